@@ -24,14 +24,14 @@ $(error make: this Makefile was called in $(CURDIR), expected in its own folder:
 endif
 
 # What clean removes in build/: what is made again by itself. Training runs lie beside it.
-BUILT := .site.lock book-src exercises figures pdf site site-work test vendor
-BUILT += .site-pdf.lock site-pdf site-pdf-work
+BUILT := .site.lock .site.lock.holder book-src exercises figures pdf site site-work test vendor
+BUILT += .site-pdf.lock .site-pdf.lock.holder site-pdf site-pdf-work
 BUILT += $(foreach profile,ci laptop gpu experiment,$(profile)/casestudies $(profile)/chapters)
 
 # Another project's modules must not reach this environment.
 unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
-.PHONY: help first read book pdf slides figures browser run test faults quick lab ways-in notebooks exercises bench lint fmt doctor results readme laws atlas constraints setup clean
+.PHONY: help first read book pdf slides figures browser run test faults quick lab ways-in notebooks exercises bench lint fmt doctor results readme atlas constraints setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +52,7 @@ browser: ## Install Chromium where apt is there, and axe-core, for the tests in 
 	@$(PYTHON) tools/vendor.py axe-core
 
 figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: generated data; PAGES=...)
-	@$(PY) -m deepdive.house.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive_book.site.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
 slides: setup ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
@@ -60,11 +60,11 @@ slides: setup ## Print each chapter's slides, which the book shows, to build/pdf
 
 first: ## Run the first page, with only what that needs
 	@$(PYTHON) tools/setup_env.py first --torch-index "$(TORCH_INDEX)"
-	@$(PY) -m deepdive.house.pages run --profile ci --out build/ci ten_minutes
+	@$(PY) -m deepdive_book.site.pages run --profile ci --out build/ci ten_minutes
 	@echo "To read it and all others, and to change them: make lab"
 
 run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
-	@$(PY) -m deepdive.house.pages run --all --profile ci --out build/ci $(PAGES); ran=$$?; \
+	@$(PY) -m deepdive_book.site.pages run --all --profile ci --out build/ci $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
@@ -74,7 +74,7 @@ test: setup ## Check style and types, run all tests and every page; say where th
 faults: setup ## Make the faults that take too long for `make test` (tests marked slow_fault)
 	@$(PY) -m pytest -m slow_fault tests
 
-quick: setup ## Check style, the house, and the laws and tests of what changed; for the kernel: says `make test`
+quick: setup ## Check style and test what a change can have broken, in minutes; for the kernel, a sample
 	@$(PY) tools/quick.py
 
 lab: ## Open JupyterLab on your own copy of the pages, in my-pages (LAB="--no-browser --port 8890")
@@ -82,11 +82,11 @@ lab: ## Open JupyterLab on your own copy of the pages, in my-pages (LAB="--no-br
 	@$(PY) tools/lab.py $(LAB)
 
 notebooks: setup ## Build the committed .ipynb with outputs from the .py sources (real data)
-	@$(PY) -m deepdive.house.pages notebooks --profile $(PROFILE) $(PAGES)
-	@$(PY) -m deepdive exercises
+	@$(PY) -m deepdive_book.site.pages notebooks --profile $(PROFILE) $(PAGES)
+	@$(PY) -m deepdive_book exercises
 
 exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
-	@$(PY) -m deepdive exercises --all
+	@$(PY) -m deepdive_book exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
 	@$(PY) benchmarks/run.py
@@ -98,7 +98,7 @@ fmt: setup ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix . ; checked=$$?; $(PY) -m ruff format . && exit $$checked
 
 doctor: setup ## Say what this machine has and what it lacks
-	@$(PY) -m deepdive doctor
+	@$(PY) -m deepdive_book doctor
 
 ways-in: ## Install each documented environment from scratch and run its command (ONLY="read first")
 	@$(PYTHON) tools/ways_in.py $(addprefix --only ,$(ONLY))
@@ -109,11 +109,8 @@ results: setup ## Write RESULTS.md from casestudies/results/*.json
 readme: setup ## Write the numbers and the table of the book in README.md
 	@$(PY) tools/book_table.py
 
-laws: setup ## Write book/laws.md, which law holds for which part
-	@$(PY) tools/laws_table.py
-
 atlas: setup ## Write atlas.csv, every system with its parent, its proof and its page
-	@$(PY) -m deepdive.house.atlas
+	@$(PY) -m deepdive_book.site.atlas
 
 constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
 	@$(PY) tools/constraints.py

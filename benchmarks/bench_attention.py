@@ -36,7 +36,7 @@ import torch
 from attention_entries import CLAIMS, ENCODERS, MECHANISMS, available
 from torch import Tensor, nn
 
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 
 HEADS, WIDTH = 4, 64
 LENGTHS = {"encoders": (1024, 4096), "mechanisms": (512, 1024, 2048, 4096, 8192, 16384)}

@@ -4,8 +4,9 @@ Greedy: a GPT of 4 layers, d_model 256, 4 heads, d_ff 1024 and 1,000 tokens writ
 Both read all weights, 14 MB, for each token; where the processor's cache is shared with others that
 reading hides the rest, so d_model 128 (4 MB) is measured too.
 Beam search: an encoder-decoder of 3 + 3 layers, d_model 256, translates 16 rows into 40 tokens.
-No row ends early, so that both do the same work. One round runs both once, in turn, so that a
-drift of the machine meets both; medians and their ratio are printed and kept.
+Ours is measured with `deepdive.optimize`. No row ends early, so that both do the same work. One
+round runs both once, in turn, so that a drift of the machine meets both; medians and their ratio
+are printed and kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any
 
 import torch
 
+from deepdive import optimize
+
 ROUNDS, WARM_UP = 9, 2
 VOCAB, D_MODEL, N_HEADS, D_FF = 1000, 256, 4, 1024
 RESULTS = Path(__file__).resolve().parent / "results" / "decoding.json"
@@ -33,9 +36,8 @@ def language_models(B: int, new: int, d_model: int = D_MODEL) -> tuple[Work, Wor
     from deepdive.decoding import greedy
     from deepdive.models.transformer.decoder_only import decoder_only
 
-    ours = decoder_only(
-        VOCAB, d_model=d_model, n_heads=N_HEADS, n_layers=4, d_ff=4 * d_model, max_length=512
-    )
+    sizes = {"d_model": d_model, "n_layers": 4, "d_ff": 4 * d_model}
+    ours = optimize(decoder_only(VOCAB, n_heads=N_HEADS, max_length=512, **sizes))
     config = GPT2Config(
         vocab_size=VOCAB, n_embd=d_model, n_layer=4, n_head=N_HEADS, n_inner=4 * d_model,
         n_positions=512, bos_token_id=1, eos_token_id=None, pad_token_id=0,
@@ -56,7 +58,7 @@ def translators(B: int, new: int, width: int) -> tuple[Work, Work]:
     from deepdive.decoding import beam
     from deepdive.models.transformer.transformer import transformer
 
-    ours = transformer(VOCAB, d_model=D_MODEL, n_heads=N_HEADS, n_layers=3, d_ff=D_FF)
+    ours = optimize(transformer(VOCAB, d_model=D_MODEL, n_heads=N_HEADS, n_layers=3, d_ff=D_FF))
     side = {"layers": 3, "attention_heads": N_HEADS, "ffn_dim": D_FF}
     sides = {
         f"{name}_{key}": value for name in ("encoder", "decoder") for key, value in side.items()

@@ -82,7 +82,7 @@ const painted = () => new Promise(done => requestAnimationFrame(() => {
 def explorer(tokens: int) -> tuple[str, float]:
     """Return the page's HTML and the seconds that making it took, the model's run included."""
     from deepdive.models.transformer.decoder_only import decoder_only
-    from deepdive.page.explorer import attention_explorer
+    from deepdive_book.kit.explorer import attention_explorer
 
     torch.manual_seed(0)
     model = decoder_only(60, d_model=64, n_heads=HEADS, n_layers=LAYERS, d_ff=64, max_length=512)

@@ -18,8 +18,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tqdm import tqdm
 
-from deepdive.course.assignment import collect, course, marking, rehearse, release
-from deepdive.house.pages import find_root
+from deepdive_book.course.assignment import collect, course, marking, rehearse, release
+from deepdive_book.site.pages import find_root
 
 CHAPTER, JOBS = "02_transformer", 2
 
@@ -31,9 +31,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         opened = course.create(Path(folder, "course"))
         release.release(opened, CHAPTER, find_root())
-        students = rehearse.invite(opened, count)
+        students = rehearse.create_class(opened, count)
         download = Path(folder, "download.zip")
-        rehearse.hand_in(opened, CHAPTER, students, download)
+        rehearse.submit(opened, CHAPTER, students, download)
         collect.collect(opened, CHAPTER, download)
         ids = marking.outstanding(opened, CHAPTER)
         start = time.monotonic()

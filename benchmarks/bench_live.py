@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from deepdive.page.live import live
-from deepdive.page.toys import number_words
+from deepdive_book.ch02.toys.number_words import number_words
+from deepdive_book.kit.live import live
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 

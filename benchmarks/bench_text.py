@@ -49,7 +49,7 @@ def same_size(ours: nn.Module, theirs: nn.Module) -> None:
 def gpt2_step() -> Pair:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from deepdive.models.text.gpt2 import BASE, gpt2
+    from deepdive.models.generative.gpt2 import BASE, gpt2
 
     none = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), 0.0)
     ours = gpt2(BASE, vocab_size=VOCAB, d_model=D_MODEL, n_heads=N_HEADS, n_layers=4, d_ff=D_FF,
@@ -71,7 +71,7 @@ def gpt2_step() -> Pair:
 def t5_step() -> Pair:
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from deepdive.models.text.t5 import BASE, t5
+    from deepdive.models.generative.t5 import BASE, t5
 
     ours = t5(BASE, vocab_size=VOCAB, d_model=D_MODEL, n_heads=N_HEADS, d_head=D_MODEL // N_HEADS,
               n_layers=3, n_decoder_layers=3, d_ff=D_FF, dropout=0.0)  # fmt: skip
@@ -100,7 +100,7 @@ def writing(new: int, **sizes: Any) -> Pair:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     from deepdive.decoding import greedy
-    from deepdive.models.text.llama import SMOLLM2, llama
+    from deepdive.models.generative.llama import SMOLLM2, llama
 
     config = SMOLLM2.but(**sizes)
     ours = llama(config).eval()

@@ -12,7 +12,7 @@ from docutils import nodes
 from printed import number
 from stage import library
 
-ADDRESS: str = library("house.pages.setup_cell").ADDRESS
+ADDRESS: str = library("deepdive_book.site.pages.setup_cell").ADDRESS
 FORM = "issues/new?template=wrong_statement.yml"  # of .github/ISSUE_TEMPLATE
 
 

@@ -13,7 +13,7 @@ from papers import CHAPTERS, label_of, papers
 from sphinx.util.docutils import SphinxDirective
 from stage import library
 
-rows = library("house.atlas.rows")
+rows = library("deepdive_book.site.atlas.rows")
 Row = Any
 
 COLOURS = {  # as in the diagrams of what changed

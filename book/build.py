@@ -8,6 +8,7 @@ One build into a folder at a time; a folder that holds anything of others is ref
 """
 
 import argparse
+import csv
 import hashlib
 import re
 import shutil
@@ -49,7 +50,7 @@ def build(root: Path, out: Path, only: Sequence[str] = ()) -> list[str]:
     """
     work = out.with_name(f"{out.name}-work")
     inputs = state(root, only)  # before anything is read: what changes from now on is newer
-    with library("locks").held(out.with_name(f".{out.name}.lock"), f"--out: {out}"):
+    with library("deepdive.locks").hold(out.with_name(f".{out.name}.lock"), f"--out: {out}"):
         check_ours(out)
         check_ours(work)
         remove(work)
@@ -68,7 +69,7 @@ def build(root: Path, out: Path, only: Sequence[str] = ()) -> list[str]:
 
 def state(root: Path, only: Sequence[str] = ()) -> str:
     """A hash of what the book of a checkout is built from: names, sizes, and times of its files."""
-    folders = ("book", "casestudies", "chapters", "lib/deepdive", "tools")
+    folders = ("book", "casestudies", "chapters", "lib", "tools")
     paths = [path for folder in folders for path in (root / folder).rglob("*")]
     for kind in ("*.md", "*.cff", "*.toml", "*.txt"):  # texts, and the lists of packages
         paths += root.glob(kind)
@@ -104,7 +105,7 @@ def make(root: Path, work: Path, only: Sequence[str] = ()) -> list[str]:
         shutil.copyfile(path, site / path.relative_to(root))
     paths = "" if stage.paths is None else stage.paths.script()
     (site / "_static" / "paths_data.js").write_text(paths, "utf-8")
-    (site / "_static" / "roles.css").write_text(library("page.palette").css(), "utf-8")
+    (site / "_static" / "roles.css").write_text(library("deepdive_book.kit.palette").css(), "utf-8")
     (site / "_static" / FONT).write_bytes(font_for_web())
     try:
         search = vendored("minisearch") / "dist" / "umd" / "index.js"
@@ -116,9 +117,31 @@ def make(root: Path, work: Path, only: Sequence[str] = ()) -> list[str]:
     for path in [*site.rglob("*.map"), *site.rglob(".buildinfo"), *unused]:
         path.unlink(missing_ok=True)  # for those who build the theme, not for readers
     shutil.rmtree(site / "_sources", ignore_errors=True)
+    redirects(site)
     for path in site.rglob("*.html"):
         path.write_text(guarded(path.read_text("utf-8")), "utf-8")
     return [*check(site), *(["Sphinx's warnings are above"] if warned else [])]
+
+
+def redirects(site: Path) -> None:
+    """Write a page under each old address of `moved.csv` that leads to the new one."""
+    with (BOOK / "moved.csv").open(encoding="utf-8", newline="") as file:
+        moved = list(csv.DictReader(file))
+    for row in moved:
+        new = Path(row["new"]).with_suffix(".html")
+        if (site / new).is_file():
+            page = (site / row["old"]).with_suffix(".html")
+            page.write_text(MOVED.format(new.name), encoding="utf-8")
+
+
+MOVED = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>This page has moved</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="0; url={0}"><link rel="canonical" href="{0}"></head>
+<body><main><h1>This page has moved</h1><p><a href="{0}">Go to its new address</a></p></main></body>
+</html>
+"""
 
 
 def guarded(page: str) -> str:
@@ -152,7 +175,7 @@ def main() -> int:
     start = time.monotonic()
     try:
         faults = build(options.root.resolve(), options.out.resolve())
-    except (FolderError, library("locks").Held) as error:
+    except (FolderError, library("deepdive.locks").Held) as error:
         faults = [str(error)]
     except OSError as error:
         place = error.filename or options.out

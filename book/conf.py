@@ -37,7 +37,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = [
     "fonts.css", "roles.css", "book.css", "paths.css", "atlas.css", "search.css", "around.css",
-    "tables.css", "front.css",
+    "front.css",
 ]  # fmt: skip
 # build.py writes the data of the paths, and roles.css
 SCRIPTS = (

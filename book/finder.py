@@ -20,7 +20,7 @@ DATA = "search_data.js"
 # What a reader does not look for by its words.
 UNREAD = (nodes.raw, nodes.math_block, nodes.literal_block, addnodes.toctree)
 # Pages that name everything once and explain nothing.
-LISTS = {"changelog", "concordance", "contents", "faults", "glossary", "index", "laws"}
+LISTS = {"changelog", "concordance", "contents", "glossary", "index"}
 
 
 def words(node: nodes.Node) -> str:

@@ -10,8 +10,8 @@ from frames import PLAIN
 from sphinx.util import logging
 from stage import library
 
-mathml = library("page.mathml").mathml
-lettered = library("page.palette").lettered
+mathml = library("deepdive_book.kit.mathml").mathml
+lettered = library("deepdive_book.kit.palette").lettered
 LOGGER = logging.getLogger(__name__)
 
 

@@ -24,9 +24,9 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from pictures import figure, letters
 from stage import IMAGES, formulas, is_answer, library
 
-mathml = library("page.mathml").mathml
-lettered = library("page.palette").lettered
-title_line = library("house.pages").title_line
+mathml = library("deepdive_book.kit.mathml").mathml
+lettered = library("deepdive_book.kit.palette").lettered
+title_line = library("deepdive_book.site.pages").title_line
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
 NARROW = 1.75  # a picture no wider than this, for its height, has its words beside it
 PLAIN = "chapters/01_"  # before attention: its q and k are other things

@@ -35,8 +35,8 @@ CLOSED = (
 )
 # Pages of the book's own, which are about the words and papers themselves.
 OWN = {
-    "atlas", "bibliography", "changelog", "cite", "concordance", "contents", "errata", "faults",
-    "glossary", "index", "laws", "notation", "use",
+    "atlas", "bibliography", "changelog", "cite", "concordance", "contents", "errata",
+    "glossary", "index", "notation", "use",
 }  # fmt: skip
 PROMPTS = {"tag_setup": "Setup", "tag_fold": "Code", "tag_check": "Check"}
 

@@ -21,7 +21,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 BOOK = Path(__file__).resolve().parent
-SYSTEMS = BOOK.parent / "lib/deepdive/house/atlas/systems.csv"
+SYSTEMS = BOOK.parent / "lib/deepdive_book/site/atlas/systems.csv"
 CHAPTERS = {
     "1": "Before the Transformer",
     "2": "The Transformer",

@@ -24,13 +24,12 @@ from bs4 import BeautifulSoup, Tag
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from build import build, up_to_date
 from chromium import program
 from folders import FolderError
 from stage import BOOK, LEFT_OUT, library
 
-from build import build, up_to_date
-
-titled = library("house.pages").titled
+titled = library("deepdive_book.site.pages").titled
 
 STYLE = """
 @page {
@@ -142,7 +141,7 @@ def chosen(root: Path, parts: Sequence[str]) -> list[str]:
     Raises:
         PrintError: a part is in no name.
     """
-    pages = library("house.pages").discover(root)
+    pages = library("deepdive_book.site.pages").discover(root)
     folders = list(dict.fromkeys(page.source.parent.name for page in pages))
     for part in parts:
         if not any(part in folder for folder in folders):
@@ -170,7 +169,7 @@ def site_of(root: Path, names: Sequence[str], every: bool) -> Path:
     try:
         site.parent.mkdir(exist_ok=True)
         faults = build(root, site, only)
-    except (FolderError, library("locks").Held) as error:
+    except (FolderError, library("deepdive.locks").Held) as error:
         raise PrintError(str(error)) from error
     if faults:
         raise PrintError("\n".join(faults))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "lib")]
-themed = import_module("deepdive.page.palette").themed
+themed = import_module("deepdive_book.kit.palette").themed
 
 LEAST = 9.2  # pixels, of a letter on the screen: 9, with room for a drawing in a drawing
 POINT = 110 / 72  # pixels of plots, which have 110 to the inch

@@ -8,34 +8,23 @@
 # core, a minute in `ci`</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Read what a long training wrote tags=["fold"]
 import json
 
-from deepdive.page.experiments import kept
-from deepdive.page.phrasebook import phrasebook
+from deepdive_book.kit.experiments import results_path
+from deepdive_book.studies.saved_translations import phrasebook
 
-kept_file = kept("02_transformer", "translation_hour")
+kept_file = results_path("02_transformer", "translation_hour")
 is_there = kept_file is not None and kept_file.is_file()
 kept_rows = json.loads(kept_file.read_text("utf-8"))["rows"] if is_there else []
 hour = kept_rows[-1] if kept_rows else {}
@@ -71,8 +60,9 @@ YOURS = "My brother never drinks coffee in the morning."  # @param {type:"string
 # %% Read the pairs tags=["fold"]
 import os
 
-from deepdive.data import grammar_pairs, pairs, read_pairs, retrieval_pairs, split_by
-from deepdive.page.profile import banner, pick, profile
+from deepdive.data import pairs, read_pairs, retrieval_pairs, split_by
+from deepdive_book.data.grammar import grammar_pairs
+from deepdive_book.kit.profile import banner, pick, profile
 
 file, language = os.environ.get("DEEPDIVE_PAIRS", PAIRS_FILE), LANGUAGE
 if file:
@@ -120,8 +110,8 @@ from collections import Counter
 
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
 from deepdive.training.translation import with_references
+from deepdive_book.kit.plotting import with_alt
 
 lengths = [Counter(min(len(s.split()), 20) for s in side) for side in zip(*tidy, strict=True)]
 answers = Counter(min(len(refs), 8) for refs in with_references(tidy)[1])
@@ -226,7 +216,7 @@ print(f"{pieces / words:.2f} pieces a word on the validation part, {unknown} unk
 # with a cheaper step makes more of them.
 
 # %% Build the three networks tags=["fold"]
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
 from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 from deepdive.models.seq2seq.seq2seq import seq2seq
 from deepdive.models.transformer.transformer import transformer
@@ -250,8 +240,8 @@ from functools import partial
 from itertools import islice
 
 from deepdive.data import BucketBatches
-from deepdive.page.cost import count_flops
 from deepdive.training.translation import encode, loss
+from deepdive_book.kit.cost import count_flops
 
 longest = 40
 encoded = encode(train, source, target)
@@ -315,11 +305,11 @@ for name in NAMES:
 # %%
 import torch
 
-from deepdive.page.cost import measure
-from deepdive.page.profile import workdir
 from deepdive.training import Keep, Validation, fit
 from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import mean_cross_entropy
+from deepdive_book.kit.cost import measure
+from deepdive_book.kit.profile import workdir
 
 checks = BucketBatches(encode(valid[: pick(ci=100, laptop=1000, gpu=9999)], source, target),
                        max_tokens=4000)  # fmt: skip
@@ -402,7 +392,7 @@ print(next(iter(scores.values())).signature)
 
 # %% Put the scores into a table tags=["fold"]
 from deepdive.evaluate import Interval
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 table(
     [
@@ -438,7 +428,7 @@ print(
 # That the networks never saw a test sentence holds for the English sentence as it is written. Of
 # the 1,000 test sentences, 10.4% have a reference that is also a training target, and 1.8% have an
 # English twin in training that differs by contractions only (counted in a review rerun). `families`
-# of [page 4.5](../chapters/04_multilingual/05_writers.ipynb) avoids both.
+# of [page 4.5](../chapters/04_multilingual/05_mbart.ipynb) avoids both.
 #
 # Here is your sentence, in the words of all three. Change `YOURS` near the top, and run this cell
 # and that one again.
@@ -463,7 +453,7 @@ table(
 # there, one of twelve words should not.
 
 # %% tags=["slide", "fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "On sentences of one to four words, how does the network with one vector stand beside the one "
@@ -530,9 +520,9 @@ with_alt(figure, f"BLEU by source length, short to long: {'; '.join(told)}.")
 # the most probable piece each time. So some words differ from those above, which a beam chose.)
 
 # %% Read the weights while your sentence is translated tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heatmap
+from deepdive.core.hooks import record
 from deepdive.tokenizers import BOS, EOS
+from deepdive_book.kit.plotting import heatmap
 
 
 def weights_of(name, pattern, sentence=YOURS):
@@ -565,7 +555,7 @@ heatmap(aligned.reshape(-1, *aligned.shape[-2:])[-1], rows, cols, title="attenti
 # next one.)
 
 # %% Open the Transformer's heads tags=["fold"]
-from deepdive.page.explorer import attention_explorer
+from deepdive_book.kit.explorer import attention_explorer
 
 transformer_model = trained["Transformer"][0].eval()
 src, written, rows, cols, maps = weights_of("Transformer", "decoder*cross.mechanism.weights")
@@ -683,7 +673,7 @@ table(
 # `deepdive run casestudies/02_translation --profile experiment`.
 
 # %% Train one network for long tags=["fold"]
-from deepdive.page.experiments import share, sweep
+from deepdive_book.kit.experiments import share, sweep
 
 
 def long_training(network, width, operations, seed):
@@ -777,8 +767,8 @@ with_alt(
 # yet.
 
 # %%
-from deepdive.page.cost import CostCard
 from deepdive.training.translation import training_memory
+from deepdive_book.kit.cost import CostCard
 
 large = transformer(8000, 8000, d_model=512, n_heads=4, n_layers=3, d_ff=4 * 512, residual=PreNorm)
 tokens = 8000
@@ -796,7 +786,7 @@ assert memory < 11 * 2**30
 # ### The results, kept, and what they cost
 
 # %%
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 total = sum((card for _, _, card in list(trained.values())[1:]), start=trained["seq2seq"][2])
 total.seconds = sum(history.seconds for _, history, _ in trained.values())  # restarts too

@@ -9,26 +9,15 @@
 # whole experiment, whose results are kept here, takes about three quarters of an hour</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% [markdown]
 # ## The protocol
 #
@@ -43,9 +32,10 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # is better.
 
 # %%
-from deepdive.data import grammar_pairs, pairs
-from deepdive.page.profile import banner, pick, profile
+from deepdive.data import pairs
 from deepdive.tokenizers import simplify
+from deepdive_book.data.grammar import grammar_pairs
+from deepdive_book.kit.profile import banner, pick, profile
 
 PREFIXES = (
     "i am,i m,he is,he s,she is,she s,you are,you re,we are,we re,they are,they re,are you,am i,"
@@ -161,8 +151,8 @@ class HideRareWords(torch.nn.Module):
 
 
 # %%
-from deepdive.layers import PreNorm
-from deepdive.layers.embeddings import TiedHead
+from deepdive.core import PreNorm
+from deepdive.core.embeddings import TiedHead
 from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 from deepdive.models.transformer.transformer import transformer
 
@@ -198,11 +188,11 @@ from functools import partial
 
 from deepdive.data import split_by
 from deepdive.decoding import greedy
-from deepdive.page.cost import measure
-from deepdive.page.experiments import checkpoints, kept, share, sweep
 from deepdive.training import Update, Validation, fit
 from deepdive.training.optim import EMA, adam, cosine
 from deepdive.training.translation import loss, mean_cross_entropy, translate
+from deepdive_book.kit.cost import measure
+from deepdive_book.kit.experiments import checkpoints, results_path, share, sweep
 
 parts = split_by(shuffled, fractions=(0.8, 0.1, 0.1), seed=0)
 clean_train = parts[0][: len(small)]
@@ -258,7 +248,7 @@ def train_run(run, part, seed):
 # Here is its **reduced form**: the first two runs, with a small part of their steps.
 
 # %%
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 live = [{"run": run, "part": pick(ci=0.1, laptop=0.1, gpu=0.1), "seed": 0} for run in [*RUNS][:2]]
 few = sweep(train_run, live)
@@ -275,7 +265,7 @@ table([{"run": row["run"], "steps": row["steps"], "cross-entropy": row["report"]
 import json
 
 points = [{"run": run, "part": share(), "seed": 0} for run in RUNS]
-kept_file = kept("02_transformer", "translation_protocol")
+kept_file = results_path("02_transformer", "translation_protocol")
 if profile() == "experiment":
     sweep(train_run, points, kept_file, data="tatoeba_eng_fra")
 is_there = kept_file is not None and kept_file.is_file()
@@ -286,7 +276,7 @@ print(f"{len(runs)} runs kept, {sum(row['minutes'] for row in runs.values()):.0f
 # %% Draw the kept curves tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7, 3.4))
 axes = figure.subplots()
@@ -382,7 +372,7 @@ table([{"English": english, "ours": ours, "a person": french}
 # %%
 import os
 
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 KEYS = {
     "attention GRU": "attention_rnn", "Transformer": "transformer",

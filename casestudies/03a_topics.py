@@ -8,26 +8,15 @@
 # to run on two cores, since most runs are kept here; half an hour on other texts</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Name a table of your own tags=["fold"]
 # A table of your own (.csv or .tsv with a header): its path, and the column that holds the texts.
@@ -40,7 +29,7 @@ import time
 
 from deepdive.data.reviews import read_texts
 from deepdive.data.subjects import Subjects, arxiv_abstracts, generated_subjects, yelp
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.kit.profile import banner, pick, profile
 
 began, file = time.perf_counter(), os.environ.get("DEEPDIVE_TEXTS", TEXTS_FILE)
 if file:
@@ -64,8 +53,8 @@ import os
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from sentence_transformers import SentenceTransformer
 
-from deepdive.page.vectors import kept_vectors
 from deepdive.published.pretrained import minilm
+from deepdive_book.kit.cached_embeddings import cached_embeddings
 
 logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 own = os.environ.get("DEEPDIVE_ENCODER", "")  # a folder, or a name on the hub
@@ -78,18 +67,18 @@ def encode(some):
     return encoder.encode(list(some), show_progress_bar=False)
 
 
-vectors = kept_vectors(encode, texts, name)
+vectors = cached_embeddings(encode, texts, name)
 print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers, from {os.path.basename(name)}")
 
 # %% One run of the program tags=["fold"]
 import numpy as np
 
-from deepdive.models.bert.topic_words import counter
-from deepdive.models.bert.topics import TopicModel, by_size, steps
-from deepdive.page.experiments import kept, sweep
+from deepdive.topics.bertopic import TopicModel, by_size, steps
+from deepdive.topics.class_tfidf import counter
+from deepdive_book.kit.experiments import results_path, sweep
 
 real = every.source.startswith("arxiv")  # of these texts, the runs are kept beside the page
-file_of = (lambda name: kept("03_bert", name)) if real else (lambda name: None)
+file_of = (lambda name: results_path("03_bert", name)) if real else (lambda name: None)
 
 
 def again(seed, order):
@@ -118,7 +107,7 @@ print(f"the list: {n_topics} topics, {100 * in_none:.0f} % of the texts in none"
 # %% Draw the map tags=["fold"]
 from umap import UMAP
 
-from deepdive.page.topic_map import topic_map
+from deepdive_book.studies.figures.topic_map import topic_map
 
 flat = UMAP(n_neighbors=15, n_components=2, min_dist=0.1, metric="cosine", random_state=0,
             n_jobs=1).fit_transform(vectors)  # fmt: skip
@@ -185,7 +174,7 @@ topic_map(flat[shown], first[shown], texts[shown], topic_words, cut=200,
 # %% Check the product tags=["fold", "nbval-check-output"]
 from scipy.sparse import csr_matrix
 
-from deepdive.models.bert.topic_words import class_tf_idf
+from deepdive.topics.class_tfidf import class_tf_idf
 
 by_hand = class_tf_idf(csr_matrix(np.array([[4, 0, 4], [0, 2, 6]]))).toarray()
 assert np.allclose(by_hand[0], [4 / 8 * np.log(3), 0, 4 / 8 * np.log(1.8)])
@@ -216,7 +205,7 @@ print("the package finds the same topics, and the same weights of words to 1e-6"
 # text beside each is the one whose vector is nearest to the mean of the topic.
 
 # %% The largest, the middle, the smallest, and none tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def opening(text, length=110):
@@ -246,7 +235,7 @@ table([
 # %% Draw the sizes tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.2, 2.4))
 axes = figure.subplots()
@@ -326,7 +315,7 @@ total, many = back.sum(0), len(others)  # in how many runs each topic came back
 always = int((total == many).sum())
 
 # %% Predict what returns tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Of all the topics of the list, how many come back in every one of the ten runs with another "
@@ -494,9 +483,9 @@ print(f"{returned.sum()} of {len(returned)} topics come back in all {len(reruns)
 from functools import cache
 
 from deepdive.evaluate.topics import agreement, c_v, diversity, npmi
-from deepdive.models.bert import topic_outliers as outliers
-from deepdive.models.bert import topic_rivals as rivals
-from deepdive.models.bert.topic_words import only_words, top_words, words_of
+from deepdive.topics import outliers
+from deepdive.topics import topic_baselines as rivals
+from deepdive.topics.class_tfidf import only_words, top_words, words_of
 
 clean = [only_words(text) for text in texts]
 held_out = len(texts) // 4
@@ -857,7 +846,7 @@ table([told_of(method) for method in RERUN])
 import random
 
 from deepdive.evaluate.topics import intrusions
-from deepdive.page.intruder import Question, intruder
+from deepdive_book.studies.figures.word_intrusion_game import Question, word_intrusion_game
 
 rng, questions = random.Random(0), []
 for method in ("BERTopic", "k-means", "NMF", "LDA"):
@@ -867,7 +856,7 @@ for method in ("BERTopic", "k-means", "NMF", "LDA"):
         questions.append(Question(asked.words, asked.answer, asked.topic, method,
                                   lists[asked.topic][:8]))  # fmt: skip
 rng.shuffle(questions)
-intruder(questions)
+word_intrusion_game(questions)
 
 # %% [markdown] tags=["slide"]
 # ## What to do with a list of topics
@@ -887,7 +876,7 @@ intruder(questions)
 import resource
 import time
 
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def mean_of(method, key):
@@ -1000,7 +989,7 @@ if not file and profile() != "experiment":
 # Parent: bertopic
 # What differs:
 # - the same texts eleven times: which topics come back (`deepdive.evaluate.topics.best_overlap`)
-# - rivals with as many topics, judged on texts held out (`deepdive.models.bert.topic_rivals`)
+# - rivals with as many topics, judged on texts held out (`deepdive.topics.topic_baselines`)
 # Source: Kamath, Graham and Emara 2022, section 3.5.
 # Book: 3.5
 # -->

@@ -9,32 +9,21 @@
 # about 2 minutes to run on two cores, since most runs are kept here</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Read the texts tags=["fold"]
 import time
 
 from deepdive.data.subjects import Subjects, addresses, generated_subjects
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.kit.profile import banner, pick, profile
 
 began = time.perf_counter()
 if profile() == "ci":  # nobody said these in any year: one is made up for each
@@ -53,8 +42,8 @@ import os
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from sentence_transformers import SentenceTransformer
 
-from deepdive.page.vectors import kept_vectors
 from deepdive.published.pretrained import minilm
+from deepdive_book.kit.cached_embeddings import cached_embeddings
 
 logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 encoder = SentenceTransformer(str(minilm()))
@@ -65,7 +54,7 @@ def encode(some):
 
 
 def vectors_of(some):
-    return kept_vectors(encode, some, "all-MiniLM-L6-v2")
+    return cached_embeddings(encode, some, "all-MiniLM-L6-v2")
 
 
 vectors = vectors_of(texts)
@@ -74,7 +63,7 @@ print(f"{vectors.shape[0]:,} vectors of {vectors.shape[1]} numbers")
 # %% Find the topics tags=["fold"]
 import numpy as np
 
-from deepdive.models.bert.topics import TopicModel, by_size, steps
+from deepdive.topics.bertopic import TopicModel, by_size, steps
 
 model = TopicModel(*steps(0)).fit(texts, vectors)
 n_topics = int(model.labels.max()) + 1
@@ -84,7 +73,7 @@ print(f"{n_topics} topics, {100 * in_none:.0f} % of the paragraphs in none")
 # %% Draw the map tags=["fold"]
 from umap import UMAP
 
-from deepdive.page.topic_map import topic_map
+from deepdive_book.studies.figures.topic_map import topic_map
 
 flat = UMAP(n_neighbors=15, n_components=2, min_dist=0.1, metric="cosine", random_state=0,
             n_jobs=1).fit_transform(vectors)  # fmt: skip
@@ -124,7 +113,7 @@ topic_map(
 # %% Topics over time, by their words tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 assert (12 / 240, 6 / 60) == (0.05, 0.1)
 WORDS = pick(ci=("song", "planet", "court"),
@@ -158,7 +147,7 @@ highest = [f"{word} is highest from {starts[of.argmax()]}" for word, of in share
 with_alt(figure, f"Shares of topics in each five-year period: {'; '.join(highest)}.")
 
 # %% When each was highest tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 table([
     {"topic": ", ".join(model.words(chosen[word], 4)),
@@ -221,7 +210,7 @@ def parts(name, seed):
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from deepdive.models.bert.topic_rivals import k_means
+from deepdive.topics.topic_baselines import k_means
 
 SWAPS = {  # name -> embed, reduce, cluster
     "nothing swapped": ("MiniLM", "UMAP", "HDBSCAN"),
@@ -258,7 +247,7 @@ def topics_of(name, seed, swap):
 
 # %% Judge what comes of a swap tags=["fold"]
 from deepdive.evaluate.topics import agreement, npmi
-from deepdive.models.bert.topic_words import counter, only_words, words_of
+from deepdive.topics.class_tfidf import counter, only_words, words_of
 
 
 def swapped(data, swap, seed):
@@ -285,18 +274,18 @@ def swapped(data, swap, seed):
 
 
 # %% Three sets, five chains, three seeds tags=["fold"]
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path, sweep
 
 ALL = ("clinc150", "arxiv_abstracts", "medical_abstracts")
 SETS = pick(ci=("generated",), laptop=ALL, gpu=ALL)
-file_of = (lambda name: kept("03_bert", name)) if profile() != "ci" else (lambda name: None)
+file_of = (lambda name: results_path("03_bert", name)) if profile() != "ci" else (lambda name: None)
 seeds = range(pick(ci=1, laptop=3, gpu=3))
 points = [{"data": name, "swap": swap, "seed": seed}
           for name in SETS for seed in seeds for swap in SWAPS]  # fmt: skip
 step_rows = sweep(swapped, points, file_of("topics_steps"), data=", ".join(ALL))
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Each swap alone, the rest as it was. Which costs most agreement with the labels?",
@@ -506,7 +495,7 @@ with_alt(figure, f"A tree of the {n_topics} topics, each by three words; branche
 # before, is harder; that is not measured here.)
 
 # %% Hold out a tenth, three times tags=["fold"]
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 
 
 def renamed(labels, to):
@@ -536,7 +525,7 @@ points = [{"seed": s} for s in few]
 new_rows = sweep(newcomers, points, file_of("topics_new"), data="state_union")
 
 # %% New texts and old ones tags=["fold"]
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.confidence_intervals import Interval
 
 table([
     {"seed": str(row["seed"]), "a new text: same topic": Interval(*row["new"]),
@@ -786,7 +775,7 @@ table([{"the texts": f"{len(left)} sentences in each of two languages", "what ha
 # ### The results, kept, and what they cost
 
 # %%
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def mean_of(swap, key="agreement"):

@@ -9,26 +9,15 @@
 # run on two cores, a minute in `ci`</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %%
 # A table of your own (.csv or .tsv with a header): its path, and the names of two columns.
 REVIEWS_FILE = ""  # @param {type:"string"}
@@ -52,8 +41,9 @@ LARGER = ""  # @param {type:"string"}
 # %%
 import os
 
-from deepdive.data import generated_reviews, read_labelled, rt_polarity
-from deepdive.page.profile import banner, pick, profile
+from deepdive.data import read_labelled, rt_polarity
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.profile import banner, pick, profile
 
 file = os.environ.get("DEEPDIVE_REVIEWS", REVIEWS_FILE)
 if file:
@@ -127,7 +117,7 @@ import torch
 
 from deepdive.published.classifier import begin
 from deepdive.published.pretrained import minilm, minilm_tokenizer
-from deepdive.training.tasks.classification import encode
+from deepdive_book.tasks.classification import encode
 
 folder, tokenizer = minilm(), minilm_tokenizer()
 model = begin(folder, n_classes=len(every.names))
@@ -146,7 +136,7 @@ print(" ".join(tokenizer.vocab[i] for i in ids["train"][0]))
 
 # %%
 from deepdive.tokenizers import padded
-from deepdive.training.tasks.classification import batches
+from deepdive_book.tasks.classification import batches
 
 
 def padding(groups):
@@ -169,7 +159,7 @@ print(f"padding: {padding(mixed):.0%} of the tokens in batches of 32 as they com
 # not change, so all sizes share the same vectors.
 
 # %%
-from deepdive.training.tasks.classification import features
+from deepdive_book.tasks.classification import features
 
 model.eval()
 seen = {"train": ids["train"][: sizes[-1]], "valid": ids["valid"], "test": ids["test"]}
@@ -198,7 +188,7 @@ for kind, name in (("first", "features, [CLS]"), ("mean", "features, mean")):
 # are read more often than many.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "Where labels are fewest, how will the fine-tuned model do beside the linear one? Millions of "
@@ -213,11 +203,11 @@ ask(
 # %%
 from functools import partial
 
-from deepdive.page.profile import workdir
 from deepdive.training import Keep, Validation, fit
 from deepdive.training.optim import adam
 from deepdive.training.optim import linear as falling
-from deepdive.training.tasks.classification import freeze, loss, mean_loss
+from deepdive_book.kit.profile import workdir
+from deepdive_book.tasks.classification import freeze, loss, mean_loss
 
 RATE = pick(ci=3e-4, laptop=2e-4, gpu=2e-4)
 EPOCHS = dict(zip(sizes, pick(ci=(4, 3), laptop=(6, 4, 2), gpu=(4, 3, 3)), strict=False))
@@ -238,8 +228,8 @@ def fine_tune(model, n, epochs, rate=RATE, seed=0, folder=None, checks=4, ids=id
 
 
 # %%
-from deepdive.page.cost import CostCard, measure
-from deepdive.training.tasks.classification import predict
+from deepdive_book.kit.cost import CostCard, measure
+from deepdive_book.tasks.classification import predict
 
 
 def run(name, n, start, keep=None, **settings):
@@ -276,7 +266,7 @@ tuned, history, _, logits = runs[sizes[-1]]
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.5, 3))
 axes = figure.subplots()
@@ -417,7 +407,7 @@ if profile() != "ci" and not file:
 # %%
 import json
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 
 def point(n=1000, steps_share=1.0, rate=RATE, frozen=0, seed=0, start="MiniLM"):
@@ -465,7 +455,7 @@ grid += [{"n": 1000, "steps_share": part, "frozen": k, "seed": s} for s in (0, 1
          for k in (0, -1, 2, 4, 6)]  # fmt: skip
 grid += [{"n": n, "steps_share": part, "seed": 0, "start": start}
          for n in (4000, 8000) for start in ("MiniLM", "random")]  # fmt: skip
-kept_file = kept("03_bert", "reviews_tuning")
+kept_file = results_path("03_bert", "reviews_tuning")
 if profile() == "experiment" and not file:
     sweep(point, grid, kept_file, data="rt_polarity", minutes=60)
 there = kept_file is not None and kept_file.is_file()
@@ -637,8 +627,9 @@ ask(
 )
 
 # %%
-from deepdive.data import generated_long_reviews, movie_reviews
-from deepdive.training.tasks.long_texts import in_chunks, pool, truncate
+from deepdive.data import movie_reviews
+from deepdive_book.data.synthetic_reviews import generated_long_reviews
+from deepdive_book.tasks.long_texts import in_chunks, pool, truncate
 
 if file:
     long_train, long_test = train, test
@@ -800,7 +791,7 @@ report["long"] = {re.sub(r"\W+", "_", name): entry(v) for name, v in long_right.
 report["same_curve"] = {"steps": len(lessons), "largest_gap": gap}
 
 # %%
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 total = sum((runs[n][2] for n in sizes), start=CostCard())
 total.seconds = sum(runs[n][1].seconds for n in sizes)
@@ -844,9 +835,9 @@ total
 # Parent: bert_finetune
 # What differs:
 # - four ways with the same labels: words (TF-IDF), features, fine-tuning, from scratch
-#   (`deepdive.training.tasks.classification`), with intervals and a paired test
+#   (`deepdive_book.tasks.classification`), with intervals and a paired test
 #   (`deepdive.evaluate`)
-# - long documents by truncation or pooled chunks (`deepdive.training.tasks.long_texts`)
+# - long documents by truncation or pooled chunks (`deepdive_book.tasks.long_texts`)
 # - served by transformers (`deepdive.published.classifier`)
 # Source: Kamath, Graham and Emara 2022, section 3.6.
 # Book: 3.6

@@ -8,49 +8,38 @@
 # brought?
 #
 # <small>Book 4.4 · before this page:
-# [two encoders](../chapters/04_multilingual/04_two_encoders.ipynb) and
+# [two encoders](../chapters/04_multilingual/04_sentence_embeddings.ipynb) and
 # [tests in 24 languages](../chapters/04_multilingual/07_benchmarks.ipynb) · 20 min to read ·
 # about five minutes to run, half a minute in `ci`; the long runs are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% What is kept of the long runs tags=["fold"]
 import json
 
-from deepdive.data.grammar import grammar_pairs
 from deepdive.data.parallel import parallel
 from deepdive.data.reviews import POLARITY, Labelled
-from deepdive.page.experiments import checkpoints, kept, sweep
-from deepdive.page.profile import banner, pick, profile
-from deepdive.page.runs import students, zero_shot
-from deepdive.page.tables import table
+from deepdive_book.data.grammar import grammar_pairs
+from deepdive_book.kit.experiments import checkpoints, results_path, sweep
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.kit.tables import table
+from deepdive_book.studies.runs import multilingual_distillation, zero_shot
 
 real = profile() != "ci"
 
 
 def kept_rows(name):
     """The rows of a kept file, none outside the checkout."""
-    place = kept("04_multilingual", name)
+    place = results_path("04_multilingual", name)
     return json.loads(place.read_text("utf-8"))["rows"] if place and place.is_file() else []
 
 
@@ -80,7 +69,7 @@ else:
 # %% Lines to search tags=["slide", "fold"]
 import numpy as np
 
-from deepdive.page.phrasebook import phrasebook
+from deepdive_book.studies.saved_translations import phrasebook
 
 NAMES = zero_shot.XED | zero_shot.SIB
 SHOWN = ("fr", "de", "nl", "cn", "fi_annotated")
@@ -157,8 +146,8 @@ table([[NAMES[code], len(some), 100 * sum(some.labels) / len(some)]
 # translations from Tatoeba: 16,000 each in French, German and Dutch, and only 2,000 in Chinese.
 
 # %% Who is told what tags=["fold"]
-from deepdive.page.diagrams import ROLES, cells, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, cells, svg, text
+from deepdive_book.kit.plotting import show
 
 TIPS = {"right": (-8, -4, -8, 4), "up": (-4, 8, 4, 8), "left": (8, -4, 8, 4)}
 
@@ -208,11 +197,11 @@ from functools import cache
 import torch
 
 from deepdive.models.bert.sbert import encode
-from deepdive.page.kept_vectors import kept_vectors
-from deepdive.page.runs.benchmarks import Encoder
 from deepdive.published import sentences as sentence_models
 from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.ch04.runs.benchmarks import Encoder
+from deepdive_book.kit.cached_embeddings import cached_embeddings
 
 
 @cache
@@ -244,8 +233,8 @@ def pairs_to_learn(most):
     return {code: parallel(code).pairs[:n] for code, n in most.items()}
 
 
-lessons = students.lessons_of(pairs_to_learn(PAIRS), e5_tokenizer())
-theirs = kept_vectors(placed, lessons.english, "zero_shot", of="MiniLM")
+lessons = multilingual_distillation.lessons_of(pairs_to_learn(PAIRS), e5_tokenizer())
+theirs = cached_embeddings(placed, lessons.english, "zero_shot", of="MiniLM")
 pairs = len(lessons.of) - len(lessons.english)
 print(f"{pairs:,} pairs, {len(lessons.rows):,} pieces")
 print(f"{len(lessons.english):,} different English sentences")
@@ -259,7 +248,7 @@ print(f"{len(lessons.english):,} different English sentences")
 # (`MSELoss`). The other is 1 minus the **cosine**. All of the teacher's vectors have length 1.
 
 # %% tags=["slide", "fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "With the squared distance the loss has fallen to 0.0021 after 350 steps. Of 500 lessons that "
@@ -297,24 +286,28 @@ print(f"always the mean, squared: {always:.4f} a number")
 print(f"always the mean, 1 - cosine: {1 - average.norm():.2f}")
 print(f"cosine of any two of the teacher's: {any_two:.2f}")
 for seed in range(3):  # the lessons that `students.watched` keeps back
-    order = students.drawn(len(lessons.of), 1, seed, size=len(lessons.of))[0]
+    order = multilingual_distillation.drawn(len(lessons.of), 1, seed, size=len(lessons.of))[0]
     met = {lessons.of[i] for i in order[500:]}
     print(f"seed {seed}, of 500: {sum(i >= pairs for i in order[:500])} English,",
           f"{sum(lessons.of[i] in met for i in order[:500])} places met")  # fmt: skip
 
 # %% The same student with two losses, kept tags=["surprise", "fold"]
-LOSSES = {"squared": students.squared, "cosine": students.cosine}
+LOSSES = {"squared": multilingual_distillation.squared, "cosine": multilingual_distillation.cosine}
 
 
 def measure_loss(loss, seed, steps):
-    return {"steps_seen": students.watched(lessons, theirs, loss=LOSSES[loss], seed=seed,
-                                           steps=steps, every=steps // 10)}  # fmt: skip
+    return {"steps_seen": multilingual_distillation.watched(
+        lessons, theirs, loss=LOSSES[loss], seed=seed, steps=steps, every=steps // 10)}  # fmt: skip
 
 
 if profile() == "experiment":
     points = [{"loss": loss, "seed": s, "steps": 500} for s in range(3) for loss in LOSSES]
-    sweep(measure_loss, points, kept("04_multilingual", "zero_shot_losses"), data="tatoeba_eng_fra,"
-          " tatoeba_eng_deu, tatoeba_eng_nld, tatoeba_eng_cmn")  # fmt: skip
+    sweep(
+        measure_loss,
+        points,
+        results_path("04_multilingual", "zero_shot_losses"),
+        data="tatoeba_eng_fra, tatoeba_eng_deu, tatoeba_eng_nld, tatoeba_eng_cmn",
+    )
 curves = kept_rows("zero_shot_losses")
 # %% How they are on the way tags=["surprise", "fold"]
 LOOKS = {"150": 2, "350": 6, "400": 7, "500": 9}  # of the ten looks at a student
@@ -374,15 +367,15 @@ show(figure, "Two panels over the steps of training, three seeds of each loss. W
 # From here on the loss is the cosine, and the student the small one, without layers.
 
 # %% The student is made
-from deepdive.page.cost import measure as measured
+from deepdive_book.kit.cost import measure as measured
 
 with measured() as card:
-    student, history = students.taught(
+    student, history = multilingual_distillation.taught(
         lessons, theirs, e5_tokenizer(), epochs=pick(ci=3, laptop=8, gpu=8)
     )
 pieces = sum(map(len, lessons.pieces)) / len(lessons.pieces)  # of a sentence
 numbers = sum(w.numel() for w in student.net.parameters())
-card.flops = 6 * 384 * history.steps * students.BATCH * pieces
+card.flops = 6 * 384 * history.steps * multilingual_distillation.BATCH * pieces
 card.flops += 12 * numbers * history.steps  # Adam: about 12 operations a number and step
 print(f"{numbers:,} numbers, {history.seconds:.0f} s")
 print(f"1 - cosine: {history.losses[0]:.2f} at first, {history.losses[-1]:.2f} at the end")
@@ -433,10 +426,11 @@ def taught(most, seed=0, epochs=8):
     if most == PAIRS:
         its, vectors = lessons, theirs
     else:
-        its = students.lessons_of(pairs_to_learn(most), e5_tokenizer())
-        vectors = kept_vectors(placed, its.english, "zero_shot", of="MiniLM")
+        its = multilingual_distillation.lessons_of(pairs_to_learn(most), e5_tokenizer())
+        vectors = cached_embeddings(placed, its.english, "zero_shot", of="MiniLM")
     keep = checkpoints("zero_shot", "student", of=(its.english, seed))
-    return students.taught(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs, folder=keep)[0]
+    return multilingual_distillation.taught(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs,
+                                             folder=keep)[0]  # fmt: skip
 
 
 # %% By name tags=["fold"]
@@ -452,7 +446,7 @@ def reader(name, seed=0):
         return zero_shot.Joined(reader("e5"), reader("letters"))
     if name in read:
         return zero_shot.Vectors(
-            lambda texts: kept_vectors(read[name], texts, "zero_shot", of=name)
+            lambda texts: cached_embeddings(read[name], texts, "zero_shot", of=name)
         )
     tenth = {code: n // 10 for code, n in PAIRS.items()}
     most = {"student": PAIRS, "student of 5,000 pairs": tenth,
@@ -472,7 +466,7 @@ POINTS = [("letters", 0), ("student", 0), ("MiniLM, in English", 0), ("e5", 0), 
           ("student", 2), ("student of all pairs", 0), ("student of 5,000 pairs", 0)]  # fmt: skip
 if profile() == "experiment":
     sweep(measure, [{"reader_of": name, "seed": seed} for name, seed in POINTS],
-          kept("04_multilingual", "zero_shot"), data="sib200, xed, tatoeba_eng_fra, "
+          results_path("04_multilingual", "zero_shot"), data="sib200, xed, tatoeba_eng_fra, "
           "tatoeba_eng_deu, tatoeba_eng_nld, tatoeba_eng_cmn")  # fmt: skip
     answers = {(row["reader_of"], row["seed"]): row for row in kept_rows("zero_shot")}
 if not real:  # a short form: what is generated is asked here and now
@@ -722,7 +716,7 @@ def measure_labels(reader_of, language):
 FEW = ("fr", "de", "nl", "fi_annotated")
 if profile() == "experiment":
     sweep(measure_labels, [{"reader_of": name, "language": code} for name in ("student", "e5")
-                           for code in FEW], kept("04_multilingual", "zero_shot_labels"),
+                           for code in FEW], results_path("04_multilingual", "zero_shot_labels"),
           data="xed")  # fmt: skip
 few = kept_rows("zero_shot_labels") if real else [
     {"reader_of": "student", "language": "fr", **measure_labels("student", "fr")}]  # fmt: skip
@@ -784,7 +778,7 @@ table([[NAMES[row["language"]], row["reader_of"], row["zero"], worth(row),
 # student has had 16,000; the reader is MiniLM, whose head learned from the same English lines.
 
 # %% Translated, kept tags=["fold"]
-from deepdive.page.runs.translate_test import into_english
+from deepdive_book.studies.runs.translate_test import into_english
 
 
 def measure_translated(steps):
@@ -800,8 +794,12 @@ def measure_translated(steps):
 
 
 if profile() == "experiment":
-    sweep(measure_translated, [{"steps": 4000}], kept("04_multilingual", "zero_shot_translated"),
-          data="xed, tatoeba_eng_fra")  # fmt: skip
+    sweep(
+        measure_translated,
+        [{"steps": 4000}],
+        results_path("04_multilingual", "zero_shot_translated"),
+        data="xed, tatoeba_eng_fra",
+    )
 translated = kept_rows("zero_shot_translated") if real else []
 table([[text, said] for text, said in zip(lines["fr"].texts, translated[0]["said"], strict=False)]
       if translated else [["none kept here", ""]], ["a French line", "in its English"])  # fmt: skip
@@ -823,7 +821,8 @@ table(against if translated else [["none kept here", 0.0, None]],
 #
 # This is no bound for translate-test, because the translator is so poor. With a usable translator
 # it is a strong baseline, and often the best one, as in XNLI (Conneau et al. 2018), in the table
-# for XQuAD in [4.8](../chapters/04_multilingual/08_questions.ipynb), and in Artetxe et al. (2023).
+# for XQuAD in [4.8](../chapters/04_multilingual/08_cross_lingual_qa.ipynb), and in Artetxe et al.
+# (2023).
 #
 # ## Which words moved it?
 #
@@ -832,7 +831,7 @@ table(against if translated else [["none kept here", 0.0, None]],
 # ([7.4](../chapters/07_explain/04_perturbation.ipynb) has what one does with other networks).
 
 # %% One sentence in four languages tags=["fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 film = zero_shot.learned(zero_shot.Vectors(student.vectors), in_english, 1.0)
 direction = torch.tensor(film.model.coef_[0], dtype=torch.float32)
@@ -851,7 +850,7 @@ table([[language, total, constant, total + constant]
       caption="above 0 the answer is good")  # fmt: skip
 
 # %% Coloured tags=["fold"]
-from deepdive.page.markup import Html
+from deepdive_book.kit.markup import Html
 
 views = [student.parts(sentence, direction) for sentence in SAME.values()]
 for sentence, (_, added) in zip(SAME.values(), views, strict=True):  # nothing is left over
@@ -915,7 +914,7 @@ def measure_love(reader_of):
 
 
 if profile() == "experiment":
-    place = kept("04_multilingual", "zero_shot_love")
+    place = results_path("04_multilingual", "zero_shot_love")
     sweep(measure_love, [{"reader_of": "e5"}], place, data="xed")
 love = {"the student": 100 * film.shares([*LOVE.values()])[:, 1]}
 love |= {row["reader_of"]: row["good"] for row in kept_rows("zero_shot_love")}
@@ -955,7 +954,7 @@ def measure_films(reader_of):
 
 if profile() == "experiment":
     sweep(measure_films, [{"reader_of": name} for name in (*READERS, "e5 and letters")],
-          kept("04_multilingual", "zero_shot_films"), data="rt_polarity")  # fmt: skip
+          results_path("04_multilingual", "zero_shot_films"), data="rt_polarity")  # fmt: skip
 films = kept_rows("zero_shot_films") if real else []
 right_on = {row["reader_of"]: np.array([*row["right"]]).astype(float) for row in films}
 table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5" else None]
@@ -973,10 +972,11 @@ table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5
 # ## In the profile `gpu`: an encoder from the hub
 #
 # Name an encoder of sentences, a folder or a place on the hub, and it takes its seat beside the
-# others: LaBSE ([4.4](../chapters/04_multilingual/04_two_encoders.ipynb)) in the profile `gpu`.
-# Its folder is read as sentence-transformers wrote it, and where there is a card it reads there. No
-# hub is within reach here, so this was tried on a small folder of the same form. A LaBSE with
-# random weights read 21,728 texts of 20 pieces on an H200 in 6 to 9 seconds, beside other work.
+# others: LaBSE ([4.4](../chapters/04_multilingual/04_sentence_embeddings.ipynb)) in the profile
+# `gpu`. Its folder is read as sentence-transformers wrote it, and where there is a card it reads
+# there. No hub is within reach here, so this was tried on a small folder of the same form. A LaBSE
+# with random weights read 21,728 texts of 20 pieces on an H200 in 6 to 9 seconds, beside other
+# work.
 
 # %% Another encoder tags=["fold"]
 import os
@@ -1005,7 +1005,7 @@ if wanted:
 
 # %% What it would take tags=["fold"]
 from deepdive.models.multilingual import labse
-from deepdive.page.cost import CostCard
+from deepdive_book.kit.cost import CostCard
 
 with torch.device("meta"):  # shapes alone: no memory, no numbers
     large = labse.labse(labse.BASE)
@@ -1020,7 +1020,7 @@ assert plan.implied()["K80"] < 60 * 60
 # %% The results, kept tags=["fold"]
 import re
 
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def entry(name, found, digits=4):
@@ -1149,12 +1149,14 @@ card
 # System: cs_multilingual
 # Parent: muse
 # What differs:
-# - a student of one matrix is placed by an English teacher (`deepdive.page.runs.students`), in
-#   place of an encoder that was bought ready
+# - a student of one matrix is placed by an English teacher
+#   (`deepdive_book.studies.runs.multilingual_distillation`), in place of an encoder that was bought
+#   ready
 # - every language has its majority, its letters, its ceiling and its labels' worth beside it
-#   (`deepdive.page.runs.zero_shot`), and translation as a rival
-#   (`deepdive.page.runs.translate_test`)
-# - lines whose source is among the English lessons are left out (`deepdive.data.subtitles.xed`)
+#   (`deepdive_book.studies.runs.zero_shot`), and translation as a rival
+#   (`deepdive_book.studies.runs.translate_test`)
+# - lines whose source is among the English lessons are left out
+#   (`deepdive_book.data.subtitles.xed`)
 # Source: Kamath, Graham and Emara 2022, section 4.4.
 # Book: 4.4
 # -->

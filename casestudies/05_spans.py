@@ -14,35 +14,24 @@
 # 20 min to read · about a minute and a half to run on one core; the long runs are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Kept trainings tags=["fold"]
 import json
 
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import profile
-from deepdive.page.runs.span_rows import LONGER, POINTS, by_heart, one_training
-from deepdive.page.switched_heads import Asked, Kept, switched_heads
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.profile import profile
+from deepdive_book.studies.figures.head_ablation import Asked, Kept, head_ablation
+from deepdive_book.studies.runs.span_results import LONGER, POINTS, one_training, train_accuracy
 
-file = kept("05_efficient", "spans")
+file = results_path("05_efficient", "spans")
 DATA = "rt_polarity, movie_reviews, two_sided (generated)"
 if profile() == "experiment":
     rows = sweep(one_training, POINTS, file, data=DATA)
@@ -71,7 +60,7 @@ def kept_text(pair):
 
 
 pairs_drawn = [*zip(drawn[::2], drawn[1::2], strict=True)]
-switched_heads([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is kept here yet"
+head_ablation([*map(kept_text, pairs_drawn)], (2, 4)) if drawn else "nothing is kept here yet"
 
 # %% [markdown]
 # *A box holds the words that are asked for. The bar below a word says how much of its weight the
@@ -119,13 +108,13 @@ RATIONALES = ""  # @param {type:"string"}
 # *none*.
 
 # %% Check the sums tags=["nbval-check-output", "fold"]
-from deepdive.data.spans import best_run
+from deepdive_book.data.spans import max_sum_span
 
 words = ["a", "dull", "script", ",", "but", "truly", "splendid", "music"]
 number = {"truly": 3, "splendid": 5, "music": 1, "script": -1, "dull": -4}
 values = [number.get(word, 0) for word in words]
 for name, sign in (("for", 1), ("against", -1)):
-    run = best_run([sign * value for value in values], cost=1, least=1)
+    run = max_sum_span([sign * value for value in values], cost=1, least=1)
     print(f"{name}: {' '.join(words[i] for i in run)}")
 
 # %% [markdown]
@@ -138,10 +127,10 @@ for name, sign in (("for", 1), ("against", -1)):
 # %% The sentences tags=["fold"]
 import os
 
-from deepdive.data.rationales import rationales
-from deepdive.page.profile import banner, pick
-from deepdive.page.runs.spans import generated
-from deepdive.page.tables import table
+from deepdive_book.data.rationales import rationales
+from deepdive_book.kit.profile import banner, pick
+from deepdive_book.kit.tables import table
+from deepdive_book.studies.runs.spans import generated
 
 work = generated(pick(ci=300, laptop=3000, gpu=3000), pick(ci=60, laptop=300, gpu=300))
 print(banner(work.source))
@@ -159,13 +148,13 @@ table(shown, ["question", "context", "answer"], caption="Three of the test's tex
 import torch
 
 from deepdive.data import BucketBatches
-from deepdive.page.cost import measure
-from deepdive.page.runs.span_slips import answers, encode, loss
-from deepdive.page.runs.spans import begun, learned
+from deepdive_book.kit.cost import measure
+from deepdive_book.studies.runs.span_qa_format import answers, encode, loss
+from deepdive_book.studies.runs.spans import begun, train_model
 
 STEPS = pick(ci=60, laptop=700, gpu=700)
 with measure() as card:
-    model = learned(begun(work, seed=0), work, STEPS, seed=0)
+    model = train_model(begun(work, seed=0), work, STEPS, seed=0)
 batch = next(iter(BucketBatches(encode(work.train, work.tokenizer), max_tokens=2500)))
 card.count(lambda: loss(model, batch).backward(), times=STEPS)
 model.zero_grad()
@@ -176,7 +165,7 @@ print(f"{sum(p.numel() for p in model.parameters()):,} weights")
 # alone, or a habit, it would stay.
 
 # %% Both questions tags=["fold"]
-from deepdive.page.runs.span_rows import scores
+from deepdive_book.studies.runs.span_results import scores
 
 
 def percent(triple):
@@ -208,7 +197,7 @@ table([{"texts": name, "right to the word": percent(trained[key])}
 # other heads.
 
 # %% Every head, while the answer is written tags=["fold"]
-from deepdive.page.explorer import attention_explorer
+from deepdive_book.kit.explorer import attention_explorer
 
 pair = max(work.pairs, key=lambda p: len(p[0].answer.split()) + len(p[1].answer.split()))
 asked_for = pair[1]
@@ -229,9 +218,9 @@ attention_explorer(model, (src, written), reads, start=("cross", 1, 0))
 # %% Draw both tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.inspect import forward_once, record
-from deepdive.page.plotting import with_alt
-from deepdive.page.runs.span_heads import CROSS
+from deepdive.core.hooks import forward_once, record
+from deepdive_book.kit.plotting import with_alt
+from deepdive_book.studies.runs.span_heads import CROSS
 
 question = torch.tensor([work.tokenizer.encode(f"question: {asked_for.question}")])
 WAYS = {"the decoder reads the question": question, "the decoder reads what it writes": written}
@@ -252,7 +241,7 @@ def most(maps):
 
 
 # %% The figure tags=["fold"]
-from deepdive.page.runs.span_slips import places as places_of
+from deepdive_book.studies.runs.span_qa_format import answer_positions as places_of
 
 layer, head = most(cross(written))
 figure = Figure(figsize=(7.5, 4.2))
@@ -291,7 +280,7 @@ with_alt(
 # A head **brings** the choice where its exchange turns the first word.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The three heads that look most at the right span are switched off together. In how many of "
@@ -380,10 +369,12 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
 # here:
 
 # %% Exchanged together tags=["fold"]
-from deepdive.page.runs.span_heads import Exchange, head_names, shares
+from deepdive_book.studies.runs.span_heads import Exchange, attention_shares, head_names
 
 runs, every = Exchange(model, work.pairs, work.tokenizer), head_names(model)
-by_look = shares(model, work.pairs, work.tokenizer).span.mean(-1).flatten().argsort().tolist()
+by_look = (
+    attention_shares(model, work.pairs, work.tokenizer).span.mean(-1).flatten().argsort().tolist()
+)
 lines = []
 for name, some in (("the three that look most", by_look[-3:]), ("the other five", by_look[:-3]),
                    ("all eight", by_look)):  # fmt: skip
@@ -479,9 +470,9 @@ if seeds:
 # as long; and one, in 2,400 steps, hid a fifth of its numbers, drawn anew each time (*dropout*):
 
 # %% Longer, and the lessons again tags=["fold"]
-file = kept("05_efficient", "spans_longer")
+file = results_path("05_efficient", "spans_longer")
 if profile() == "experiment":
-    longer = sweep(by_heart, LONGER, file, data="rt_polarity, movie_reviews")
+    longer = sweep(train_accuracy, LONGER, file, data="rt_polarity, movie_reviews")
 else:
     longer = json.loads(file.read_text("utf-8"))["rows"] if file and file.is_file() else []
 hidden = [row for row in rows if row.get("dropout")]
@@ -529,7 +520,7 @@ for row in hidden:
 
 # %% A reader's marks tags=["fold"]
 from deepdive.evaluate.answers import answer_f1, exact_match
-from deepdive.page.runs.spans import brought
+from deepdive_book.studies.runs.spans import patch_effect
 
 
 def judged(asked_model, asked_work):
@@ -543,17 +534,17 @@ def judged(asked_model, asked_work):
 
 marks = os.environ.get("DEEPDIVE_RATIONALES", RATIONALES)
 if marks:
-    own = brought(rationales(marks, "train"), rationales(marks, "test"))
-    teller = learned(begun(own, seed=0), own, pick(ci=5, laptop=500, gpu=2000), seed=0)
+    own = patch_effect(rationales(marks, "train"), rationales(marks, "test"))
+    teller = train_model(begun(own, seed=0), own, pick(ci=5, laptop=500, gpu=2000), seed=0)
     print(f"people's marks, {len(own.train):,} to learn from: {judged(teller, own)}")
 
 # %% A public T5 tags=["fold"]
 from pathlib import Path
 
-from deepdive.page.runs.span_rows import look
-from deepdive.page.runs.spans import films as films_work
-from deepdive.page.runs.spans import public
 from deepdive.published.weights import from_hub
+from deepdive_book.studies.runs.span_results import attention_share
+from deepdive_book.studies.runs.spans import films as films_work
+from deepdive_book.studies.runs.spans import public
 
 wanted = os.environ.get("DEEPDIVE_T5", T5_FOLDER) or pick(ci="", laptop="", gpu="t5-small")
 if wanted:
@@ -561,17 +552,17 @@ if wanted:
     folder = Path(wanted) if Path(wanted).is_dir() else from_hub(wanted)
     larger, its = public(folder, lessons.train, lessons.test)
     larger.to("cuda" if torch.cuda.is_available() else "cpu")
-    learned(larger, its, pick(ci=2, laptop=50, gpu=1500), seed=0, rate=1e-3)
+    train_model(larger, its, pick(ci=2, laptop=50, gpu=1500), seed=0, rate=1e-3)
     print(f"{wanted}: {judged(larger, its)}")
-    seen = look(larger.cpu(), its)
+    seen = attention_share(larger.cpu(), its)
     best = max(range(len(seen["span"])), key=lambda h: seen["span"][h][0])
     print(f"the head that looks most: {percent(seen['span'][best])}, without it "
           f"{percent(seen['right without'][best])} stay right")  # fmt: skip
 
 # %% What it would take tags=["fold"]
-from deepdive.models.text import t5
-from deepdive.page.cost import CostCard
+from deepdive.models.generative import t5
 from deepdive.training.translation import training_memory
+from deepdive_book.kit.cost import CostCard
 
 with torch.device("meta"):  # shapes alone: no memory, no numbers
     small = t5.t5(t5.BASE)
@@ -586,7 +577,7 @@ assert plan.implied()["K80"] < 60 * 60
 assert memory < 11 * 2**30
 
 # %% Written, and what it cost tags=["fold"]
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def entry(name, triple):
@@ -725,7 +716,7 @@ card
 #    </details>
 
 # %% The first exercise, checked tags=["nbval-check-output", "fold"]
-assert best_run([2, -1, 3, -4, 5, 0], cost=1, least=1) == range(4, 5)
+assert max_sum_span([2, -1, 3, -4, 5, 0], cost=1, least=1) == range(4, 5)
 print("the fifth word")
 
 # %% [markdown]
@@ -747,10 +738,10 @@ print("the fifth word")
 # Parent: t5
 # What differs:
 # - a question and a text are read as one, and words of the text are written
-#   (`deepdive.page.runs.span_slips`); spans are marked by a rule or generated
-#   (`deepdive.data.spans`), where the original had people's
+#   (`deepdive_book.studies.runs.span_qa_format`); spans are marked by a rule or generated
+#   (`deepdive_book.data.spans`), where the original had people's
 # - each head is asked where it looks, what is written without it, and what it brings along from a
-#   run with the other question (`deepdive.page.runs.span_heads`)
+#   run with the other question (`deepdive_book.studies.runs.span_heads`)
 # - cross-attention is drawn with the answer as what the decoder reads, and as in the original with
 #   the question (`attention_explorer`)
 # Source: Kamath, Graham and Emara 2022, section 5.5.

@@ -12,32 +12,21 @@
 # on one core, half a minute in `ci`; the long runs are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% What was said, and by whom tags=["fold"]
 from deepdive.data.speech import an4, an4_sounds
-from deepdive.data.voices import voices
-from deepdive.decoding.transcripts import said_beside, written
-from deepdive.page.profile import banner, pick, profile
-from deepdive.training.tasks.speech import cepstra_of
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.tasks.speech import cepstra_of
+from deepdive_book.tasks.transcripts import said_beside, written
 
 if profile() == "ci":
     every = cepstra_of(voices(40, seed=0, length=(2, 4)))
@@ -49,7 +38,7 @@ else:
 print(banner(every.source))
 
 # %% Parts of the data tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 table([
     {"part": name, "speakers": len({*some.speakers}), "utterances": len(some),
@@ -75,7 +64,7 @@ import torch
 from matplotlib.figure import Figure
 
 from deepdive.audio.mel import cosines
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 shown = max(range(len(test)), key=lambda i: (len(test.words[i].split()) == 4, -i))
 spectrum = torch.from_numpy(test.features[shown]).double() @ cosines(13, 40).T
@@ -148,23 +137,23 @@ import time
 from deepdive.decoding.ctc import WordScores, prefix_beam
 from deepdive.decoding.ngram import NGram
 from deepdive.evaluate.transcripts import character_error_rate, word_error_rate
-from deepdive.models.speech import recognisers
-from deepdive.page.experiments import checkpoints, kept, share, sweep
+from deepdive.models.speech import small_asr_models
 from deepdive.tokenizers import CharTokenizer
 from deepdive.training import Update, Validation, fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks import writing
-from deepdive.training.tasks.speech import SpeechBatches, Voices, ctc, scores, spelled
+from deepdive_book.kit.experiments import checkpoints, results_path, share, sweep
+from deepdive_book.tasks import seq2seq_asr
+from deepdive_book.tasks.speech import SpeechBatches, Voices, ctc, scores, spelled
 
 letters = CharTokenizer.train(every.words)
-MAKE = {"conformer": recognisers.by_conformer, "wav2vec2": recognisers.speller,
-        "speech2text": recognisers.writer}  # fmt: skip
+MAKE = {"conformer": small_asr_models.conformer_ctc, "wav2vec2": small_asr_models.ctc_model,
+        "speech2text": small_asr_models.seq2seq_model}  # fmt: skip
 FRAMES = 9000
 
 
 def transcripts(model, utterances):
     """What a recogniser says of each utterance, without a language model."""
-    if isinstance(model, writing.Writer):
+    if isinstance(model, seq2seq_asr.Seq2SeqASR):
         return written(model, utterances, letters)
     return spelled(scores(model, utterances), letters)
 
@@ -182,10 +171,10 @@ def learned(model, utterances, steps, seed=0, rate=2e-3, checks=8, keep=None, fr
         return watched[-1][1]
 
     watched = []
-    writes = isinstance(model, writing.Writer)
+    writes = isinstance(model, seq2seq_asr.Writer)
     history = fit(
         model, SpeechBatches(utterances, letters, frames, change=Voices(), seed=seed),
-        writing.loss() if writes else ctc, steps=steps, seed=seed, folder=keep,
+        seq2seq_asr.loss() if writes else ctc, steps=steps, seed=seed, folder=keep,
         optimizer=adam(model, lr=rate, betas=(0.9, 0.98), weight_decay=0.01),
         schedule=cosine(rate, warmup=min(200, steps // 5), total=steps),
         update=Update(clip=5.0), validate=Validation(errors, every=max(1, steps // checks)),
@@ -202,22 +191,22 @@ def learned(model, utterances, steps, seed=0, rate=2e-3, checks=8, keep=None, fr
 # one utterance of a voice that it did not learn from.
 
 # %% Let it learn tags=["fold"]
-from deepdive.page.cost import measure
+from deepdive_book.kit.cost import measure
 
 torch.manual_seed(0)
 started = time.process_time()
-live = recognisers.by_conformer(len(letters), n_layers=pick(ci=1, laptop=4, gpu=4)).to(DEVICE)
+live = small_asr_models.by_conformer(len(letters), n_layers=pick(ci=1, laptop=4, gpu=4)).to(DEVICE)
 with measure() as card:
     history, watched = learned(live, train, steps=pick(ci=24, laptop=1000, gpu=1000),
                                checks=pick(ci=3, laptop=10, gpu=10))  # fmt: skip
 live, minutes = live.cpu(), (time.process_time() - started) / 60
 
 # %% What it wrote on the way tags=["fold"]
-from deepdive.page.transcript_steps import transcript_steps
+from deepdive_book.studies.figures.transcript_slider import transcript_slider
 
 longest = max(range(len(valid)), key=lambda i: len(valid.words[i].split()))
 steps = [step for step, _ in history.validations]
-transcript_steps(
+transcript_slider(
     valid.words[longest],
     [(f"step {step:,}", said[longest], error)
      for step, (said, error) in zip(steps, watched, strict=True)],
@@ -275,7 +264,7 @@ table([
 # ## What if it may write words only?
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "The same recogniser may now write only words of a list of about a hundred, the single letters "
@@ -361,7 +350,7 @@ def recognise(system="conformer", steps=3600, seed=0):
            "core_minutes": round((time.process_time() - start) / 60, 1),
            "device": torch.cuda.get_device_name() if DEVICE == "cuda" else "CPU"}  # fmt: skip
     row["said"] = transcripts(model, test)
-    if isinstance(model, writing.Writer):
+    if isinstance(model, seq2seq_asr.Writer):
         row["said_beside"] = said_beside(model, test, letters)
     else:
         weights = tuned(model)
@@ -376,7 +365,7 @@ TRAININGS = [("conformer", 3600, range(6)), ("wav2vec2", 4000, range(6)),
              ("speech2text", 2800, range(1)), ("conformer", 1000, range(1, 6))]  # fmt: skip
 grid = [{"system": system, "steps": round(fraction * steps), "seed": seed}
         for system, steps, seeds in TRAININGS for seed in seeds]  # fmt: skip
-file = kept("06c_speech", "an4_hour")
+file = results_path("06c_speech", "an4_hour")
 if profile() == "experiment":
     sweep(recognise, grid, file, data="an4_mfcc", minutes=2000)
 
@@ -589,9 +578,9 @@ with_alt(
 # length. Smaller numbers are heads that look near.
 
 # %% How far each head looks tags=["fold"]
-from deepdive.inspect import record
-from deepdive.training.tasks.speech import heard as read
-from deepdive.training.tasks.speech import together
+from deepdive.core.hooks import record
+from deepdive_book.tasks.speech import load_audio as read
+from deepdive_book.tasks.speech import together
 
 features, mask = together([read(torch.from_numpy(test.features[shown]))])
 live.eval()
@@ -638,18 +627,18 @@ table([{**row, "of real time": row["seconds"] / heard} for row in clocks],
 
 # %% What the three ask of a machine tags=["fold"]
 from deepdive.models.speech import hubert, speech2text, wav2vec2
-from deepdive.page.demands import demands
+from deepdive_book.studies.figures.resource_estimate import resource_estimate
 
 SECONDS = 35
 asked = {
-    "wav2vec2-base-960h": demands(
+    "wav2vec2-base-960h": resource_estimate(
         lambda: wav2vec2.for_ctc(wav2vec2.wav2vec2()), lambda: [torch.zeros(1, 16000 * SECONDS)]
     ),
-    "hubert-large-ls960-ft": demands(
+    "hubert-large-ls960-ft": resource_estimate(
         lambda: wav2vec2.for_ctc(hubert.hubert(hubert.LARGE, convolution_bias=True)),
         lambda: [torch.zeros(1, 16000 * SECONDS)],
     ),
-    "s2t-small-librispeech-asr": demands(
+    "s2t-small-librispeech-asr": resource_estimate(
         speech2text.speech2text,
         lambda: [torch.zeros(1, 100 * SECONDS - 2, 80), torch.zeros(1, 100, dtype=torch.long)],
     ),
@@ -673,8 +662,8 @@ table([
 # transformers' pipeline writes, with pieces it chooses those that transformers chooses.
 
 # %% Three published recognisers on LibriSpeech, and on TIMIT where it is tags=["fold"]
-from deepdive.data import librispeech, timit
-from deepdive.decoding.recognisers import PUBLISHED, recogniser
+from deepdive_book.data.corpora import librispeech, timit
+from deepdive_book.studies.published_recognizers import PUBLISHED, recogniser
 
 corpora, measured = {}, []
 if profile() == "gpu":
@@ -716,7 +705,7 @@ table(measured or [{"checkpoint": name, "corpus": "not run in this profile"} for
 # %% Write them down tags=["fold"]
 import re
 
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def entry(found, who):
@@ -857,9 +846,10 @@ print(int(frames_needed(three, torch.tensor([5]))), round(25 / 3))
 # System: cs_asr
 # Parent: wav2vec2
 # What differs:
-# - convolutions read cepstra, where data have no waveforms (`deepdive.models.speech.recognisers`)
+# - convolutions read cepstra, where data have no waveforms
+#   (`deepdive.models.speech.small_asr_models`)
 # - three ways to write over one kind of encoder: CTC, CTC after learning codes or units, a decoder
-#   (`deepdive.training.tasks.speech`, `.writing`, `.listening`)
+#   (`deepdive_book.tasks.speech`, `.writing`, `.listening`)
 # - word error rates with intervals by speaker (`deepdive.evaluate.transcripts`)
 # Source: Kamath, Graham and Emara 2022, section 6.8.
 # Book: 6.8

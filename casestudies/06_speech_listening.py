@@ -12,32 +12,21 @@
 # one core; the long runs are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% What was said, and by whom tags=["fold"]
 from deepdive.data.speech import an4
-from deepdive.data.voices import voices
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers import CharTokenizer
-from deepdive.training.tasks.speech import cepstra_of
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.tasks.speech import cepstra_of
 
 if profile() == "ci":
     every = cepstra_of(voices(40, seed=0, length=(3, 5)))
@@ -50,7 +39,7 @@ letters = CharTokenizer.train(every.words)
 print(banner(every.source))
 
 # %% Who is in which part tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 PARTS = {"sound to listen to, from 5 minutes of it typed to all": train,
          "other people, to choose by": valid, "still others: the test": test}  # fmt: skip
@@ -94,17 +83,17 @@ table([
 import numpy as np
 import torch
 
-from deepdive.models.speech import recognisers
-from deepdive.models.speech.code_finder import CodeFinder
-from deepdive.models.speech.hubert import UnitSayer
-from deepdive.page.experiments import checkpoints, kept, share, sweep
-from deepdive.page.flops import count_flops
+from deepdive.models.speech import small_asr_models
+from deepdive.models.speech.hubert import HubertForPreTraining
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.training import Update, Validation, fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks import listening
-from deepdive.training.tasks.speech import SpeechBatches, Voices, ctc
+from deepdive_book.kit.experiments import checkpoints, results_path, share, sweep
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.tasks import speech_pretraining
+from deepdive_book.tasks.speech import SpeechBatches, Voices, ctc
 
-SMALL = recognisers.LISTENER.but(widths=(128, 96), d_model=96, n_layers=4, d_ff=384)
+SMALL = small_asr_models.LISTENER.but(widths=(128, 96), d_model=96, n_layers=4, d_ff=384)
 LISTENING, FRAMES = 1000, 6000  # steps of listening; frames in a batch
 LOSSES = {}  # of the last listening to each lesson, step by step
 
@@ -124,16 +113,17 @@ def labelled(minutes, seed):
 def lessons(lesson, steps):
     """What learns a lesson without letters: encoder -> model, and its loss."""
     if lesson == "codes":
-        return CodeFinder, listening.code_loss(steps)
-    units = listening.cepstral_units(train)
-    return lambda encoder: UnitSayer(encoder, len(units.centres)), listening.unit_loss(units)
+        return Wav2Vec2ForPreTraining, speech_pretraining.code_loss(steps)
+    units = speech_pretraining.cepstral_units(train)
+    return (lambda encoder: HubertForPreTraining(encoder, len(units.centres)),
+            speech_pretraining.unit_loss(units))  # fmt: skip
 
 
 # %% Listen, and learn letters tags=["fold"]
 def listened(lesson, seed, steps):
     """An encoder that has learned `lesson` from all sound of the training, no letter of it."""
     torch.manual_seed(seed)
-    encoder = recognisers.listener(SMALL)
+    encoder = small_asr_models.listener(SMALL)
     if lesson == "nothing":
         return encoder
     make, loss = lessons(lesson, steps)
@@ -149,15 +139,15 @@ def listened(lesson, seed, steps):
 
 
 # %% Learn letters tags=["fold"]
-from deepdive.decoding.transcripts import written
 from deepdive.evaluate.transcripts import character_error_rate, word_error_rate
-from deepdive.training.tasks import writing
-from deepdive.training.tasks.speech import scores, spelled
+from deepdive_book.tasks import seq2seq_asr
+from deepdive_book.tasks.speech import scores, spelled
+from deepdive_book.tasks.transcripts import written
 
 
 def transcripts(model, utterances):
     """What a recogniser says of each utterance."""
-    if isinstance(model, writing.Writer):
+    if isinstance(model, seq2seq_asr.Seq2SeqASR):
         return written(model, utterances, letters)
     return spelled(scores(model, utterances), letters)
 
@@ -171,7 +161,7 @@ def learned(model, utterances, steps, seed, rate=2e-3, alone=0):
     def errors(model):
         return word_error_rate(valid.words, transcripts(model, valid))
 
-    loss = writing.loss() if isinstance(model, writing.Writer) else ctc
+    loss = seq2seq_asr.loss() if isinstance(model, seq2seq_asr.Writer) else ctc
     for part, n, top in ((model.out, alone, 2e-3), (model, steps - alone, rate)):
         if not n:
             continue
@@ -191,9 +181,9 @@ def learned(model, utterances, steps, seed, rate=2e-3, alone=0):
 def more_steps(lesson, n):
     """As many steps of learning letters as n steps of listening cost in operations."""
     batch = next(iter(SpeechBatches(train, letters, FRAMES, change=Voices())))
-    encoder = recognisers.listener(SMALL)
+    encoder = small_asr_models.listener(SMALL)
     make, loss = lessons(lesson, n)
-    listens, spells = make(encoder), recognisers.speller(len(letters), encoder)
+    listens, spells = make(encoder), small_asr_models.speller(len(letters), encoder)
     first = count_flops(lambda: loss(listens, batch).backward())
     return round(n * first / count_flops(lambda: ctc(spells, batch).backward()))
 
@@ -207,8 +197,8 @@ def few(minutes=5, lesson="nothing", more=False, seed=0, share=1.0, weights=None
     lesson_before = "nothing" if more or lesson == "decoder" else lesson
     encoder = listened(lesson_before, seed if weights is None else weights, before)
     steps += more_steps(lesson, before) if more else 0
-    model = (recognisers.writer(len(letters), encoder, SMALL.d_model) if lesson == "decoder"
-             else recognisers.speller(len(letters), encoder))  # fmt: skip
+    model = (small_asr_models.writer(len(letters), encoder, SMALL.d_model) if lesson == "decoder"
+             else small_asr_models.speller(len(letters), encoder))  # fmt: skip
     settings = {} if rate is None else {"rate": rate, "alone": round(200 * share)}
     learned(model, labelled(minutes, seed), steps, seed, **settings)
     held = character_error_rate(valid.words, transcripts(model, valid))
@@ -237,7 +227,7 @@ points = [
     point(minutes, way, seed) for minutes, ways, n in PLAN for way in ways for seed in range(n)
 ]
 points += [point(5, way, 0, weights=w) for way in CURVE for w in (1, 2, 3)]  # begun anew
-file = kept("06c_speech", "an4_listening")
+file = results_path("06c_speech", "an4_listening")
 if profile() == "experiment":
     sweep(few, points, file, data="an4_mfcc", minutes=5000)
 
@@ -254,7 +244,7 @@ typed = labelled(pick(ci=0.5, laptop=5, gpu=5), seed=0)
 wrote, own = {}, {}
 for name, lesson in (("letters only", "nothing"), ("units first", "units")):
     encoder = listened(lesson, 0, pick(ci=6, laptop=500, gpu=500))
-    now = learned(recognisers.speller(len(letters), encoder), typed, steps, seed=0)
+    now = learned(small_asr_models.speller(len(letters), encoder), typed, steps, seed=0)
     wrote[name], own[name] = transcripts(now, test), transcripts(now, typed)
 table([
     {"training": name, "typed minutes": character_error_rate(typed.words, own[name]),
@@ -281,7 +271,7 @@ table([{"said": test.words[i], **{name: said[i] or "(nothing)" for name, said in
 # But this is one pair.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "In the long runs this pair is trained eight times, each time with five minutes drawn anew and "
@@ -367,8 +357,8 @@ def each_run(minutes, ways):
 # %% Five minutes tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.evaluate.doubt import bootstrap
-from deepdive.page.plotting import with_alt
+from deepdive.evaluate.confidence_intervals import bootstrap
+from deepdive_book.kit.plotting import with_alt
 
 begun = {way: [character_error_rate(test.words, row["said"]) for row in rows
                if "weights" in row and row["lesson"] == way[0]] for way in CURVE}  # fmt: skip
@@ -510,13 +500,13 @@ table(lines if rows else [{"typed minutes": "no kept runs in this profile"}],
 # ## One training, eight times
 
 # %% One utterance of the test, by each training of letters only tags=["fold"]
-from deepdive.page.transcript_steps import transcript_steps
+from deepdive_book.studies.figures.transcript_slider import transcript_slider
 
 chosen = sorted(range(len(test)), key=lambda i: (sum(map(str.isalpha, test.words[i])), i))
 chosen = next(i for i in reversed(chosen) if len(test.words[i]) < 28)
 said_by = sorted(runs(5, ALONE).values() or wrote.values(),
                  key=lambda said: word_error_rate(test.words, said))  # fmt: skip
-transcript_steps(
+transcript_slider(
     test.words[chosen],
     [(f"training {i + 1} of {len(said_by)}", said[chosen], word_error_rate(test.words, said))
      for i, said in enumerate(said_by)],

@@ -10,26 +10,15 @@
 # one core; longer trainings are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %%
 # A recording of your own, of English digits: its path. WAV, FLAC, OGG or MP3, any rate.
 RECORDING = ""  # @param {type:"string"}
@@ -38,9 +27,9 @@ RECORDING = ""  # @param {type:"string"}
 import numpy as np
 import torch
 
-from deepdive.data.speech import DIGITS, Utterances, fsdd, joined, ljspeech
-from deepdive.data.voices import voices
-from deepdive.page.profile import banner, pick, profile
+from deepdive.data.speech import DIGITS, Utterances, fsdd, join_recordings, ljspeech
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.kit.profile import banner, pick, profile
 
 if profile() == "ci":
     single, radio = voices(60, seed=0), voices(2, seed=5, length=8)
@@ -54,7 +43,7 @@ print(banner(single.source))
 
 def numbers(recordings, n, seed):
     """Strings of three to five digits, each of one voice, a tenth of a second between two."""
-    return joined(recordings, n, (3, 5), seed=seed)
+    return join_recordings(recordings, n, (3, 5), seed=seed)
 
 
 def numeral(words):
@@ -77,9 +66,9 @@ def numeral(words):
 # said.
 
 # %% Listen tags=["fold"]
-from deepdive.audio.augment import noisy
+from deepdive.audio.augment import add_noise
 from deepdive.audio.files import resampled
-from deepdive.page.sound import players
+from deepdive_book.kit.sound import players
 
 read_aloud = torch.cat([resampled(wave, radio.rate, RATE) for wave in radio.waves[:6]])
 kinds = {"a hiss": None, "a reader": read_aloud}
@@ -88,7 +77,7 @@ sounds = []
 for kind, noise in reversed(kinds.items()):
     for loud in (0, 10):
         draw = torch.Generator().manual_seed(1)
-        sounds.append((f"{kind}, {loud} dB", noisy(sample.waves[0], loud, noise, draw)))
+        sounds.append((f"{kind}, {loud} dB", add_noise(sample.waves[0], loud, noise, draw)))
 players([*sounds, ("nothing else", torch.from_numpy(sample.waves[0]))], RATE)
 
 # %% [markdown]
@@ -106,7 +95,7 @@ voice, noise = torch.tensor([4.0, -4, 2, -2]), torch.tensor([1.0, -1, -1, 1])
 for times in (1, 2):
     ratio = (voice**2).mean() / ((times * noise) ** 2).mean()
     print(f"noise times {times}: {10 * torch.log10(ratio):.1f} dB")
-mixed = noisy(voice, 10, noise, torch.Generator().manual_seed(0)) - voice
+mixed = add_noise(voice, 10, noise, torch.Generator().manual_seed(0)) - voice
 print("at 10 dB the size of the noise that is added:", mixed.abs().round(decimals=3).tolist())
 
 # %% [markdown]
@@ -125,9 +114,9 @@ print("at 10 dB the size of the noise that is added:", mixed.abs().round(decimal
 # %% Three recognisers of waveforms tags=["fold"]
 from deepdive.audio.mel import log_mel, standardised
 from deepdive.models.speech import speech2text
-from deepdive.models.speech.recognisers import LISTENER, listener, speller
+from deepdive.models.speech.asr_heads import Seq2SeqASR
+from deepdive.models.speech.small_asr_models import LISTENER, ctc_encoder, ctc_model
 from deepdive.tokenizers import BOS, EOS, PAD, CharTokenizer
-from deepdive.training.tasks.writing import Writer
 
 letters = CharTokenizer.train(["0123456789"])  # a digit is one symbol: 529, not FIVE TWO NINE
 WAVES = LISTENER.but(
@@ -138,7 +127,7 @@ WAVES = LISTENER.but(
 
 def by_waves():
     """wav2vec 2.0's form: convolutions over the waveform itself; 50 rows a second."""
-    return speller(len(letters), listener(WAVES))
+    return ctc_model(len(letters), ctc_encoder(WAVES))
 
 
 # %% Two of log-mel frames tags=["fold"]
@@ -146,16 +135,16 @@ def by_mels(writes=False):
     """Log-mel frames, 100 a second; CTC over wav2vec 2.0's encoder, or a Speech2Text."""
     if not writes:
         config = WAVES.but(channels=40, widths=(96, 96), kernels=(5, 5), strides=(2, 1))
-        return speller(len(letters), listener(config))
+        return ctc_model(len(letters), ctc_encoder(config))
     model = speech2text.speech2text(
         n_features=40, vocab_size=len(letters), d_model=96, n_layers=3, n_decoder_layers=2,
         d_ff=384, d_decoder_ff=384, width=192, pad=PAD, start=BOS, end=EOS,
     )  # fmt: skip
-    return Writer(model, 96, len(letters))
+    return Seq2SeqASR(model, 96, len(letters))
 
 
 # %% Their sizes tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 SYSTEMS = {"waveform, CTC": (by_waves, False), "log-mel, CTC": (by_mels, True),
            "log-mel, Speech2Text": (lambda: by_mels(writes=True), True)}  # fmt: skip
@@ -176,7 +165,7 @@ class Reading:
     def __call__(self, wave, draw=None):
         if self.hiss and draw is not None and torch.rand((), generator=draw) < 0.7:
             loud = 30 * float(torch.rand((), generator=draw))
-            wave = noisy(wave[:, 0], loud, None, draw)[:, None]
+            wave = add_noise(wave[:, 0], loud, None, draw)[:, None]
         wave = wave / (wave.std() + 1e-5)
         return standardised(log_mel(wave[:, 0], RATE), 1e-5) if self.mels else wave
 
@@ -190,12 +179,12 @@ def sounding(recordings, waves=None):
 
 
 # %% Learn, and write tags=["fold"]
-from deepdive.decoding.transcripts import written
 from deepdive.evaluate.transcripts import align_all
 from deepdive.training import Update, fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks import writing
-from deepdive.training.tasks.speech import SpeechBatches, ctc, scores, spelled
+from deepdive_book.tasks import seq2seq_asr
+from deepdive_book.tasks.speech import SpeechBatches, ctc, scores, spelled
+from deepdive_book.tasks.transcripts import written
 
 
 def learned(system, recordings, steps, hiss, seed=0):
@@ -205,7 +194,7 @@ def learned(system, recordings, steps, hiss, seed=0):
     frames = 40 * RATE  # samples of a batch, 40 seconds
     batches = SpeechBatches(sounding(recordings), letters, frames, change=reading, seed=seed)
     fit(
-        model, batches, writing.loss() if isinstance(model, Writer) else ctc, steps=steps,
+        model, batches, seq2seq_asr.loss() if isinstance(model, Seq2SeqASR) else ctc, steps=steps,
         seed=seed, optimizer=adam(model, lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01),
         schedule=cosine(1e-3, warmup=steps // 5 + 1, total=steps), update=Update(clip=5.0),
     )  # fmt: skip
@@ -215,7 +204,7 @@ def learned(system, recordings, steps, hiss, seed=0):
 # %% Write tags=["fold"]
 def transcripts(model, reading, recordings, waves=None):
     some = sounding(recordings, waves)
-    if isinstance(model, Writer):
+    if isinstance(model, Seq2SeqASR):
         return written(model, some, letters, 40, read=reading)
     return spelled(scores(model, some, read=reading), letters)
 
@@ -231,7 +220,7 @@ def in_noise(recordings, place):
         return recordings.waves
     kind, loud = place.removesuffix(" dB").rsplit(", ", 1)
     draw = torch.Generator().manual_seed(int(loud))
-    return [noisy(wave, int(loud), kinds[kind], draw) for wave in recordings.waves]
+    return [add_noise(wave, int(loud), kinds[kind], draw) for wave in recordings.waves]
 
 
 def measure(system="log-mel, CTC", left_out="", hiss=True, steps=800, strings=600):
@@ -248,13 +237,13 @@ def measure(system="log-mel, CTC", left_out="", hiss=True, steps=800, strings=60
 
 
 # %% The long runs tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 part = share()
 WAYS = [*((system, True) for system in SYSTEMS), ("log-mel, CTC", False)]
 points = [{"system": system, "hiss": hiss, "left_out": who, "steps": round(part * 800)}
           for who in people for system, hiss in WAYS]  # fmt: skip
-file = kept("06c_speech", "digits_in_noise")
+file = results_path("06c_speech", "digits_in_noise")
 if profile() == "experiment":
     sweep(measure, points, file, data="fsdd", minutes=5000)
 
@@ -284,7 +273,7 @@ table([{"said": "all", **all_wrong},
 )  # fmt: skip
 
 # %% From quiet to a hiss that is as loud as the voice tags=["fold"]
-from deepdive.page.transcript_steps import transcript_steps
+from deepdive_book.studies.figures.transcript_slider import transcript_slider
 
 most = max(range(len(right)), key=lambda i: len(right[i]))
 steps = []
@@ -292,7 +281,7 @@ for place in PLACES[:6]:
     said = transcripts(live, reading, strings, in_noise(strings, place))
     wrong = sum(each.errors for each in align_all(right, said, letters=True))
     steps.append((place, " ".join(said[most]), wrong / sum(map(len, right))))
-transcript_steps(" ".join(right[most]), steps, of="this person's numbers", unit="digits",
+transcript_slider(" ".join(right[most]), steps, of="this person's numbers", unit="digits",
                  ends=("quiet", "as loud as the voice"))  # fmt: skip
 
 # %% [markdown]
@@ -305,7 +294,7 @@ transcript_steps(" ".join(right[most]), steps, of="this person's numbers", unit=
 # voices wrong.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "The recogniser that was trained on clean recordings only hears known voices in a hiss of 10 "
@@ -364,7 +353,7 @@ shown("stranger", WAYS, caption="Strangers: digits wrong in quiet, and at 10 and
 # %% Draw all places tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 WHOSE = {"known": "a known voice", "stranger": "a stranger"}
 STYLES = ("s-C1", "o-C0", "^-C2", "o:C0")
@@ -482,7 +471,7 @@ table(calm or [{"left out": "none in this profile"}],
 # the browser, one digit at a time.
 
 # %% Record yourself tags=["fold"]
-from deepdive.page.sound import recorder
+from deepdive_book.kit.sound import recorder
 
 recorder(RATE)
 

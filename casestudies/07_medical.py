@@ -13,26 +13,15 @@
 # on two cores, half a minute in `ci`; the long runs are kept</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A table of your own, an encoder of your own tags=["fold"]
 # A table of your own (.csv or .tsv with a header): its path, and the names of two columns.
 MEDICAL_FILE = ""  # @param {type:"string"}
@@ -51,10 +40,11 @@ ENCODER = ""  # @param {type:"string"}
 # %% The texts tags=["fold"]
 import os
 
-from deepdive.data import generated_reviews, read_labelled
+from deepdive.data import read_labelled
 from deepdive.data.medical import abstracts, labels_of, with_one_label
-from deepdive.page.profile import banner, pick, profile
-from deepdive.page.tables import table
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.kit.tables import table
 
 file = os.environ.get("DEEPDIVE_MEDICAL", MEDICAL_FILE)
 if file:
@@ -135,7 +125,7 @@ def counted(part, texts, labels, k):
 
 
 # %% Each text once tags=["fold"]
-from deepdive.page.runs.medical import Parts, folds
+from deepdive_book.studies.runs.medical import Parts, folds
 
 labels, classes = np.array(every.labels), len(names)
 parts = folds(every.labels)
@@ -177,15 +167,15 @@ from pathlib import Path
 
 import torch
 
-from deepdive.page.cost import measure
-from deepdive.page.profile import workdir
-from deepdive.page.runs.medical import LENGTH, tuned, weighted_loss
 from deepdive.published.classifier import begin
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 from deepdive.published.weights import from_hub
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training import Keep
-from deepdive.training.tasks.classification import batches, encode, predict
+from deepdive_book.kit.cost import measure
+from deepdive_book.kit.profile import workdir
+from deepdive_book.studies.runs.medical import LENGTH, tuned, weighted_loss
+from deepdive_book.tasks.classification import batches, encode, predict
 
 wanted = os.environ.get("DEEPDIVE_ENCODER", ENCODER)
 wanted = wanted or pick(ci="", laptop="", gpu="emilyalsentzer/Bio_ClinicalBERT")
@@ -222,7 +212,7 @@ print(
 # %% Frozen: the mean of the states, and a linear model tags=["fold"]
 from sklearn.preprocessing import StandardScaler
 
-from deepdive.training.tasks.classification import features
+from deepdive_book.tasks.classification import features
 
 frozen = begin(folder, classes).encoder.to(next(model.parameters()).device)
 vectors = StandardScaler().fit_transform(features(frozen, ids)["mean"].numpy())
@@ -255,7 +245,7 @@ print(f"minus counted words: {less_counted}")
 # learned beforehand from both, while the rest of the model stood still.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "After 842 steps in medical texts the model fills gaps in unseen abstracts far better than the "
@@ -271,7 +261,7 @@ ask(
 import json
 
 from deepdive.evaluate import bootstrap
-from deepdive.page.experiments import kept
+from deepdive_book.kit.experiments import results_path as kept
 
 
 def kept_rows(name):
@@ -376,9 +366,9 @@ against
 
 # %% One abstract, five methods tags=["fold"]
 from deepdive.explain.side_by_side import METHODS
-from deepdive.page.one_view import one_view
-from deepdive.page.runs.medical_reasons import Said
 from deepdive.training.objectives.masking import mask_id
+from deepdive_book.ch07.figures.attribution_comparison import attribution_comparison
+from deepdive_book.studies.runs.medical_explanations import Said
 
 model = model.cpu().eval()
 blank = mask_id(tokenizer)
@@ -406,7 +396,7 @@ def says(kept):
     return model(of_rest(kept).tokens)[0].softmax(0)
 
 
-one_view(one.words, says, {name: colours(name) for name in SHOWN}, names, most=1,
+attribution_comparison(one.words, says, {name: colours(name) for name in SHOWN}, names, most=1,
          gone="[MASK] stands in its place")  # fmt: skip
 
 # %% [markdown]
@@ -749,8 +739,8 @@ others_table
 # %% What it would take tags=["fold"]
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert.bert import bert
-from deepdive.page.cost import CostCard
 from deepdive.training.translation import training_memory
+from deepdive_book.kit.cost import CostCard
 
 with torch.device("meta"):  # shapes alone: no memory, no numbers
     larger = Classifier(bert(vocab_size=28996), 768, classes)
@@ -769,7 +759,7 @@ assert memory < 11 * 2**30
 # %% The results, kept tags=["fold"]
 import re
 
-from deepdive.page.results import results_file, update
+from deepdive_book.kit.results import results_file, update
 
 
 def entry(found, key="macro_f1"):
@@ -880,9 +870,10 @@ card
 # Parent: lime
 # What differs:
 # - twelve explanations of one tuned BERT on real abstracts, each held to what the model does
-#   without the words that it names (`deepdive.page.runs.medical_reasons`), with random as the floor
+#   without the words that it names (`deepdive_book.studies.runs.medical_explanations`), with random
+#   as the floor
 # - the same encoder after reading on in medical texts, against a control of equal operations
-#   (`deepdive.page.runs.medical`)
+#   (`deepdive_book.studies.runs.medical`)
 # - texts with contradictory labels are taken out before the split (`deepdive.data.medical`)
 # Source: Kamath, Graham and Emara 2022, section 7.6.
 # Book: 7.6

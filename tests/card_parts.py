@@ -17,15 +17,15 @@ from laws import CASES, Case, import_cases
 from scaffold import close, perturbed, placed
 from torch import Tensor, nn
 
-from deepdive.data.voices import voices
-from deepdive.decoding.transcripts import said_beside, written
-from deepdive.masks import Causal, Mask, Padding
-from deepdive.models.speech import recognisers
+from deepdive.core.masks import Causal, Mask, Padding
+from deepdive.models.speech import small_asr_models
 from deepdive.tokenizers import CharTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam
-from deepdive.training.tasks import writing
-from deepdive.training.tasks.speech import SpeechBatches, Voices, cepstra_of, ctc, scores
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.tasks import seq2seq_asr
+from deepdive_book.tasks.speech import SpeechBatches, Voices, cepstra_of, ctc, scores
+from deepdive_book.tasks.transcripts import said_beside, written
 
 import_cases()
 REAL = torch.cuda.is_available()
@@ -98,8 +98,8 @@ def test_every_part_gives_the_same_on_a_card(name: str) -> None:
 def test_a_recogniser_reads_on_a_card_what_it_does_on_the_cpu() -> None:
     some = cepstra_of(voices(3, seed=0))
     letters = CharTokenizer.train(some.words)
-    hears = recognisers.by_conformer(len(letters), n_layers=1)
-    writes = recognisers.writer(len(letters), d_model=16)
+    hears = small_asr_models.conformer_ctc(len(letters), n_layers=1)
+    writes = small_asr_models.seq2seq_model(len(letters), d_model=16)
     expected, beside = scores(hears, some), said_beside(writes, some, letters)
     with on_card():
         found = scores(copy.deepcopy(hears).to(DEVICE), some)
@@ -117,8 +117,8 @@ def test_recognisers_learn_on_a_card_what_they_learn_on_the_cpu() -> None:
     some = cepstra_of(voices(4, seed=0))
     letters = CharTokenizer.train(some.words)
     tasks = (
-        (lambda: recognisers.by_conformer(len(letters), n_layers=1), ctc),
-        (lambda: recognisers.writer(len(letters), d_model=16), writing.loss()),
+        (lambda: small_asr_models.conformer_ctc(len(letters), n_layers=1), ctc),
+        (lambda: small_asr_models.seq2seq_model(len(letters), d_model=16), seq2seq_asr.loss()),
     )
     for make, loss in tasks:
         torch.manual_seed(0)

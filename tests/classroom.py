@@ -13,14 +13,14 @@ from typing import Any
 import nbformat
 from click.testing import CliRunner, Result
 
-from deepdive import cli
-from deepdive.course.assignment import marking
-from deepdive.course.assignment.course import Course, literal, read
-from deepdive.course.assignment.forms import released, solved
-from deepdive.course.assignment.grading import CellGrade, Grade
-from deepdive.course.assignment.roster import Student
-from deepdive.course.assignment.sandbox import Limits
-from deepdive.course.assignment.submission import sound
+from deepdive_book import cli
+from deepdive_book.course.assignment import marking
+from deepdive_book.course.assignment.course import Course, literal, read
+from deepdive_book.course.assignment.forms import released, solved
+from deepdive_book.course.assignment.grading import CellGrade, Grade
+from deepdive_book.course.assignment.limited import Limits
+from deepdive_book.course.assignment.roster import Student
+from deepdive_book.course.assignment.submission import sound
 
 CHAPTER = "01_demo"
 SOURCE = '''\

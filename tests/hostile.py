@@ -7,7 +7,7 @@ server outside.
 # From inside the student's cell: the worker, and a way to send the judge what one likes.
 TAKEN = """\
 import sys
-from deepdive.course.assignment.wire import pack
+from deepdive_grader.wire import pack
 frame = sys._getframe()
 while not hasattr(frame.f_locals.get("self"), "channel"):
     frame = frame.f_back

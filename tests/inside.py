@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import deepdive
-from deepdive.course.assignment.sandbox import NOBODY, Limits
+from deepdive_book.course.assignment.limited import Limits
+from deepdive_grader.sandbox import NOBODY
 
 NAMESPACES = ("user", "pid", "net", "ipc", "uts", "mnt")
 # Run in the worker. Its facts fit into a message of 2000 characters.
@@ -102,10 +103,9 @@ def as_user(uid: int, folder: Path, source: Any, submission: Any, limits: Limits
     (mine / "submission.ipynb").write_text(nbformat.writes(submission))
     (mine / "limits.json").write_text(json.dumps(vars(limits)))
     own = ["unshare", "--mount", "--propagation", "shared"] if os.geteuid() == 0 else []
-    library = str(Path(deepdive.__file__).parents[1])
     told = subprocess.run(
         [*own, sys.executable, __file__, str(uid), str(mine)],
-        env={**os.environ, "PYTHONPATH": library, "HOME": str(mine)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(mine)},
         capture_output=True,
         text=True,
         check=False,
@@ -142,8 +142,8 @@ def mount(*told: str) -> None:
 def main(uid: int, home: str) -> None:
     import nbformat
 
-    from deepdive.course.assignment.grading import grade
-    from deepdive.course.assignment.sandbox import SandboxError
+    from deepdive_book.course.assignment.grader import SandboxError
+    from deepdive_book.course.assignment.grading import grade
 
     source, submission = (
         nbformat.read(f"{home}/{name}.ipynb", as_version=4) for name in ("source", "submission")

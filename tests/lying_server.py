@@ -18,11 +18,7 @@ class Answer:
 
     body: bytes = b""
     status: int = 200
-    etag: str | None = '"one"'
-    ranges: bool = True  # whether Range is honoured
-    obeys_if_range: bool = True  # whether a changed file is sent whole
-    shift: int = 0  # how far a range starts from where it was asked
-    length: int | None = None  # what Content-Length claims, if not the truth
+    length: int | str | None = None  # what Content-Length claims, if not the truth
     says_length: bool = True
     drop_after: int | None = None  # bytes of the body before the connection breaks
     stall_after: int | None = None  # bytes of the body before nothing more comes
@@ -31,13 +27,13 @@ class Answer:
 
 
 class LyingServer:
-    """`answers[path]` is the list of answers to come; `log` holds (path, Range header),
-    `logins` the Authorization header of each request."""
+    """`answers[path]` is the list of answers to come; `log` holds the path of each request,
+    `logins` its Authorization header."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.answers: dict[str, list[Answer]] = {}
-        self.log: list[tuple[str, str | None]] = []
+        self.log: list[str] = []
         self.logins: list[str | None] = []
         self.closing = threading.Event()
 
@@ -45,9 +41,6 @@ class LyingServer:
         """Answer requests for `path` so; returns its address."""
         self.answers[f"/{path}"] = list(answers)
         return f"{self.address}/{path}"
-
-    def ranges(self) -> list[str | None]:
-        return [wanted for _, wanted in self.log]
 
 
 @contextmanager
@@ -74,32 +67,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server: LyingServer = self.server.lying  # type: ignore[attr-defined]
-        wanted = self.headers.get("Range")
-        server.log.append((self.path, wanted))
+        server.log.append(self.path)
         server.logins.append(self.headers.get("Authorization"))
         answers = server.answers.get(self.path, [Answer(status=404)])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         with contextlib.suppress(ConnectionError):
-            self._answer(answer, wanted)
+            self._answer(answer)
         self.close_connection = True
 
-    def _answer(self, answer: Answer, wanted: str | None) -> None:
-        start, status = 0, answer.status
-        changed = self.headers.get("If-Range") not in (None, answer.etag)
-        if wanted and answer.ranges and status == 200 and not (changed and answer.obeys_if_range):
-            start = int(wanted.removeprefix("bytes=").rstrip("-")) + answer.shift
-            status = 206 if start < len(answer.body) else 416
-        body = answer.body[start:] if status in (200, 206) else b""
-        self.send_response(status)
-        if status == 206:
-            end = len(answer.body)
-            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{answer.length or end}")
+    def _answer(self, answer: Answer) -> None:
+        body = answer.body if answer.status == 200 else b""
+        self.send_response(answer.status)
         if answer.location:
             self.send_header("Location", answer.location)
-        if answer.etag:
-            self.send_header("ETag", answer.etag)
         if answer.says_length:
-            claimed = len(body) if answer.length is None else answer.length - start
+            claimed = len(body) if answer.length is None else answer.length
             self.send_header("Content-Length", str(claimed))
         self.send_header("Connection", "close")
         self.end_headers()

@@ -9,8 +9,7 @@ from parity_proofs import rows
 from parity_registry import equal, equal_gradients
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import PostNorm
+from deepdive.core import MultiHeadAttention, PostNorm
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, keys: Tensor) -> Tensor:

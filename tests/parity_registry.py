@@ -29,7 +29,7 @@ def parity(*parts: str | type[nn.Module]) -> Callable[[Callable[[], None]], Call
 
 
 def proofs() -> dict[str, Callable[[], None]]:
-    """Return the proof of each part that has a case, from every test_parity_*.py of the tree."""
+    """Return the proof of each part that has a case, from the cases and every test_parity_*.py."""
     import_cases()
     for path in sorted(TESTS.rglob("test_parity_*.py")):
         load(path)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from deepdive.house.atlas.rows import Row, rows
+from deepdive_book.site.atlas.rows import Row, rows
 
 WHOLE = "DEEPDIVE_WHOLE"
 

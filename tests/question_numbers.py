@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from deepdive.course.questions import Item
+from deepdive_book.course.questions import Item
 
 # By id: each answer that has a number, the right one first, and the numbers in their order.
 Numbers = Mapping[str, Mapping[str, tuple[float, ...]]]

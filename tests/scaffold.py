@@ -12,10 +12,8 @@ import torch
 from laws import Case
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention, Slot
-from deepdive.layers import Block, FeedForward, PreNorm
-from deepdive.layers.stacks import Stack
-from deepdive.positions import Position
+from deepdive.core import Block, FeedForward, KVCache, MultiHeadAttention, Position, PreNorm, Slot
+from deepdive.core.stack import Stack
 
 
 class Rows(nn.Module):

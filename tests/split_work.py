@@ -1,4 +1,4 @@
-"""What each of several processes does in the proofs of `deepdive.models.text.megatron`."""
+"""What each of several processes does in the proofs of `deepdive.models.generative.megatron`."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import torch
 from torch import Tensor
 
 from deepdive.decoding import greedy
-from deepdive.layers.machines import Processes
-from deepdive.models.text import gpt2, megatron
-from deepdive.models.text.gpt import GPT
-from deepdive.models.text.megatron import Megatron
+from deepdive.layers.collectives import ProcessGroup
+from deepdive.models.generative import gpt2, megatron
+from deepdive.models.generative.gpt import GPT
+from deepdive.models.generative.megatron import Megatron
 from deepdive.published import load
 from deepdive.training.objectives.generative import next_token_loss
 
 TEXTS = torch.randint(4, 28, (3, 7), generator=torch.Generator().manual_seed(0))
 FAULTS = {
     "": None,
-    "no sum on the way out": ("deepdive.layers.split.summed", lambda x, machines: x),
-    "no sum on the way back": ("deepdive.layers.split.copied", lambda x, machines: x),
+    "no sum on the way out": ("deepdive.layers.tensor_parallel.summed", lambda x, machines: x),
+    "no sum on the way back": ("deepdive.layers.tensor_parallel.copied", lambda x, machines: x),
     "columns of another machine": (
-        "deepdive.layers.split.share",
+        "deepdive.layers.tensor_parallel.share",
         lambda whole, machines, axis=0, parts=1: torch.cat(
             [p.chunk(machines.ways, axis)[0] for p in whole.chunk(parts, axis)], axis
         ),
     ),
     "tokens of another machine": (
-        "deepdive.layers.split.own",
+        "deepdive.layers.tensor_parallel.own",
         lambda tokens, width, machines: (tokens % width, tokens // width != machines.rank),
     ),
 }
@@ -83,7 +83,7 @@ def worked(folder: str) -> Mapping[str, Tensor]:
 
 
 def one_half(folder: str) -> dict[str, Tensor]:
-    machines = Processes()
+    machines = ProcessGroup()
     model = megatron.split(load(Path(folder)).double(), machines)  # type: ignore[arg-type]
     found = told(model)
     for kind in ("first", "loss"):
@@ -97,7 +97,7 @@ def counted() -> Mapping[str, Tensor]:
     """How many numbers each of the messages of a step has, forwards and backwards; how many weights
     this machine holds; and whether both together drew what one draws from the same seed.
     """
-    machines = Processes()
+    machines = ProcessGroup()
     torch.manual_seed(0)
     model = megatron.megatron(megatron.TINY, machines)
     loss = model.loss(TEXTS)
@@ -117,7 +117,7 @@ def counted() -> Mapping[str, Tensor]:
 
 def failing() -> Mapping[str, Tensor]:
     """The first fails; the second waits for it."""
-    machines = Processes()
+    machines = ProcessGroup()
     if machines.rank == 0:
         raise ValueError("the first process fails on purpose")
     machines.total(torch.ones(1))

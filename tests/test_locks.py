@@ -10,59 +10,46 @@ from pathlib import Path
 
 import pytest
 from disk import full_after
-from fault import fault
 from lock_holder import holder
 
-from deepdive.locks import Held, held
+from deepdive.locks import Held, hold
 
 
 def test_who_holds_a_lock_is_said_to_the_second(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     with holder(path) as other:
         said = f"the folder is in use by process {other.pid} on {socket.gethostname()}, since"
-        with pytest.raises(Held, match=re.escape(said)), held(path, "the folder"):
+        with pytest.raises(Held, match=re.escape(said)), hold(path, "the folder"):
             pytest.fail("two hold it")
 
 
-@fault(
-    "Who holds a lock is killed",
-    made="SIGKILL to the process that holds it",
-    happens="the next one gets the lock at once",
-    kept="what the killed one had written whole",
-)
 def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     with holder(path) as other:
         other.kill()
         other.wait()
-        with held(path, "the folder"):
+        with hold(path, "the folder"):
             assert path.is_file()
 
 
 def test_a_lock_is_free_after_its_block_however_that_ends(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
-    with held(path, "the folder"), pytest.raises(Held), held(path, "the folder"):
+    with hold(path, "the folder"), pytest.raises(Held), hold(path, "the folder"):
         pytest.fail("two hold it")
-    with pytest.raises(ZeroDivisionError), held(path, "the folder"):
+    with pytest.raises(ZeroDivisionError), hold(path, "the folder"):
         raise ZeroDivisionError
-    with held(path, "the folder"):
+    with hold(path, "the folder"):
         pass
 
 
 def test_a_full_disk_keeps_nobody_from_a_lock(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
-    with full_after(0), held(path, "the folder"):
+    with full_after(0), hold(path, "the folder"):
         message = "in use by another process"
-        with pytest.raises(Held, match=message), held(path, "the folder"):
+        with pytest.raises(Held, match=message), hold(path, "the folder"):
             pytest.fail("two hold it")
 
 
-@fault(
-    "A file system that has no locks",
-    made="flock fails with ENOTSUP, as on some network drives",
-    happens="a warning to see that nobody else works there, then work goes on",
-    kept="the run",
-)
 def test_a_file_system_without_locks_is_told_and_stops_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +60,6 @@ def test_a_file_system_without_locks_is_told_and_stops_nobody(
 
     monkeypatch.setattr(fcntl, "flock", refused)
     told = "cannot be locked on this file system .*no other process"
-    with pytest.warns(UserWarning, match=told), held(tmp_path / ".lock", "the folder"):
+    with pytest.warns(UserWarning, match=told), hold(tmp_path / ".lock", "the folder"):
         (tmp_path / "work").touch()
     assert (tmp_path / "work").exists()

@@ -23,9 +23,9 @@ from laws import by_part, random_rows
 from torch import Tensor, nn
 
 import deepdive
-from deepdive.checks import divides, not_negative, positive
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.models.before import boltzmann
+from deepdive.core.checks import divides, not_negative, positive
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.models.classic import boltzmann
 from deepdive.models.efficient import yoso
 from deepdive.recurrent import GRU
 

@@ -13,12 +13,10 @@ from typing import Any
 from lying_server import Answer, LyingServer
 
 from deepdive.data import fetch
-from deepdive.data.download import Policy
 
 BODY = hashlib.shake_256(b"body").digest(60_000)
 OTHER = hashlib.shake_256(b"other").digest(60_000)
 TEXT = b"Go.\tVa !\nHi.\tSalut !\n" * 40
-QUICK = Policy(timeout=10, tries=3, wait=0.01, longest_wait=0.02, progress=1)
 
 Entry = dict[str, Any]
 
@@ -38,8 +36,8 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def get_toy(file: str = "body.bin", policy: Policy = QUICK) -> Path:
-    return fetch("toy", file, progress=False, policy=policy)
+def get_toy(file: str = "body.bin") -> Path:
+    return fetch("toy", file, progress=False)
 
 
 def packed_zip(members: dict[str, bytes]) -> bytes:

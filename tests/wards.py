@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 
-from deepdive.course.exercises import parts, source
+from deepdive_book.course.exercises import parts, source
 
 
 class Wards:

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "lib"), str(ROOT / "book")]
 
 from paths import exercises, time_of  # noqa: E402
 
-from deepdive.house.pages import Page, discover, number_of  # noqa: E402
+from deepdive_book.site.pages import Page, discover, number_of  # noqa: E402
 
 README = ROOT / "README.md"
 

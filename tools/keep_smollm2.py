@@ -2,18 +2,18 @@
 
     python tools/keep_smollm2.py          # three minutes on one core
 
-The attention of two prompts, as bytes (deepdive.page.explorer.kept), and the answers to each prompt
-that a reader can build (deepdive.page.build_prompt).
+The attention of two prompts, as bytes (deepdive_book.kit.explorer.cached_attention), and the
+answers to each prompt that a reader can build (deepdive_book.ch06a.figures.few_shot_prompt).
 """
 
 from __future__ import annotations
 
 import json
 
-from deepdive.page import build_prompt
-from deepdive.page.explorer import kept
-from deepdive.page.runs import in_context, induction
-from deepdive.page.runs.in_context import Speaker
+from deepdive_book.ch06a.figures import few_shot_prompt
+from deepdive_book.ch06a.runs import in_context, induction
+from deepdive_book.ch06a.runs.in_context import PromptedLM
+from deepdive_book.kit.explorer import cached_attention
 
 PROMPTS = {
     "reviews": "Review: great fun\nSentiment: positive\n\nReview: so dull\nSentiment: negative\n\n"
@@ -22,14 +22,14 @@ PROMPTS = {
 }
 
 
-def keep_attention(who: Speaker) -> None:
+def keep_attention(who: PromptedLM) -> None:
     found = {}
     for name, text in PROMPTS.items():
         tokens = who.tokenizer.encode(text)
         shown = [who.tokenizer.decode([token]) for token in tokens]
         found[name] = shown, induction.weights(who.model, tokens)
         print(f"{name}: {len(tokens)} tokens")
-    kept.keep(kept.SMOLLM2, found)
+    cached_attention.cache(cached_attention.SMOLLM2, found)
 
 
 def main() -> None:
@@ -40,7 +40,9 @@ def main() -> None:
         "words": in_context.REVIEW.words, "ask": in_context.REVIEW.ask,
         "shares": in_context.built(who),
     }  # fmt: skip
-    build_prompt.KEPT.write_text(json.dumps(built, separators=(",", ":")) + "\n", encoding="utf-8")
+    few_shot_prompt.KEPT.write_text(
+        json.dumps(built, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -27,16 +27,16 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "lib")]
 
 from book.papers import label_of, papers, systems_of, title_of  # noqa: E402
-from deepdive.house.atlas.headers import Header, headers  # noqa: E402
-from deepdive.house.atlas.pages import headings  # noqa: E402
-from deepdive.house.atlas.rows import read_csv  # noqa: E402
-from deepdive.house.pages.commands import suggest  # noqa: E402
-from deepdive.house.pages.setup_cell import SETUP  # noqa: E402
+from deepdive_book.site.atlas.headers import Header, headers  # noqa: E402
+from deepdive_book.site.atlas.pages import headings  # noqa: E402
+from deepdive_book.site.atlas.rows import read_csv  # noqa: E402
+from deepdive_book.site.pages.commands import suggest  # noqa: E402
+from deepdive_book.site.pages.setup_cell import SETUP  # noqa: E402
 
 MARK = "TODO:"
 TEMPLATES = Path(__file__).resolve().parent / "templates" / "new_system"
-EXAMPLES = "lib/deepdive/house/atlas/examples.py"
-TABLE = "lib/deepdive/house/atlas/systems.csv"
+EXAMPLES = "lib/deepdive_book/site/atlas/examples.py"
+TABLE = "lib/deepdive_book/site/atlas/systems.csv"
 ROOMS = {"mechanism": "attention", "position": "positions", "model": "models"}
 Words = dict[str, str]
 
@@ -54,7 +54,8 @@ Words = dict[str, str]
 @click.option("--tier", type=click.Choice(list("ABC")), help="Of one that is not listed.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
-    """Begin SYSTEM as its parent under a new name: file, law case, row, page, and a red proof.
+    """Begin SYSTEM as its parent under a new name: model, example, row, page, and a case with a
+    proof that fails until it is written.
 
     Where only numbers differ from the parent, leave --override out. Nothing is overwritten.
 
@@ -75,7 +76,7 @@ def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
             click.echo(text)
     if not dry_run:
         write(texts)
-        click.echo(f"\nSay what is marked `{MARK}` in these files, then\n  make fmt laws atlas")
+        click.echo(f"\nSay what is marked `{MARK}` in these files, then\n  make fmt atlas readme")
         click.echo("  python tests/digests.py --write\n  make quick")
 
 
@@ -90,16 +91,20 @@ def files(system: str, parent: str, **options: str | None) -> Words:
     laws = f"tests/laws/{words['folder']}"
     new = {f"lib/deepdive/{words['folder']}/{system}.py": words["file"]}
     changed = {EXAMPLES: with_example(words), TABLE: with_row(row)}
-    if (ROOT / f"{laws}.py").is_file():  # one file holds the cases of the folder
-        top, _, case = filled("case", words).partition("\n\n\n")
+    case = filled("case", words)
+    if not row["oracle"].startswith("none: "):
+        case += filled("parity", words)
+        case = case.replace(
+            "from laws import", "from parity_registry import parity\nfrom laws import"
+        )
+    if (ROOT / laws / "__init__.py").is_file():  # a file a system
+        new[f"{laws}/{system}.py"] = case
+    elif (ROOT / f"{laws}.py").is_file():  # one file holds the cases of the folder
+        top, _, case = case.partition("\n\n\n")
         imports = top.split("\n\n", 2)[2]  # behind docstring and __future__
         changed[f"{laws}.py"] = f"{with_import(f'{laws}.py', imports)}\n\n{case}"
-    else:
-        new[f"{laws}/{system}.py"] = filled("case", words)
-        if not (ROOT / laws / "__init__.py").is_file():
-            new[f"{laws}/__init__.py"] = ""
-    if not row["oracle"].startswith("none: "):
-        new[f"tests/{words['folder']}/test_parity_{system}.py"] = filled("parity", words)
+    else:  # the folder's first case
+        new[f"{laws}.py"] = case
     if page:
         new[page] = filled("page", words)
     for path in new:
@@ -110,7 +115,7 @@ def files(system: str, parent: str, **options: str | None) -> Words:
 
 def parent_of(system: str, parent: str) -> Header:
     """Return the parent's header, where the system can be begun from it."""
-    built = headers(ROOT / "lib" / "deepdive", ROOT)
+    built = headers(ROOT / "lib", ROOT)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", system) or keyword.iskeyword(system):
         small = re.sub(r"[^a-z0-9]+", "_", system.lower()).strip("_0123456789")
         near = f" (did you mean {small}?)" if small and not keyword.iskeyword(small) else ""
@@ -180,7 +185,7 @@ def folder_of(parent: Header, kind: str, asked: str | None) -> str:
 def class_of(override: str, source: ModuleType) -> type:
     """Return the class of `CLASS.METHOD`, from the parent's module or any other of the library."""
     name, _, method = override.partition(".")
-    importlib.import_module("deepdive.house.atlas.examples")  # and with it all that is built
+    importlib.import_module("deepdive_book.site.atlas.examples")  # and with it all that is built
     modules = [vars(module) for key, module in sys.modules.items() if key.startswith("deepdive.")]
     found = (names.get(name) for names in (vars(source), *modules))
     base = next(filter(inspect.isclass, found), None)

@@ -16,9 +16,9 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 from torch import nn
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.page.palette import ROLES
+from deepdive.core import SoftmaxAttention
 from deepdive.training.optim import adam
+from deepdive_book.kit.palette import ROLES
 
 OUT = Path(__file__).resolve().parent.parent / "book" / "_static" / "attention.webp"
 ANIMALS = ("cat", "cow", "dog", "duck", "owl")

@@ -5,13 +5,15 @@
 `moves.csv` has the columns old and new, dotted names of modules, or of what stands in them:
 
     old,new
-    deepdive.page.two_kitchens,deepdive.page.encoder_decoder_attention
+    deepdive_book.ch05.figures.tensor_parallel_matrices,deepdive_book.kit.encoder_decoder_attention
     deepdive.layers.windows.sides,deepdive.layers.windows.shift_regions
 
-The longest old name that fits decides. In Python, imports are written anew, and what they bind is
-renamed where the last part of the name changes; dotted names in strings, comments, and other texts
-follow. Notebooks get their page's new source and keep their outputs, once `same` has proved of each
-cell that, but for imports and renamed names, its syntax tree is the one that made the outputs.
+The longest old name that fits decides. In Python, imports are written anew, what they bind is
+renamed where the last part of the name changes, and so are what a module defines and what is read
+from an imported module; dotted names in strings, comments, and other texts follow. Names that a
+package re-exports from a module follow that module's. Notebooks get their page's new source and
+keep their outputs, once `same` has proved of each cell that, but for imports and renamed names, its
+syntax tree is the one that made the outputs.
 Files are moved by `git mv`, before this is run or after.
 
 Without PATH: all of chapters, casestudies, lib, tests, tools, book, benchmarks, and the texts.
@@ -62,6 +64,51 @@ def imported(tree: ast.AST) -> Iterable[tuple[str, str]]:
                 yield alias.asname or alias.name, alias.name
 
 
+def own_names(code: str, module: str, moves: Moves) -> dict[str, str]:
+    """Return old -> new of what a module defines at its top, where that changes."""
+    names: dict[str, str] = {}
+    tree = ast.parse(code)
+    for node in tree.body:
+        defined = []
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined = [node.name]
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            goals = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined = [goal.id for goal in goals if isinstance(goal, ast.Name)]
+        for name in defined:
+            full = f"{module}.{name}"
+            new = moves.get(full) or moves.get(f"{_before(module, moves)}.{name}")
+            if new and new.rpartition(".")[2] != name:
+                names[name] = new.rpartition(".")[2]
+    scopes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    local = {word for node in scopes for body in node.body for word in _bound(body)}
+    local |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if both := sorted(local & names.keys()) + sorted((read | local) & {*names.values()}):
+        raise RenameError(f"{module}: something else there is called {', '.join(both)}: rename it")
+    return names
+
+
+def _before(module: str, moves: Moves) -> str:
+    """The old name of a module that has moved already, or its own."""
+    return next((old for old, new in moves.items() if new == module), module)
+
+
+def exported(folder: Path, moves: Moves) -> dict[str, str]:
+    """Return the moves, with those of the names that packages take from modules whose names move.
+
+    `from lib.two import g` in lib/__init__.py makes lib.g follow lib.two.g.
+    """
+    more: dict[str, str] = {}
+    for path in sorted(folder.rglob("__init__.py"), key=lambda path: -len(path.parts)):
+        package = ".".join(path.relative_to(folder).parent.parts)
+        for name, full in imported(ast.parse(path.read_text("utf-8"))):
+            new = moves.get(full) or more.get(full)
+            if new and "." not in name and new.rpartition(".")[2] != name:
+                more[f"{package}.{name}"] = f"{package}.{new.rpartition('.')[2]}"
+    return {**more, **moves}
+
+
 def renamed(codes: Iterable[str], moves: Moves) -> dict[str, str]:
     """Return old -> new of the names that imports bind in one file or page, where they change.
 
@@ -106,20 +153,36 @@ def rewrite(code: str, moves: Moves, names: Mapping[str, str]) -> str:
     edits: list[tuple[int, int, int, int, str]] = []  # line, column, to line, to column, text
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     inside = {id(inner) for node in formatted for inner in ast.walk(node) if inner is not node}
+    bound, listed = modules(tree), {id(node) for node in _all(tree)}
     for node in ast.walk(tree):
         if id(node) in inside:
             continue
         if isinstance(node, ast.JoinedStr):  # before Python 3.12 what it holds has no true place
             used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-            text = new = ast.get_source_segment(code, node) or ""
-            for name in used & names.keys():
-                new = re.sub(rf"(?<![\w.]){name}\b", names[name], new)
+            text = ast.get_source_segment(code, node) or ""
+            words = {name: names[name] for name in used & names.keys()}
+            attributes = {
+                inner.attr: word
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Attribute) and (word := _attribute(inner, bound, moves))
+            }
+            new = _in_braces(text, words, attributes)
             edits += [(*_span(node), new)] if new != text else []
         elif isinstance(node, ast.Name) and node.id in names:
             edits.append((*_span(node), names[node.id]))
         elif isinstance(node, ast.ImportFrom | ast.Import):
             new = "" if getattr(node, "level", 0) else _import(node, moves, names)
             edits += [(*_span(node), new)] if new else []
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            word = "class" if isinstance(node, ast.ClassDef) else "def"
+            column = node.col_offset + len(word) + 1
+            span = (node.lineno - 1, column, node.lineno - 1, column + len(node.name.encode()))
+            edits.append((*span, names[node.name]))
+        elif isinstance(node, ast.Attribute) and (new := _attribute(node, bound, moves)):
+            line, _, last, right = _span(node)
+            edits.append((last, right - len(node.attr.encode()), last, right, new))
+        elif isinstance(node, ast.Constant) and id(node) in listed and node.value in names:
+            edits.append((*_span(node), f'"{names[node.value]}"'))
     for line, left, last, right, text in sorted(edits, reverse=True):
         begin, end = _characters(lines[line], left), _characters(lines[last], right)
         rest = lines[last][end:]
@@ -127,6 +190,45 @@ def rewrite(code: str, moves: Moves, names: Mapping[str, str]) -> str:
             raise RenameError(f"line {line + 1}: an import beside other code: {lines[line]}")
         lines[line : last + 1] = [lines[line][:begin] + text + rest]
     return prose("\n".join(lines), moves)
+
+
+def _in_braces(text: str, words: Mapping[str, str], attributes: Mapping[str, str]) -> str:
+    """Return a formatted string with names and attributes renamed in its fields, not its text."""
+    parts = re.split(r"(\{\{|\}\}|[{}])", text)
+    depth = 0
+    for i, part in enumerate(parts):
+        depth += (part == "{") - (part == "}")
+        if depth:
+            for old, new in words.items():
+                part = re.sub(rf"(?<![\w.]){old}\b", new, part)
+            for old, new in attributes.items():
+                part = re.sub(rf"(?<=\.){old}\b", new, part)
+            parts[i] = part
+    return "".join(parts)
+
+
+def modules(tree: ast.AST) -> dict[str, str]:
+    """Return what imports bind -> its dotted name, without what something else binds too."""
+    others = set(_bound(tree))
+    return {name: full for name, full in imported(tree) if name not in others}
+
+
+def _attribute(node: ast.Attribute, bound: Mapping[str, str], moves: Moves) -> str:
+    """The new name of what is read from an imported module, or "" where it stays."""
+    if not isinstance(node.value, ast.Name) or node.value.id not in bound:
+        return ""
+    new = moved(f"{bound[node.value.id]}.{node.attr}", moves).rpartition(".")[2]
+    return new if new != node.attr else ""
+
+
+def _all(tree: ast.Module) -> list[ast.Constant]:
+    """The names in a module's `__all__`."""
+    lists = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and "__all__" in map(ast.unparse, node.targets)
+    ]
+    return [each for one in lists for each in ast.walk(one) if isinstance(each, ast.Constant)]
 
 
 def _span(node: ast.expr | ast.stmt) -> tuple[int, int, int, int]:
@@ -175,12 +277,16 @@ def _from(module: str, names: list[str], indent: str) -> str:
 
 def prose(text: str, moves: Moves) -> str:
     """Return a text with its dotted names after the moves, with dots or with slashes, as paths."""
-    paths = {old.replace(".", "/"): new.replace(".", "/") for old, new in moves.items()}
-    every = {**paths, **moves}
-    if not every:
+    heads = "|".join(sorted({re.escape(old.partition(".")[0]) for old in moves}))
+    if not heads:
         return text
-    olds = "|".join(re.escape(old) for old in sorted(every, key=len, reverse=True))
-    return re.sub(rf"(?:(?<=lib/)|(?<![\w./]))(?:{olds})(?!\w)", lambda m: every[m[0]], text)
+    begins = rf"(?:(?<=lib/)|(?<![\w./]))(?:{heads})"
+
+    def after(match: re.Match[str]) -> str:
+        mark = "/" if "/" in match[0] else "."
+        return moved(match[0].replace(mark, "."), moves).replace(".", mark)
+
+    return re.sub(rf"{begins}(?:(?:\.\w+)+|(?:/\w+)+)", after, text)
 
 
 def same(old: str, new: str, moves: Moves, names: Mapping[str, str]) -> bool:
@@ -199,6 +305,8 @@ def same(old: str, new: str, moves: Moves, names: Mapping[str, str]) -> bool:
 
 
 def _bare(tree: ast.Module, moves: Moves, names: Mapping[str, str]) -> str:
+    bound, listed = modules(tree), {id(node) for node in _all(tree)}
+
     class Change(ast.NodeTransformer):
         def visit_Import(self, node: ast.Import) -> ast.Pass:
             return ast.Pass()
@@ -210,7 +318,18 @@ def _bare(tree: ast.Module, moves: Moves, names: Mapping[str, str]) -> str:
             node.id = names.get(node.id, node.id)
             return node
 
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+            node.name = names.get(node.name, node.name)
+            self.generic_visit(node)
+            return node
+
+        def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+            node.name = names.get(node.name, node.name)
+            self.generic_visit(node)
+            return node
+
         def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+            node.attr = _attribute(node, bound, moves) or node.attr
             new = prose(ast.unparse(node), moves)
             found: ast.expr = ast.parse(new, mode="eval").body
             if new != ast.unparse(node):
@@ -221,6 +340,8 @@ def _bare(tree: ast.Module, moves: Moves, names: Mapping[str, str]) -> str:
         def visit_Constant(self, node: ast.Constant) -> ast.Constant:
             if isinstance(node.value, str):
                 node.value = prose(node.value, moves)
+                if id(node) in listed:
+                    node.value = names.get(node.value, node.value)
             return node
 
     changed = Change().visit(tree)
@@ -242,7 +363,7 @@ def source(path: Path, moves: Moves) -> str:
 
 def notebook(path: Path, moves: Moves) -> None:
     """Give a page's notebook the code of its source, and keep its outputs; its text follows with
-    `python -m deepdive.house.pages notebooks --prose`.
+    `python -m deepdive_book.site.pages notebooks --prose`.
 
     Raises:
         RenameError: the outputs of a cell would no longer be those of its code.
@@ -277,13 +398,20 @@ def after(path: Path, moves: Moves) -> str:
     try:
         if text.startswith("# %% [markdown]"):  # as each page and form begins
             return source(path, moves)
-        names = renamed([text], moves)
+        own = own_names(text, _module(path), moves) if path.is_relative_to(ROOT / "lib") else {}
+        names = {**renamed([text], moves), **own}
+        if len({*names.values()}) < len(names):
+            raise RenameError(f"{path}: two names become one: {names}")
         new = rewrite(text, moves, names)
     except SyntaxError as error:
         raise RenameError(f"{path}: {error}") from error
     if not same(text, new, moves, names):
         raise RenameError(f"{path}: more than names would change")
     return new
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "lib").with_suffix("").parts).removesuffix(".__init__")
 
 
 def every_file(paths: Iterable[Path]) -> list[Path]:
@@ -306,6 +434,7 @@ def main() -> int:
     options = parser.parse_args()
     with options.moves.open(encoding="utf-8", newline="") as file:
         moves = {row["old"]: row["new"] for row in csv.DictReader(file)}
+    moves = exported(ROOT / "lib", moves)
     paths = options.paths or [*(ROOT / name for name in FOLDERS), *ROOT.glob("*.md")]
     try:
         told = {path: after(path, moves) for path in every_file(paths)}  # all, or none is written
@@ -316,7 +445,7 @@ def main() -> int:
         if python and not options.check:
             order = ["ruff", "check", "--quiet", "--select", "I", "--fix"]
             subprocess.run([sys.executable, "-m", *order, *python], check=True)
-        # Forms for students are made anew from their sources: `python -m deepdive exercises`.
+        # Forms for students are made anew from their sources: `python -m deepdive_book exercises`.
         pages = [path for path in changed if path.name[0].isdigit()]
         pages = [path for path in pages if path.with_suffix(".ipynb").is_file()]
         for path in [] if options.check else pages:

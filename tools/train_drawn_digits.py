@@ -1,15 +1,15 @@
 """Train the toy that reads drawn digits in the pages, and write its weights beside
-deepdive.page.toys.
+deepdive_book.ch06b.toys.
 
     python tools/train_drawn_digits.py      # about a minute on one core; no download
 
 A ViT of three layers, 48 wide, learns the handwritten digits of 8 x 8 pixels that come with
 scikit-learn (Alpaydin and Kaynak 1998, CC BY 4.0): 1,437 to learn from, the other 360, of other
 writers as far as the file tells, to test with. What a reader draws is prepared as these were
-(`deepdive.page.live.drawing.prepared`), but hands differ: in each batch the digits are turned,
-slanted, moved and made narrower by lot, the ones most, which many people draw as a bare line.
-Matrices begin larger than ViT's (Glorot): with few steps that is worth much. The weights are kept
-in half precision. The same machine, torch and thread count give the same files.
+(`deepdive_book.ch06b.figures.drawing.prepared`), but hands differ: in each batch the digits are
+turned, slanted, moved and made narrower by lot, the ones most, which many people draw as a bare
+line. Matrices begin larger than ViT's (Glorot): with few steps that is worth much. The weights are
+kept in half precision. The same machine, torch and thread count give the same files.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from deepdive.data.images import small_digits
-from deepdive.evaluate.doubt import bootstrap
-from deepdive.page.toys import FOLDER, build_drawn_digits
+from deepdive.evaluate.confidence_intervals import bootstrap
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.images import ImageBatches, loss, predict, tensors
+from deepdive_book.ch06b.toys import FOLDER
+from deepdive_book.ch06b.toys.drawn_digits import build_drawn_digits
+from deepdive_book.tasks.images import ImageBatches, loss, predict, tensors
 
 STEPS, SIZE, RATE = 5000, 32, 2e-3
 

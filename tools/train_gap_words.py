@@ -1,4 +1,4 @@
-"""Train the toy that fills gaps in the pages, and write its weights beside deepdive.page.toys.
+"""Train the toy that fills gaps in the pages, and write its weights beside deepdive_book.ch03.toys.
 
     DEEPDIVE_MIRROR=... python tools/train_gap_words.py      # about ten minutes on one core
 
@@ -21,14 +21,15 @@ from torch import Tensor
 
 from deepdive.data import BucketBatches
 from deepdive.data.text import pairs, split_by
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 from deepdive.models.bert.pretraining import BertForMaskedLM
-from deepdive.page.live.export import quantised, restored
-from deepdive.page.toys import FOLDER, GAP_SPECIALS, GAP_TIED, build_gap_words, cut_words
 from deepdive.tokenizers import WordTokenizer
 from deepdive.training import fit
 from deepdive.training.objectives import cross_entropy, mask_tokens
 from deepdive.training.optim import adam, cosine
+from deepdive_book.ch03.toys import FOLDER
+from deepdive_book.ch03.toys.gap_words import GAP_SPECIALS, GAP_TIED, build_gap_words, cut_words
+from deepdive_book.kit.live.export import quantised, restored
 
 STEPS, WORDS, LONGEST = 6000, 2000, 20
 

@@ -1,4 +1,4 @@
-"""Train the toy that writes letter by letter, and write its weights beside deepdive.page.toys.
+"""Train the toy that writes letter by letter, and write its weights to `ch06a.toys`.
 
     DEEPDIVE_MIRROR=... python tools/train_next_letters.py      # about ten minutes on one core
 
@@ -14,14 +14,14 @@ import json
 import torch
 from safetensors.torch import save_file
 
-from deepdive.data.stream import drawn
-from deepdive.evaluate.doubt import bootstrap
-from deepdive.page.live.export import HEAD, quantised, restored
-from deepdive.page.runs.records import judged, loss, shakespeare
-from deepdive.page.toys import FOLDER
-from deepdive.page.toys.letters import LENGTH, build_next_letters
+from deepdive.data.stream import random_windows
+from deepdive.evaluate.confidence_intervals import bootstrap
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.ch06a.runs.decoder_ablations import evaluate, loss, shakespeare
+from deepdive_book.ch06a.toys import FOLDER
+from deepdive_book.ch06a.toys.next_letters import LENGTH, build_next_letters
+from deepdive_book.kit.live.export import HEAD, quantised, restored
 
 STEPS, ROWS, RATE = 8000, 32, 3e-3
 MOMENTS = {"after 30 steps": 30, "after 400 steps": 400, "after training": STEPS}
@@ -30,7 +30,7 @@ MOMENTS = {"after 30 steps": 30, "after 400 steps": 400, "after training": STEPS
 def main() -> None:
     text = shakespeare()
     model = build_next_letters(len(text.letters))
-    batches = drawn(text.train, LENGTH, rows=ROWS, steps=STEPS, seed=0)
+    batches = random_windows(text.train, LENGTH, rows=ROWS, steps=STEPS, seed=0)
     optimizer = adam(model, lr=RATE, betas=(0.9, 0.99), weight_decay=0.1)
     schedule = cosine(RATE, warmup=100, total=STEPS, floor=RATE / 20)
     kept, losses, done = [], {}, 0
@@ -45,7 +45,7 @@ def main() -> None:
         kept.append(quantised(state))
         model_of = build_next_letters(len(text.letters)).eval()
         model_of.load_state_dict(restored(*kept[-1], state))
-        rows = torch.tensor(judged(model_of, torch.cat([text.chosen, text.test])))
+        rows = torch.tensor(evaluate(model_of, torch.cat([text.chosen, text.test])))
         losses[name] = list(bootstrap(rows.numpy()))
         print(name, losses[name])
         model.train()

@@ -1,4 +1,4 @@
-"""Train the toy that runs in the pages, and write its weights beside deepdive.page.toys.
+"""Train the toy that runs in the pages, and write its weights beside deepdive_book.ch02.toys.
 
     python tools/train_number_words.py          # three minutes on one core
 
@@ -23,12 +23,13 @@ from torch import Tensor, nn
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_words
 from deepdive.decoding import greedy
-from deepdive.page.live.export import quantised, restored
-from deepdive.page.toys import FOLDER, build
 from deepdive.tokenizers import CharTokenizer, WordTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import encode, loss, translate
+from deepdive_book.ch02.toys import FOLDER
+from deepdive_book.ch02.toys.number_words import build
+from deepdive_book.kit.live.export import quantised, restored
 
 STEPS = 4000
 KEPT = (0, 50, 100, 200, 300, 500, 800, 1300, 2200)

@@ -1,4 +1,4 @@
-"""Train the toy that judges generated reviews, and write its weights beside deepdive.page.toys.
+"""Train the toy that judges generated reviews, and write its weights to `ch07.toys`.
 
     python tools/train_review_words.py      # half a minute on one core
 
@@ -20,14 +20,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from deepdive.data import BucketBatches
-from deepdive.data.verdicts import generated_verdicts
 from deepdive.layers.heads import Classifier
-from deepdive.page.toys import FOLDER
-from deepdive.page.toys.reviews import SPECIALS, build_review_words
 from deepdive.tokenizers import WordTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import encode, hide_words, loss, predict
+from deepdive_book.ch07.toys import FOLDER
+from deepdive_book.ch07.toys.review_words import SPECIALS, build_review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.tasks.classification import encode, loss, mask_words, predict
 
 STEPS, LEARNED, TESTED, WRONG = 1500, 16_000, 2_000, 0.05
 
@@ -42,7 +42,7 @@ def train(kind: str, tokenizer: WordTokenizer, ids: list[list[int]], labels: Any
     def with_blanks(model: Any, batch: tuple[Tensor, Tensor]) -> Tensor:
         answers, tokens = batch
         share = torch.rand(len(tokens), 1, generator=draw) * 0.6
-        return loss(model, (answers, hide_words(tokens, share, len(SPECIALS), hidden, draw)))
+        return loss(model, (answers, mask_words(tokens, share, len(SPECIALS), hidden, draw)))
 
     batches = BucketBatches(([[y] for y in labels], ids), max_tokens=1000, seed=1)
     schedule = cosine(3e-3, warmup=100, total=STEPS)

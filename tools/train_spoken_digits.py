@@ -1,5 +1,5 @@
 """Train the toy that hears a spoken digit in the pages, and write its weights beside
-deepdive.page.toys.
+deepdive_book.ch06c.toys.
 
     python tools/train_spoken_digits.py     # some minutes on one core; needs the data set fsdd
 
@@ -24,13 +24,13 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor
 
-from deepdive.audio.augment import faster, noisy, spec_augment
+from deepdive.audio.augment import add_noise, change_speed, spec_augment
 from deepdive.data.speech import Recordings, fsdd
-from deepdive.page.live.hearing import prepared
-from deepdive.page.toys import FOLDER
-from deepdive.page.toys.spoken import TARGETS, UNITS, SpokenDigits
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.ch06c.figures.spoken_digit_features import prepared
+from deepdive_book.ch06c.toys import FOLDER
+from deepdive_book.ch06c.toys.spoken_digits import TARGETS, UNITS, SpokenDigits
 
 STEPS, SIZE, RATE = 700, 64, 4e-3
 SPEEDS = (0.82, 0.91, 1.0, 1.1, 1.22)
@@ -42,12 +42,12 @@ def variants(recordings: Recordings) -> list[list[Tensor]]:
     for samples in recordings.waves:
         mine = []
         for speed in SPEEDS:
-            wave = faster(samples, speed).double()
+            wave = change_speed(samples, speed).double()
             mine.append(prepared(wave))
             ends = [int(n) for n in torch.randint(0, 500, (2,), generator=draw)]
             longer = torch.nn.functional.pad(wave, (ends[0], ends[1]))
             decibels = 5 + 25 * float(torch.rand((), generator=draw))
-            mine.append(prepared(noisy(longer, decibels, generator=draw)))
+            mine.append(prepared(add_noise(longer, decibels, generator=draw)))
         found.append(mine)
     return found
 

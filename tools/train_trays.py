@@ -1,4 +1,4 @@
-"""Train the small DETR of page 6b.6, and write its weights beside deepdive.page.toys.
+"""Train the small DETR of page 6b.6, and write its weights beside deepdive_book.ch06b.toys.
 
     python tools/train_trays.py          # two minutes on one core
 
@@ -13,9 +13,8 @@ import json
 import torch
 from safetensors.torch import save_file
 
-from deepdive.data.scenes import generated_scenes
 from deepdive.models.vision.resnet import resnet
-from deepdive.page.runs.tray_runs import (
+from deepdive_book.ch06b.runs.toy_detr import (
     SMALL,
     learn_boxes,
     learn_places,
@@ -24,7 +23,8 @@ from deepdive.page.runs.tray_runs import (
     pixels,
     truths,
 )
-from deepdive.page.toys import FOLDER
+from deepdive_book.ch06b.toys import FOLDER
+from deepdive_book.data.scenes import generated_scenes
 
 SCENES, PLACES, BOXES = 3000, 800, 2400  # scenes, and steps of both trainings
 

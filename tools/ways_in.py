@@ -36,7 +36,7 @@ LOGS = ROOT / "build" / "ways-in"
 TESTS = ("tests/test_core.py", "tests/layers", "tests/positions", "tests/decoding")
 ATTENTION = """
 import torch
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 x = torch.randn(1, 5, 8)
 assert MultiHeadAttention(8, 2)(x).shape == x.shape
 """
@@ -135,19 +135,19 @@ def core(way: Way) -> None:
     way.torch(python)
     way.run(python, "-m", "pip", "install", here)
     way.run(python, "-c", ATTENTION)
-    way.run(python, "-m", "deepdive", "weights")
-    way.run(python, "-m", "deepdive", "doctor")
-    way.run(python, "-m", "deepdive", "list", "systems", cwd=here)
+    way.run(python, "-m", "deepdive_book", "weights")
+    way.run(python, "-m", "deepdive_book", "doctor")
+    way.run(python, "-m", "deepdive_book", "list", "systems", cwd=here)
 
 
 def pages(way: Way) -> None:
     here, python = way.clone(), way.venv()
     way.torch(python)
     way.run(python, "-m", "pip", "install", "-e", ".[casestudies,notebooks]", cwd=here)
-    way.run(python, "-m", "deepdive", "weights", "install", cwd=here)
+    way.run(python, "-m", "deepdive_book", "weights", "install", cwd=here)
     way.run(python, "tools/lab.py", "--copy-only", cwd=here)
     names = ("0.1", "1.3", "3.6", "6a.3")
-    way.run(python, "-m", "deepdive", "run", *names, "--profile", "ci", cwd=here)
+    way.run(python, "-m", "deepdive_book", "run", *names, "--profile", "ci", cwd=here)
 
 
 def wheel(way: Way) -> None:
@@ -178,7 +178,7 @@ def one_of_each_chapter(root: Path) -> list[Path]:
     """The second page of each chapter, behind its opening, and the page that was once at fault."""
     chapters = sorted(root.glob("chapters/[0-9]*"))
     each = [sorted(chapter.glob("[0-9]*.ipynb"))[1] for chapter in chapters]
-    return [*each, root / "chapters/04_multilingual/10_one_space.ipynb"]
+    return [*each, root / "chapters/04_multilingual/10_embedding_space.ipynb"]
 
 
 def oldest(way: Way) -> None:

@@ -8,29 +8,18 @@
 # [Ten questions](04_diagnostic.ipynb) say what to skip</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Draw the arrows tags=["fold"]
-from deepdive.page.arrows import arrows
+from deepdive_book.ch00.figures.qkv_arrows import qkv_arrows
 
 COLOURS = {"red": (0.85, 0.1, 0.1), "blue": (0.1, 0.2, 0.85), "yellow": (0.95, 0.85, 0.1)}
 COLOURS |= {"green": (0.1, 0.6, 0.2), "white": (1.0, 1.0, 1.0)}
@@ -38,7 +27,7 @@ COLOURS |= {"green": (0.1, 0.6, 0.2), "white": (1.0, 1.0, 1.0)}
 yard = {"cow": (0, 1), "duck": (1, 0), "cat": (-1, 0), "dog": (0, -1)}  # right, up
 holds = {"cow": "red", "duck": "blue", "cat": "yellow", "dog": "green"}
 named = {animal: (colour, COLOURS[colour]) for animal, colour in holds.items()}
-picture = arrows("moo", (1, 2), yard, named)
+picture = qkv_arrows("moo", (1, 2), yard, named)
 picture
 
 # %% [markdown]
@@ -87,7 +76,7 @@ picture
 # %%
 import torch
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def attention(query, keys, values):
@@ -119,8 +108,8 @@ table(rows, ["animal", "score", "e to the score", "share"])
 # scores that comes later.
 
 # %%
-from deepdive.attention import SoftmaxAttention
-from deepdive.page.arrows import mix
+from deepdive.core import SoftmaxAttention
+from deepdive_book.ch00.figures.qkv_arrows import mix
 
 same = SoftmaxAttention()(moo[None, None, None], keys[None, None], values[None, None], scale=1.0)
 drawn = torch.tensor(mix(moo.tolist(), keys.tolist(), values.tolist())[2])
@@ -218,8 +207,8 @@ f"error {history.losses[0]:.2f} in the first scenes, {history.losses[-1]:.5f} in
 # %% Draw ten arrows tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.diagrams import ROLES
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.diagrams import ROLES
+from deepdive_book.kit.plotting import with_alt
 
 
 def compass(axes, tables, title):
@@ -278,8 +267,8 @@ print(f"right in {accuracy(4):.1%} of 1,000 new scenes")
 # as long.
 
 # %% Draw the yard tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def flag(x, y, colour, size=44):
@@ -304,7 +293,7 @@ def stage(sound, animals, flags, weights, answer):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Two cows, one with a red flag and one with a blue flag, and a moo ten times as long. Which "
@@ -324,7 +313,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Call with two cows tags=["surprise", "fold"]
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 moo_number, short = sounds.index("moo"), model.sounds.weight.detach().clone()
 who = torch.tensor([[animals.index(name) for name in ("cow", "cow", "cat")]])
@@ -370,7 +359,7 @@ with torch.no_grad():
 drawn = mix(own[1], own[0], values.tolist())
 assert (torch.tensor(drawn[2]) - called).abs().max() < 1e-5
 assert (values - called).norm(dim=-1).argmin() == list(yard).index("cow")
-arrows("moo", own[1], dict(zip(yard, own[0], strict=True)), named)
+qkv_arrows("moo", own[1], dict(zip(yard, own[0], strict=True)), named)
 
 # %% [markdown]
 # *The arrows that the model learned, with the flags of the first picture. Nearly all of the answer
@@ -391,7 +380,7 @@ arrows("moo", own[1], dict(zip(yard, own[0], strict=True)), named)
 # named part of a model computes while the model runs.
 
 # %%
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 everyone, five = torch.arange(5).expand(5, 5), torch.rand(5, 5, 3)
 with record(model, "attention.weights") as seen, torch.no_grad():

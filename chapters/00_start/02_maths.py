@@ -8,29 +8,18 @@
 # read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import arrow, cells, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, cells, svg, text
+from deepdive_book.kit.plotting import show
 
 words, rows = ["cat", "dog", "the"], []
 steps = [("keys", "key", 60), ("dot product", "score", 215), ("softmax", "weight", 330)]
@@ -87,7 +76,7 @@ print(f"dot product {product:.0f}, cosine {cosine:.1f}, {cosine.acos().rad2deg()
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.9))
 left, right = figure.subplots(1, 2)
@@ -120,7 +109,7 @@ with_alt(
 # cosine.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Draw two vectors of 1,000 random numbers (mean 0). What is the angle between them?",
@@ -215,7 +204,7 @@ with_alt(
 # paper.
 
 # %% tags=["fold"]
-from deepdive.course.sheets import make, stepper
+from deepdive_book.course.sheets import make, stepper
 
 stepper(make("softmax", seed=3))
 

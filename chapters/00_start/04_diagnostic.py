@@ -7,29 +7,18 @@
 # help</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 stops = [
     ("ten minutes", "question 1", "query"),
@@ -59,7 +48,7 @@ show(
 # ## Attention
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "A query fits two keys equally well and all others badly. What does attention return?",
@@ -200,7 +189,7 @@ predict(
 # ## What to read
 
 # %% tags=["fold"]
-from deepdive.page.predictions import advise
+from deepdive_book.kit.predictions import advise
 
 ATTENTION = "../02_transformer/02_attention.ipynb"
 topics = [
@@ -282,6 +271,6 @@ print("masked after: ", *(f"{w:.2f}" for w in after), f"sum {after.sum():.2f}")
 # Another seed gives another sheet; `deepdive list sheets` names them all. Here is one to play:
 
 # %% tags=["fold"]
-from deepdive.course.sheets import make, stepper
+from deepdive_book.course.sheets import make, stepper
 
 stepper(make("attention", seed=7))

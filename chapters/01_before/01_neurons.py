@@ -8,29 +8,18 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def ball(x, y, words, role, size=24):
@@ -72,7 +61,7 @@ show(
 # %% tags=["nbval-check-output"]
 import torch
 
-from deepdive.models.before.threshold import at_least, xor
+from deepdive.models.classic.threshold import at_least, xor
 
 bits = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -98,7 +87,7 @@ for name, answers in {"OR": either, "AND": both, "OR, not AND": one_of_two}.item
 # halfway calls half of both: a memory that mixes, as attention will.
 
 # %%
-from deepdive.models.before.hebb import Hebb
+from deepdive.models.classic.hebb import Hebb
 
 x = torch.tensor([[1.0, 0, 0], [0, 1, 0]])  # a bell, a lamp
 y = torch.tensor([[1.0, 0], [0, 1]])  # food, a dark corner
@@ -140,7 +129,7 @@ def learn(x, y, passes=100):
     return lines
 
 
-from deepdive.models.before.perceptron import Perceptron, mistake_bound
+from deepdive.models.classic.perceptron import Perceptron, mistake_bound
 
 x = torch.randn(60, 2)
 side = x @ torch.tensor([1.0, -0.6]) + 0.4
@@ -154,7 +143,7 @@ print(f"{len(x)} generated points, {len(lines)} mistakes, then none in a whole p
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.film import film
+from deepdive_book.kit.frame_strip import film
 
 
 def plane(axes, x, y, w, b, size=3.0):
@@ -193,7 +182,7 @@ film(frames, captions, "A line between dots and squares turns at each mistake un
 # near? Make the gap narrower and count.
 
 # %%
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 gaps, counted, bounds = (0.8, 0.4, 0.2, 0.1, 0.05, 0.025), [], []
 w, b = torch.tensor([1.0, -0.6]) / 1.36**0.5, 0.3
@@ -230,7 +219,7 @@ with_alt(
 # and is loose.*
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "XOR: four points, corners of a square, opposite corners alike. The perceptron starts at zero "

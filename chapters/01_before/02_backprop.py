@@ -8,29 +8,18 @@
 # rule](../00_start/02_maths.ipynb) · 9 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 chain = [("x", "2"), ("a", "0"), ("h", "0.5"), ("y", "2"), ("loss", "0.5")]
 rules = ["× w = 0.5, + b = -1", "sigmoid", "× v = 4", "(y - 1)² / 2"]
@@ -126,7 +115,7 @@ def backward(dy, h, W):
 # Against the library's net, against autograd, and against a nudge of one weight:
 
 # %%
-from deepdive.models.before.mlp import MLP
+from deepdive.models.classic.mlp import MLP
 
 net = MLP((5, 7, 6, 3)).double()
 W, b = [n.weight for n in net.linear], [n.bias for n in net.linear]
@@ -190,7 +179,7 @@ def start(hidden, nets, size=1.0):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Two hidden units, as many as XOR needs, from 200 random starts. How many of them learn it?",
@@ -205,7 +194,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
-from deepdive.page.profile import pick
+from deepdive_book.kit.profile import pick
 
 steps = pick(ci=2000, laptop=3000, gpu=3000)
 share, runs = {}, {}
@@ -236,7 +225,7 @@ f"start {int(best)} of 200"
 # %% Back-propagation folds the plane tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.0, 2.5))
 shown = (0, steps // 20, steps // 5, steps - 1)

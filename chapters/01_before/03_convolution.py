@@ -8,29 +8,18 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def grid(x, y, size, rows, role, lit=()):
@@ -102,7 +91,7 @@ rows = torch.tensor([-1.0, -1, 1, 1, -1, -1]).expand(1, 1, 6, 6)  # the row of t
 edge = torch.tensor([[-1.0, 1], [0, 0]])
 assert convolve(rows, edge[None, None])[0, 0, 0].tolist() == [0, 2, 0, -2, 0]
 
-from deepdive.models.before.lenet import FeatureMaps
+from deepdive.models.classic.lenet import FeatureMaps
 
 maps = FeatureMaps(8, [[0, 1], [1, 2]], kernel=3, stride=2, padding=0)
 x = torch.randn(4, 3, 8, 8)
@@ -119,8 +108,8 @@ f"our loops and the library's layer agree to 1e-6: {bool(difference < 1e-6)}"
 # Each map of the second layer reads eight of the twelve below.
 
 # %% tags=["nbval-check-output"]
-from deepdive.models.before.lenet import lenet
-from deepdive.models.before.mlp import MLP, TANH
+from deepdive.models.classic.lenet import lenet
+from deepdive.models.classic.mlp import MLP, TANH
 
 net = lenet()
 for name, part in (("H1", net.first), ("H2", net.second), ("H3", net.hidden), ("out", net.answer)):
@@ -144,9 +133,9 @@ print(f"{size:,} in all; {same:,} with the same units fully connected")
 # %%
 from sklearn.datasets import load_digits
 
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam
+from deepdive_book.kit.profile import pick
 
 digits = load_digits()
 print("data scikit-learn's digits (real)")
@@ -188,7 +177,7 @@ def right(model, images):
 # see the test digits moved by one pixel to the right, which neither has seen.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "On test digits moved by one pixel, what happens?",
@@ -237,8 +226,8 @@ assert all(after < 0.75 * before for before, after in scores.values())
 # %%
 from matplotlib.figure import Figure
 
-from deepdive.inspect import record
-from deepdive.page.plotting import with_alt
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import with_alt
 
 recogniser, shown = models["maps"], 7
 with record(recogniser, "maps*") as seen, torch.no_grad():
@@ -270,7 +259,7 @@ with_alt(
 # them.*
 
 # %% Which digits are confused tags=["fold"]
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 with torch.no_grad():
     said = recogniser(new).argmax(-1)

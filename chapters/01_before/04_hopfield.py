@@ -9,29 +9,18 @@
 # minutes](../00_start/01_ten_minutes.ipynb) · 15 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 hills = "M20,40 C60,40 70,170 120,170 S190,60 230,60 S290,150 330,150 S380,60 420,60 "
 hills += "S480,110 505,110 S550,60 580,40"
@@ -122,7 +111,7 @@ def repair(W, state, order):
 # Against the library, with three random patterns and a drawn order:
 
 # %% tags=["nbval-check-output"]
-from deepdive.models.before.hopfield import hebbian
+from deepdive.models.classic.hopfield import hebbian
 
 patterns = 2.0 * torch.randint(2, (3, 40)) - 1
 network, W, state = hebbian(patterns), store(patterns), 2.0 * torch.randint(2, (40,)) - 1
@@ -160,7 +149,7 @@ f"{(damaged != first[2]).sum()} of 64 pixels wrong; {len(states) - 1} moves; the
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.film import film
+from deepdive_book.kit.frame_strip import film
 
 
 def pixel_map(axes, row, title=""):
@@ -220,7 +209,7 @@ print(f"one by one: {alone.tolist()}, energy {energy(two, alone):+.0f}")
 # $N = 64$ that would be 8.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "64 units hold about eight random patterns. Store the first 0, 1, ... 9: how many of the ten "
@@ -248,7 +237,7 @@ assert min(wrong) > 0
 # nine bits in ten still agree.
 
 # %%
-from deepdive.page.profile import pick
+from deepdive_book.kit.profile import pick
 
 
 def held(load, N, seed):
@@ -268,7 +257,7 @@ for N in sizes:
 assert shares[sizes[-1]][1] > 0.9 > 0.6 > shares[sizes[-1]][-1]
 
 # %% tags=["fold"]
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6, 3))
 axes = figure.subplots()
@@ -372,14 +361,14 @@ def recall_once(patterns, state, beta):
     return weights @ patterns, weights
 
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.models.before.hopfield import Hopfield, ModernHopfield, as_attention
+from deepdive.core import SoftmaxAttention
+from deepdive.models.classic.hopfield import Hopfield, ModernHopfield, as_attention
 
 rows, query = first[None, None], damaged[None, None, None]
 answer, weights = recall_once(first, damaged, 0.125)
 library = ModernHopfield(first, 0.125)
 attended = SoftmaxAttention()(query, rows, rows, scale=0.125)[0, 0, 0]
-one_head = as_attention(library)(damaged[None, None], first[None])[0, 0]
+one_head = as_attention(library)(damaged[None, None], memory=first[None])[0, 0]
 for other in (library(damaged), attended, one_head):
     assert (answer - other).abs().max() < 1e-6
 print("our two lines, ModernHopfield, SoftmaxAttention and MultiHeadAttention agree to 1e-6")
@@ -426,7 +415,7 @@ assert torch.equal(answer.sign(), first[2])
 # pixel by pixel. The baseline returns the stored pattern with the largest dot product.
 
 # %%
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def projection(stored):

@@ -9,29 +9,18 @@
 # [back-propagation](02_backprop.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def row(count, y, role, middle=150, gap=48):
@@ -116,7 +105,7 @@ print("p(v):", *(f"{share:.3f}" for share in both / both.sum()))
 # %% tags=["nbval-check-output"]
 import torch.nn.functional as F
 
-from deepdive.models.before.boltzmann import RBM, all_states
+from deepdive.models.classic.boltzmann import RBM, all_states
 
 
 def free_energy(W, b, c, v):
@@ -186,8 +175,8 @@ print(f"from one k to the next: {errors[-1] / errors[-2]:.3f}; T's second eigenv
 # %%
 from sklearn.datasets import load_digits
 
-from deepdive.models.before.boltzmann import train_rbm
-from deepdive.page.profile import pick
+from deepdive.models.classic.boltzmann import train_rbm
+from deepdive_book.kit.profile import pick
 
 pixels, labels = (torch.from_numpy(part) for part in load_digits(return_X_y=True))
 print("data scikit-learn's digits (real)")
@@ -204,7 +193,7 @@ print(f"free energy: digits lie {gap:.0f} lower than digits with their pixels sh
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 strongest = digits.W.detach().norm(dim=1).argsort(descending=True)[:8]
 dream = images[:8]
@@ -275,7 +264,7 @@ from copy import deepcopy
 
 from torch import nn
 
-from deepdive.models.before.boltzmann import DBN, classifier, pretrain
+from deepdive.models.classic.boltzmann import DBN, classifier, pretrain
 
 
 def starts(depth, unlabelled, draw):
@@ -303,7 +292,7 @@ def trained(network, x, y, steps=300):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Three hidden layers. The best pre-training here is compared with random numbers of the right "

@@ -7,29 +7,18 @@
 # slopes](../00_start/02_maths.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 sentence, centre = ["the", "king", "wears", "his", "crown"], 1
 drawing = []
@@ -82,7 +71,7 @@ import torch
 from torch import nn
 from torch.nn.functional import logsigmoid
 
-from deepdive.models.before.word2vec import SkipGram
+from deepdive.models.classic.word2vec import SkipGram
 from deepdive.training.objectives import negative_sampling_loss
 
 king = torch.tensor([1.0, 2], requires_grad=True)
@@ -109,7 +98,7 @@ assert torch.allclose(king.grad, torch.tensor([0.150, -0.329]), atol=1e-3)
 # language model: Bengio and Senécal 2003; Mnih and Teh 2012.) What does one prediction cost?
 
 # %% tags=["nbval-check-output"]
-from deepdive.models.before.neural_lm import NeuralLM
+from deepdive.models.classic.neural_lm import NeuralLM
 
 vocab, d, hidden, words, k = 10_000, 64, 64, 4, 5
 old = NeuralLM(vocab, d, hidden, words)
@@ -129,9 +118,10 @@ print(f"word2vec: {(k + 1) * d:,}")
 import gzip
 from collections import Counter
 
-from deepdive.data import fetch, sense_sentences
-from deepdive.page.profile import pick, profile
+from deepdive.data import fetch
 from deepdive.training.objectives import keep_probability, noise, skip_gram_pairs
+from deepdive_book.data.senses import sense_sentences
+from deepdive_book.kit.profile import pick, profile
 
 if profile() == "ci":
     texts = [[word for word, _ in sentence] for sentence in sense_sentences(6000)]
@@ -210,7 +200,7 @@ assert "her" in near("she") or "he" in near("she")
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 GROUPS = pick(
     ci=["king queen crown throne", "river stream boat grass", "money cash client clerk", "he she"],
@@ -252,7 +242,7 @@ with_alt(figure, f"A map of words in two directions: {'; '.join(GROUPS)}. Each g
 # **alone**, no sum at all.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Some analogies come out right. Of those, how many has the control right too?",

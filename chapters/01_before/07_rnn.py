@@ -9,30 +9,19 @@
 # read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 drawing = []
 for t in range(3):
@@ -107,7 +96,7 @@ three[:, 0]
 # and multiply the Jacobians by hand. Both in double precision.
 
 # %%
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 layer, x = RNN(3, 16).double(), torch.randn(1, 12, 3, dtype=torch.float64)
 with record(layer, "states") as seen:
@@ -123,7 +112,7 @@ for t in range(10, -1, -1):  # one step back: the next state's slopes, then U
 print("eleven steps back, autograd = product of Jacobians to 1e-12")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "U keeps 90% of a state's length at each step. How much of an error arrives 100 steps earlier?",
@@ -161,7 +150,7 @@ for gain in gains:
 # %% How much of an error arrives tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.2))
 axes = figure.add_subplot()

@@ -9,26 +9,15 @@
 # is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% [markdown]
 # Here is a memory that you run yourself. A belt carries **one number** from left to right, past
@@ -40,9 +29,9 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # open) until the shop, and only the shop, hears what you were asked to buy.
 
 # %% Build the belt tags=["fold"]
-from deepdive.page.gates import belt
+from deepdive_book.ch01.figures.gates import lstm_belt
 
-belt(
+lstm_belt(
     ["like", "tea", "buy", "milk", "have", "tea", "shop"],
     says=[0, -1, 0, 1, 0, -1, 0], start=1, names=("milk", "tea"),
 )  # fmt: skip
@@ -74,8 +63,8 @@ belt(
 # on the belt but one multiplication and one addition.
 
 # %% Draw one step tags=["slide", "fold"]
-from deepdive.page.diagrams.recurrent import lstm_step
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams.recurrent import lstm_step
+from deepdive_book.kit.plotting import show
 
 show(
     lstm_step(),
@@ -184,7 +173,7 @@ def right(weights, pairs, again=0.0, count=500):
 # hears, at the end, which thing was right.
 
 # %% Teach the short messages tags=["fold"]
-from deepdive.page.profile import pick
+from deepdive_book.kit.profile import pick
 
 short = learn(fresh(4, bias=1.0), pick(ci=200, laptop=400, gpu=400), pairs=6, again=0.3)
 parts = right(short, pairs=6, again=0.3)
@@ -192,7 +181,7 @@ assert parts.min() > 0.6
 print(f"right in {parts.min():.0%} to {parts.max():.0%} of 500 new messages (a guess: 20%)")
 
 # %% Bring it to life tags=["fold"]
-from deepdive.page.gates import live_lstm
+from deepdive_book.ch01.figures.gates import live_lstm
 
 best = int(parts.argmax())
 message = [0, 3, 1, 6, 2, 7, 0, 4, 1, 3, 2, 5, 8]  # buy milk, like tea, have rice, buy bread ...
@@ -219,7 +208,7 @@ live_lstm(*[p[best].detach() for p in short], message, WORDS, WORDS[3:8])
 # of 1, which is usual; and the same LSTM with a bias of 3.9. Nothing else differs.
 
 # %% Predict the three tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Five networks of each kind get the same lessons. Of which kinds do all five learn it?",
@@ -251,7 +240,7 @@ print(f"{lessons} lessons of 32 messages for each network")
 # %% Draw the fifteen networks tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import PALETTE, with_alt
+from deepdive_book.kit.plotting import PALETTE, with_alt
 
 COLOURS = dict(zip(KINDS, (PALETTE[1], PALETTE[5], PALETTE[0]), strict=True))
 figure = Figure(figsize=(5.4, 2.4))
@@ -291,7 +280,7 @@ with_alt(figure, f"How often five networks of each kind are right after fifty wo
 # same story.
 
 # %% Measure what comes back tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 words, things = messages(32, torch.Generator().manual_seed(2), 26, 0.0)
 back = {}
@@ -379,7 +368,7 @@ table(
 # The same weights, put into `deepdive.recurrent.LSTM`, must give the same cells.
 
 # %% Compare with the library tags=["nbval-check-output"]
-from deepdive.inspect import record, replace
+from deepdive.core.hooks import record, replace
 from deepdive.recurrent import GRU, LSTM
 
 layer = LSTM(9, 16)

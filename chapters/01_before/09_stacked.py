@@ -8,30 +8,19 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 drawing = []
 for left, title, both in ((70, "stacked", 0), (330, "both ways", 1), (590, "grid", 2)):
@@ -93,9 +82,9 @@ print(f"weights: ours {sum(p.numel() for p in both.parameters())}, torch's the s
 # %%
 from torch import nn
 
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam
+from deepdive_book.kit.profile import pick
 
 
 def neighbours(seed, count=32, length=10):
@@ -128,7 +117,7 @@ assert errors["both ways"] < errors["one way"] / 3
 # ### Common mistake: a bidirectional layer that predicts the next word
 
 # %%
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
 
 changed = x.clone()
 changed[:, -1] += 1.0
@@ -206,7 +195,7 @@ assert (grid(x) - same(entering)).abs().max() < 1e-12
 print("no memory along depth: equal to", type(same).__name__, "of", len(same.layers), "LSTMs")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Both get deeper, 2 to 16 layers, untrained. How much of a gradient at the top arrives at the "
@@ -248,7 +237,7 @@ for name, sizes in lines.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.6, 3))
 axes = figure.add_subplot()

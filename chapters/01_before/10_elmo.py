@@ -9,29 +9,18 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def box(x, y, words, role):
@@ -102,7 +91,7 @@ mix(h, s, gamma)
 # and the output layer. From the second LSTM layer on, what a layer read is added to what it says.
 
 # %% tags=["nbval-check-output"]
-from deepdive.models.before.bilm import bilm
+from deepdive.models.classic.bilm import bilm
 
 
 def one_way(rows, lstms):
@@ -128,11 +117,11 @@ for ours, library in zip(levels, small.layers(tokens), strict=True):
 # Why two models, and not one whose layers read both directions? It would be shorter to write:
 
 # %%
-from deepdive.data import sense_sentences
 from deepdive.recurrent import LSTM, bidirectional
 from deepdive.training import fit
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import adam
+from deepdive_book.data.senses import sense_sentences
 
 wrong = nn.Sequential(nn.Embedding(82, 24), bidirectional(LSTM, 24, 12, 2), nn.Linear(24, 82))
 toys = [[word for word, _ in line] for line in sense_sentences(2000) if len(line) == 7]
@@ -171,7 +160,7 @@ import gzip
 from collections import Counter
 
 from deepdive.data import fetch
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 
 def treebank(part):
@@ -249,7 +238,7 @@ assert near[0].min() > 0.999
 assert profile() != "ci" or same > level[~own].mean()
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 labels = [line.replace("*", "").strip() for line in SIX.split("|")]
 names_of = ["level 0", "level 1", "level 2"]
@@ -318,7 +307,7 @@ def tagger(way, column):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Before you look: does the learned mix beat the best single level?",
@@ -398,7 +387,7 @@ assert score["tag", "mix"][hard].mean() > score["tag", 0][hard].mean()
 # largest answer, and layers with a gate (highway layers) follow. So no word is unknown:
 
 # %%
-from deepdive.models.before.character_cnn import CharacterCNN
+from deepdive.models.classic.character_cnn import CharacterCNN
 from deepdive.tokenizers.character import spell
 
 letters = "abcdefghijklmnopqrstuvwxyz"

@@ -10,30 +10,19 @@
 # beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.data import adding_problem, copy_memory, dyck_words
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.data.memory import adding_problem, copy_memory, dyck_words
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def strip(y, name, words, roles):
@@ -86,10 +75,9 @@ show(svg(670, 165, tasks), said)
 import torch
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm
+from deepdive.core.masks import Causal
+from deepdive.core.stack import Stack
 from deepdive.positions import SinusoidalPosition
 from deepdive.recurrent import GRU, LSTM, RNN
 
@@ -214,7 +202,7 @@ rule = ", ".join(f"{one_back(length):.0%} at {length}" for length in (20, 40, 80
 print(f"Dyck, closing what was opened one symbol ago: {rule}")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "After 1,000 lessons all copy at length 20. Then the gap grows, and the length is 40. Whose "
@@ -230,10 +218,10 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import pick, profile
 from deepdive.training import fit
 from deepdive.training.optim import adam
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.profile import pick, profile
 
 
 def race(task, racer, length, steps, seed):
@@ -279,7 +267,7 @@ for row in live:
 # %%
 import json
 
-file, long = kept("01_before", "race"), round(1000 * share())
+file, long = results_path("01_before", "race"), round(1000 * share())
 if profile() == "experiment":
     sweep(race, points([(20, 0), (20, 1), (40, 0), (20, 2), (40, 1)], long), file, minutes=60)
 document = json.loads(file.read_text()) if file is not None and file.is_file() else {"rows": []}

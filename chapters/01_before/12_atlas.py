@@ -8,30 +8,19 @@
 # 8 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold", "slide"]
-from deepdive.page.diagrams import ROLES, arrow, svg
-from deepdive.page.diagrams.layers import beside, box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg
+from deepdive_book.kit.diagrams.layers import box, text_at
+from deepdive_book.kit.plotting import show
 
 x, frame = 150, 'rx="10" fill="none" stroke="currentColor" stroke-opacity="0.5"'
 body = [box(x, 284, "tokens, patches, frames", "key", 230), arrow(x, 266, x, 240)]
@@ -42,8 +31,8 @@ body += [box(x, 36, "what is lost", "key", 230)]
 loop = f'M {x} 66 H {x + 160} V 252 H {x + 4}'
 body += [f'<path d="{loop}" fill="none" stroke="{ROLES["weight"]}" stroke-width="2.5"/>']
 for y, words in [(284, "around the stack"), (196, "in a head"), (124, "in a layer")]:
-    body += [beside(x + 180, y, words, 15)]
-body += [beside(x + 180, 160, "between layers", 15), beside(x + 180, 36, "around the stack", 15)]
+    body += [text_at(x + 180, y, words, 15)]
+body += [text_at(x + 180, 160, "between layers", 15), text_at(x + 180, 36, "around the stack", 15)]
 show(
     svg(460, 310, body),
     "A layer with attention and a feed-forward part in a frame. Below it the tokens, above it the "
@@ -73,7 +62,7 @@ show(
 # with random weights of one seed.
 
 # %%
-from deepdive.house.atlas import compare
+from deepdive_book.site.atlas import compare
 
 view = compare("multi_query")
 counted = [one.parameters for one in (view.parent, view.child)]
@@ -95,8 +84,8 @@ view
 import ast
 import inspect
 
-from deepdive.house.atlas.rows import rows
 from deepdive.models.seq2seq import gnmt
+from deepdive_book.site.atlas.rows import rows
 
 said = ast.get_docstring(ast.parse(inspect.getsource(gnmt)))
 block = said[said.index("System: gnmt") :].split("\n\n")[0].splitlines()
@@ -114,7 +103,7 @@ print("\n".join(block), f"Time: {row.time}", f"Memory: {row.memory}", sep="\n")
 # %%
 from collections import Counter
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 places = ["head", "layer", "between", "around", "other"]
 states = Counter((row.place, row.status) for row in atlas.values())
@@ -125,7 +114,7 @@ table([(p, states[p, "planned"], states[p, "proved"]) for p in places],
 # %% tags=["fold"]
 import matplotlib.pyplot as plt
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 years = list(range(2013, 2023))
 roles = dict(zip(places, ["query", "value", "weight", "key", "score"], strict=True))
@@ -161,7 +150,7 @@ compare("gnmt")
 # Two folds open below: the lines of code that GNMT's file adds, and the shapes of each call.*
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Masked attention lets no word see what comes after it. Beside plain multi-head attention, "
@@ -211,7 +200,7 @@ print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / righ
 # adds code and shapes.
 
 # %% tags=["fold"]
-from deepdive.house.atlas.beside import gallery
+from deepdive_book.site.atlas.compare import gallery
 
 gallery()
 
@@ -306,7 +295,7 @@ gallery()
 
 # %% tags=["nbval-check-output"]
 # The answers to 1 and 3, checked.
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 
 
 def ancestors(row):

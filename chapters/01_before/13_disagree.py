@@ -9,33 +9,22 @@
 # read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% [markdown]
 # We laid the book, the three lectures and the blog side by side. They disagree more often than one
 # would think, in six ways. Each way has a test of its own.
 
 # %% tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 kinds = {
     "another version": "redo the sums",
@@ -86,7 +75,7 @@ printed = {
 }
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "81.9 for BERT large in one lecture, 82.1 in the other. Add up the nine numbers of both rows "
@@ -355,11 +344,11 @@ assert torch.linalg.matrix_rank(kept @ F) <= short < torch.linalg.matrix_rank(fu
 # position scheme differs.
 
 # %%
-from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, FeedForward, LayerNorm, Position, PreNorm
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.decoder_only import Decoder, DecoderOnly, MultiHeadAttention
-from deepdive.positions import LearnedPosition, Position
+from deepdive.positions import LearnedPosition
 
 L, D = 16, 32
 schemes = {
@@ -382,9 +371,9 @@ def build(position):
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 seeds, steps = pick(ci=(1, 200), laptop=(3, 200), gpu=(5, 500))
 
@@ -436,7 +425,7 @@ for name, curves in right.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.6, 2.8))
 axes = figure.add_subplot()

@@ -12,26 +12,15 @@
 # [Hopfield](04_hopfield.ipynb) and [ELMo](10_elmo.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import math
@@ -41,10 +30,10 @@ import torch
 from torch import nn
 
 # %%
-from deepdive.checks import missed, returned
+from deepdive.core.checks import missed, returned
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
+from deepdive_book.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
 # ## 1. One unit, or none
@@ -92,8 +81,8 @@ def units():
 
 
 # %% nbgrader={"grade_id": "units-check", "grade": true, "points": 3} own="predict"
-from deepdive.models.before.perceptron import Perceptron
-from deepdive.models.before.threshold import ThresholdUnit
+from deepdive.models.classic.perceptron import Perceptron
+from deepdive.models.classic.threshold import ThresholdUnit
 
 corners = torch.tensor(list(product([0.0, 1.0], repeat=2)))
 said = returned("units", units())
@@ -204,7 +193,7 @@ def perceptron_rule(x, y):
 
 
 # %% nbgrader={"grade_id": "perceptron-check", "grade": true, "points": 3}
-from deepdive.models.before.perceptron import Perceptron
+from deepdive.models.classic.perceptron import Perceptron
 
 
 def try_labels(x, y, name):
@@ -438,7 +427,7 @@ def energies():
 
 
 # %% nbgrader={"grade_id": "energies-check", "grade": true, "points": 2} own="predict"
-from deepdive.models.before.hopfield import hebbian
+from deepdive.models.classic.hopfield import hebbian
 
 said = returned("energies", energies())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
@@ -603,7 +592,7 @@ def predicted_places():
 
 
 # %% nbgrader={"grade_id": "sees-check", "grade": true, "points": 2} own="predict"
-from deepdive.models.before.elmo import tiny
+from deepdive.models.classic.elmo import tiny
 
 said = returned("predicted_places", predicted_places())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
@@ -1104,7 +1093,7 @@ def forget_bias(part, steps):  # forgets the steps
 # all places alike. The last has one step at any distance.
 
 # %%
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 from deepdive.recurrent import LSTM, RNN, RecurrentState
 
 

@@ -8,29 +8,18 @@
 # laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams.recurrent import two_readers
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams.recurrent import two_readers
+from deepdive_book.kit.plotting import show
 
 english, french = ["the", "black", "cat", "sleeps"], ["le", "chat", "noir", "dort", "end"]
 show(
@@ -241,7 +230,7 @@ def share_right(model, length=4, n=200):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Two equal models are trained for the same number of steps. One reads the right letters while "
@@ -398,7 +387,7 @@ assert changed["Elman, U times 2"][-1] > 10
 # %% How a gradient fades tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.6, 3.3))
 left, right = figure.subplots(1, 2, sharey=True)
@@ -440,7 +429,7 @@ with_alt(
 # place? Guessing gives one in ten.
 
 # %%
-from deepdive.page.profile import pick
+from deepdive_book.kit.profile import pick
 
 longest, steps = pick(ci=8, laptop=12, gpu=16), pick(ci=150, laptop=500, gpu=3000)
 lengths = range(1, longest + 1)

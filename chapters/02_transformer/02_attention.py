@@ -8,29 +8,18 @@
 # laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import links
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import links
+from deepdive_book.kit.plotting import show
 
 english, french = ["the", "black", "cat", "sleeps"], ["le", "chat", "noir", "dort"]
 drawn = [[0.94, 0.02, 0.04, 0], [0.05, 0.08, 0.87, 0], [0, 0.9, 0.1, 0], [0, 0, 0.06, 0.94]]
@@ -111,7 +100,7 @@ for word, score, power, weight in zip(words, scores, powers, weights, strict=Tru
 # attention goes to *cat*. The output mixes the three values in these proportions.
 
 # %% tags=["slide"]
-from deepdive.page.diagrams import look_up
+from deepdive_book.kit.diagrams import look_up
 
 output = weights @ values
 numbers = [t.tolist() for t in (keys, values, scores, weights, output)]
@@ -154,7 +143,7 @@ attention(query[None], keys, values)
 # Our three lines and the library's class must give the same numbers. From here on we use the class.
 
 # %%
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 
 q, k, v = (torch.randn(2, 3, length, 16) for length in (5, 7, 7))  # (B, H, T or S, d)
 difference = (attention(q, k, v) - SoftmaxAttention()(q, k, v)).abs().max()
@@ -171,7 +160,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # $e^{32}$. Dividing by $\sqrt d$ brings the variance back to 1, whatever $d$.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Seven keys, all drawn alike, 1,024 dimensions, no square root. How large is the largest of "
@@ -212,7 +201,7 @@ plain, scaled = measure(lambda d: 1.0), measure(lambda d: d**-0.5)
 # %% Why the square root? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.9))
 panels = zip(figure.subplots(1, 2), ["largest of 7 weights", "size of the derivative"], strict=True)
@@ -262,7 +251,7 @@ print(f"d = 1024, with:    largest weight {scaled[0][-1]:.2f}, derivative {scale
 
 # %%
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 general = GeneralAttention(4)
 with torch.no_grad():
@@ -295,8 +284,8 @@ for name, mechanism in family.items():
 # brevity one random tensor plays queries, keys and values.)
 
 # %%
-from deepdive.masks import Padding
-from deepdive.page.plotting import heatmap
+from deepdive.core.masks import Padding
+from deepdive_book.kit.plotting import heatmap
 
 tokens = ["the", "black", "cat", "[pad]"]
 real = torch.tensor([[True, True, True, False]])
@@ -507,7 +496,7 @@ predict(
 # %%
 from collections import Counter
 
-from deepdive.inspect import replace
+from deepdive.core.hooks import replace
 
 
 def forwards(weights):  # (1, 1, T, S)
@@ -668,7 +657,7 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #    Build it with `d_model=256`. For the second run, before `fit`:
 #
 #    ```python
-#    from deepdive.attention import MultiHeadAttention
+#    from deepdive.core import MultiHeadAttention
 #
 #    for part in model.modules():
 #        if isinstance(part, MultiHeadAttention):

@@ -8,30 +8,19 @@
 # is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def compass(x, title, keys):
@@ -121,7 +110,7 @@ for word, row, score in zip(words, hidden, additive, strict=True):
 # %%
 from torch.nn.functional import softmax
 
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 family = {"dot": dot, "scaled dot": scaled, "general": general, "additive": additive}
 weights = softmax(torch.stack(list(family.values())), dim=-1)
@@ -166,7 +155,8 @@ assert torch.allclose(additive_score(query[None], keys, A_q, A_k, b, u)[0], addi
 additive_score(query[None], keys, A_q, A_k, b, u)
 
 # %%
-from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention, SoftmaxAttention
+from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.core import SoftmaxAttention
 
 # The library's W_q, W_k, d_hidden are our A_q, A_k, d_a; torch stores matrices turned (.T).
 q, k, v = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7, 8)
@@ -278,9 +268,9 @@ f"no rotation: dot finds {accuracy(DotAttention(), draw(500, torch.eye(d))):.1%}
 # cross-entropy, minus its logarithm.
 
 # %%
-from deepdive.page.profile import pick
 from deepdive.training import Validation, fit
 from deepdive.training.optim import adam, constant
+from deepdive_book.kit.profile import pick
 
 
 def loss(mechanism, batch):
@@ -304,7 +294,7 @@ def train(mechanism, turn, equal_lengths=True, lr=1e-2, every=10):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "All keys are turned by 90 degrees. How often does dot find the right one of ten keys?",
@@ -329,7 +319,7 @@ for angle, dot, general in zip(angles, of_dot, of_general, strict=True):
 # %% A rotation that dot cannot bridge tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.2, 3))
 axes = figure.subplots()
@@ -360,7 +350,7 @@ f"at 90 degrees: dot {of_dot[middle]:.1%}, chance {1 / S:.0%}, general {of_gener
 # it at 90 degrees and look, together with the weights of one draw:
 
 # %%
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 mechanism = GeneralAttention(d)
 train(mechanism, rotation(90.0))
@@ -378,7 +368,7 @@ figure.axes[0].set(xlabel="coordinate of the key", ylabel="coordinate of the que
 show(figure)
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 torch.manual_seed(3)
 sample, things, maps = draw(1, rotation(90.0)), list("abcdefghij"), []
@@ -565,7 +555,7 @@ with_alt(
 # %%
 from math import log
 
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 n = lengths[-1]
 some = torch.randn(3, 1, 1, n, 64)  # queries, keys, values

@@ -8,29 +8,18 @@
 # [attention](02_attention.ipynb) · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams.recurrent import two_readers
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams.recurrent import two_readers
+from deepdive_book.kit.plotting import show
 
 english, german = ["ninety", "five", "thousand"], ["fünf", "und", "neunzig", "tausend", "end"]
 show(
@@ -156,7 +145,7 @@ def bahdanau(part, cell, tokens, memory):
 # maps must be the library's.
 
 # %%
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 
 library = rnnsearch(20, 20, d_model=8, d_hidden=6)
@@ -188,8 +177,8 @@ import re
 
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
-from deepdive.page.profile import pick
 from deepdive.tokenizers import BOS, EOS
+from deepdive_book.kit.profile import pick
 
 parts = re.compile(
     "tausend|hundert|und|zwanzig|dreißig|(?:vier|fünf|sech|sieb|acht|neun)zig"
@@ -252,7 +241,7 @@ assert right > 0.9
 print(f"{right:.1%} of {len(test)} new numbers translated without a mistake")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "nine thousand four hundred and seventy three = neun tausend vier hundert drei und siebzig. "
@@ -268,7 +257,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Unit and ten, crosswise tags=["slide", "surprise"]
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 
 def look(model, source, target):
@@ -381,7 +370,7 @@ print(f"named after the word written {share(counted):.1%}, the word read {share(
 # writes it, put it on the last word of the source. Leave everything else as it is.
 
 # %%
-from deepdive.inspect import replace
+from deepdive.core.hooks import replace
 
 
 def write_forced(model, source, target, step, place):
@@ -509,7 +498,7 @@ assert curves["with attention"][-1] < curves["with attention"][at] - 0.2
 # %% Does attention fix forgetting? tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 3.2))
 axes = figure.add_subplot()
@@ -614,7 +603,7 @@ with_alt(figure, "Loss against steps on a log scale; Bahdanau's falls earlier th
 # The seconds are printed above.*
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 date, answer = "Sat, May 3, 1986", "1986-05-03"
 maps = [look(model, letters.encode(date), letters.encode(answer)) for model in trained.values()]

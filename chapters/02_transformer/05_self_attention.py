@@ -8,30 +8,19 @@
 # matrices · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import links, svg
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import links, svg
+from deepdive_book.kit.plotting import show
 
 first = links(*[["the", "river", "bank"]] * 2, [[0] * 3, [0] * 3, [0.11, 0.79, 0.11]], chosen=2)
 second = links(*[["the", "bank", "loan"]] * 2, [[0] * 3, [0.11, 0.11, 0.79], [0] * 3], chosen=1)
@@ -88,7 +77,7 @@ Q, K, V = X @ W_q, X @ W_k, X @ W_v
 Q, K, V
 
 # %% tags=["fold"]
-from deepdive.page.diagrams.matrices import Matrix, falk
+from deepdive_book.kit.diagrams.matrices import Matrix, falk
 
 roles = {"Q": "query", "K": "key", "V": "value"}
 made = zip(roles, (W_q, W_k, W_v), (Q, K, V), strict=True)
@@ -156,7 +145,7 @@ show(
 # for its article.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The same three matrices, the same embedding of bank (1, 1, 1, 0), another neighbour: loan "
@@ -220,7 +209,7 @@ self_attention(X, W_q, W_k, W_v)
 # numbers must agree:
 
 # %%
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 
 x, (A, B, C) = torch.randn(2, 5, 16), torch.randn(3, 16, 16) / 4
 library = MultiHeadAttention(16, 1, bias=False)
@@ -289,7 +278,7 @@ print("shuffled input, shuffled output, for 3 words and for 300")
 # %%
 from torch import nn
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 
 
 class Reader(nn.Module):
@@ -333,10 +322,10 @@ predict(
 # %% Does it know the order? Two tasks on five digits tags=["slide", "surprise"]
 from torch.nn.functional import cross_entropy
 
-from deepdive.page.profile import pick
 from deepdive.positions import SinusoidalPosition
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 steps = pick(ci=200, laptop=300, gpu=300)
 readers, accuracy = {}, {}
@@ -360,8 +349,8 @@ for name, answer in tasks.items():
 # helps a reader that cannot tell the orders apart. Look at what two of the four readers learned:
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 digits = torch.tensor([[3, 1, 9, 4, 5]])
 maps = []
@@ -444,7 +433,7 @@ assert 0.1 < accuracy["first", False] < 0.3
 # of a query $(q, -1)/\sigma^2$ with a key $(x, x^2/2)$.
 
 # %%
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 
 
 def nadaraya_watson(q, x, y, width):
@@ -579,7 +568,7 @@ print(f"best of 20 widths, chosen with the true curve in sight: σ = {width:.2f}
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.4, 4.6))
 axes = figure.subplots(2, 3, sharex="row", sharey="row", height_ratios=[1.25, 1])

@@ -8,30 +8,19 @@
 # read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import links, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import links, svg, text
+from deepdive_book.kit.plotting import show
 
 words = ["cats", "eat", "fish"]
 body = []
@@ -106,7 +95,7 @@ for name, start, end in (("one head", 0, 4), ("head 0", 0, 2), ("head 1", 2, 4))
     print("its output", *(f"{v:.2f}" for v in mixed[1]))
 
 # %% tags=["fold"]
-from deepdive.page.diagrams.matrices import Matrix, falk
+from deepdive_book.kit.diagrams.matrices import Matrix, falk
 
 pictures = []
 for name, part in (("0", slice(0, 2)), ("1", slice(2, 4))):
@@ -192,7 +181,7 @@ assert torch.allclose(two[0, 1], output_of_eat(cats_eat_fish, 2))
 two
 
 # %%
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 
 x, (A, B, C, D) = torch.randn(2, 5, 16), torch.randn(4, 16, 16) / 4
 library = MultiHeadAttention(16, 4, bias=False)
@@ -232,8 +221,8 @@ assert right.shape == wrong.shape
 # (`Causal`, on the [next page](07_masks.ipynb)), no other word may reach the first.
 
 # %%
-from deepdive.attention import SoftmaxAttention
-from deepdive.masks import Causal
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Causal
 
 changed = x.clone()
 changed[:, 1:] += 1.0  # all words but the first
@@ -261,7 +250,7 @@ assert moved[split_wrong] > 0.05
 # self-attention". Count it: one layer, 256 wide, a sentence of 128 words.
 
 # %% tags=["nbval-check-output"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 sentence, counts = torch.randn(1, 128, 256), {}
 for n_heads in (1, 2, 4, 8, 16):
@@ -293,7 +282,7 @@ assert len(set(counts.values())) == 1
 # %%
 from torch import nn
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.positions import LearnedPosition
 
 
@@ -320,9 +309,9 @@ train, test = draw(64 * 400).split(64), draw(2000)
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 steps = 300
 
@@ -346,7 +335,7 @@ def hits(reader):  # (N, places), True where the digit is right
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "One head, 32 wide, trained to name the first two digits in order. For how many new sequences "
@@ -371,8 +360,8 @@ assert hits(two).all(-1).float().mean() > 0.9
 assert hits(one).all(-1).float().mean() < 0.5
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heatmap
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heatmap
 
 
 def looked_at(reader):  # (H, 9): the weights of "?", averaged over the test sequences
@@ -516,7 +505,7 @@ wrong = {name: [misplaced(target, d) for d in widths] for name, target in wanted
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.4, 3.2))
 axes = figure.subplots()
@@ -570,7 +559,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
-from deepdive.inspect import ablate
+from deepdive.core.hooks import ablate
 
 reader, digits = readers[4], ["1st", "2nd", "3rd", "4th"]
 table = [hits(reader).float().mean(0)]
@@ -618,7 +607,7 @@ print(f"correlation of weight and cost over 4 heads and 4 places: {agreement:.2f
 # queries let several query heads share one key-value head; **multi-query** has one for all.
 
 # %%
-from deepdive.attention import Slot
+from deepdive.core import Slot
 
 past, kept = torch.randn(1, 100, 512), {}  # 100 words, as wide as the paper's model
 for name, n_kv_heads in (("multi-head", 8), ("grouped", 2), ("multi-query", 1)):

@@ -9,29 +9,18 @@
 # a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 sentence, size, body = ["the", "cat", "sleeps", "on", "it"], 44, []
 for i, word in enumerate(sentence):
@@ -108,8 +97,8 @@ weights
 # bools for T queries and S keys. Every attention takes it as `mask=`.
 
 # %%
-from deepdive.attention import SoftmaxAttention
-from deepdive.masks import Causal
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Causal
 
 q, k, v = (torch.randn(2, 3, 6, 16) for _ in range(3))  # (B, H, T, d)
 bools = Causal().dense(6)
@@ -135,10 +124,9 @@ print("largest difference below 1e-6:", bool(difference < 1e-6))
 # %%
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.transformer import Decoder, Encoder
 from deepdive.positions import SinusoidalPosition
 
@@ -207,9 +195,9 @@ windows = [ids[s[:, None] + torch.arange(21)] for s in starts]  # 200 batches of
 print(f"{len(words)} different words. One window begins: {decode(windows[0][0, :11].tolist())}")
 
 # %%
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 
 def loss(model, batch):
@@ -226,7 +214,7 @@ for name, model in models.items():
 # %% A loss that is too good tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 2.8))
 axes = figure.add_subplot()
@@ -245,7 +233,7 @@ with_alt(
 # model can know.*
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The model without a mask has by far the lower training loss. Now both write. Which one writes "
@@ -294,8 +282,8 @@ for t in (0, 5, 10, 15, 18, 19):
 # masked model's size.* The maps show how the model answers the others:
 
 # %%
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 ticks = ["six", "hundred", "and", "forty", "two", ",", "nine", "thousand", "and", "five"]
 sample = torch.tensor([[4 + words.index(w) for w in ticks]])
@@ -332,7 +320,7 @@ for name, model in models.items():
 # both allow, `|` what either allows.
 
 # %%
-from deepdive.masks import Dense, Global, Padding, Prefix, Segments, Window
+from deepdive.core.masks import Dense, Global, Padding, Prefix, Segments, Window
 
 pad = Padding(torch.tensor([[True] * 6 + [False] * 2]))
 left_pad = Padding(torch.tensor([[False] * 2 + [True] * 6]))

@@ -9,36 +9,25 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Show the clocks tags=["fold"]
 import torch
 
-from deepdive.page.clocks import clocks
 from deepdive.positions import SinusoidalPosition
+from deepdive_book.ch02.figures.sinusoidal_clocks import sinusoidal_clocks
 
 table = SinusoidalPosition(8).table(torch.arange(64))
 rows = 2 * torch.eye(8)[:4]  # one number for each word: dog is 0 2 0 0 0 0 0 0
 words = dict(zip(["the", "dog", "bites", "man"], rows.tolist(), strict=True))
-clocks(table, sentences=["the dog bites the man", "the man bites the dog"], words=words)
+sinusoidal_clocks(table, sentences=["the dog bites the man", "the man bites the dog"], words=words)
 
 # %% [markdown]
 # *Choose* dog *in the first sentence, then* dog *in the second. The word keeps its row of numbers
@@ -58,7 +47,7 @@ clocks(table, sentences=["the dog bites the man", "the man bites the dog"], word
 # turned round, *the king is called by the cook*. The dog and the man never meet in training.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Without positions, the model is asked who bites in “the dog bites the man”, and then in “the "
@@ -98,9 +87,9 @@ made = [line for line in made if not any({*line[1:]} == {*pair} for pair in KEPT
 len(made), made[0]
 
 # %% Build and train the model tags=["fold"]
+from deepdive.core import Position
 from deepdive.data import BucketBatches
 from deepdive.models.transformer.transformer import transformer
-from deepdive.positions import Position
 from deepdive.tokenizers import BOS, EOS
 from deepdive.training import fit
 from deepdive.training.objectives import cross_entropy
@@ -126,7 +115,7 @@ def train(model, batches, steps):
 
 # %% Ask who bites tags=["surprise", "fold"]
 from deepdive.decoding import greedy
-from deepdive.page.tables import table as results
+from deepdive_book.kit.tables import table as results
 
 
 def ids(text):
@@ -154,9 +143,9 @@ results(list(zip(both, said, ["dog", "man"], strict=True)), ["sentence", "it say
 # word *bites*:
 
 # %% The same word in two sentences tags=["slide", "fold"]
-from deepdive.attention import SoftmaxAttention
-from deepdive.page.diagrams import ROLES, arrow, cells, svg, text
-from deepdive.page.plotting import show
+from deepdive.core import SoftmaxAttention
+from deepdive_book.kit.diagrams import ROLES, arrow, cells, svg, text
+from deepdive_book.kit.plotting import show
 
 pair = [["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]]
 embedding = dict(zip(["dog", "man", "bites", "the"], torch.eye(4), strict=True))
@@ -295,7 +284,7 @@ show(
 # %% Draw the table tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import DIVERGING, with_alt
+from deepdive_book.kit.plotting import DIVERGING, with_alt
 
 figure = Figure(figsize=(6.6, 3.9))
 axes = figure.add_subplot()
@@ -365,7 +354,7 @@ results(lines, head, formats=dict.fromkeys(head[2:], ".2f"))
 # Far places don't look alike with a small number, either. In a rerun over places 0 to 2,000, the
 # largest similarity beyond 20 places was 0.27 with 10, 0.63 with 10,000, and 0.76 with 1,000,000.
 # The paper does not say why it took 10000. Models for long texts that turn queries and keys by
-# such hands take larger ones ([page 5.8](../05_efficient/08_positions.ipynb)).
+# such hands take larger ones ([page 5.8](../05_efficient/08_relative_positions.ipynb)).
 
 # %% [markdown]
 # ## A step is a turn
@@ -392,7 +381,7 @@ assert torch.isclose(PE[3] @ PE[10], PE[500] @ PE[507])
 print(f"3 and 10: {PE[3] @ PE[10]:.3f}   500 and 507: {PE[500] @ PE[507]:.3f}")
 
 # %% Compare two places tags=["fold"]
-clocks(SinusoidalPosition(8).table(torch.arange(64)), place=3, second=10)
+sinusoidal_clocks(SinusoidalPosition(8).table(torch.arange(64)), place=3, second=10)
 
 # %% [markdown]
 # *Two places on one set of clocks, the second dashed. Under each clock stands what it gives to the
@@ -463,8 +452,8 @@ with_alt(
 # sharp.)
 
 # %% A head that looks three places back
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 attend, back = SoftmaxAttention(), turn(-3, 64)
 maps, starts = [], [0, 500]
@@ -548,7 +537,7 @@ results(lines, head, formats=dict.fromkeys(head[1:], ".0%"))
 # %% Later in the text than in training tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 3.2))
 axes = figure.add_subplot()
@@ -580,7 +569,7 @@ with_alt(
 #
 # What to do? Train at the lengths that you need. Or put the *distance* into attention itself, and
 # not the place into the word: that is what relative and rotary positions do
-# ([page 5.8](../05_efficient/08_positions.ipynb)).
+# ([page 5.8](../05_efficient/08_relative_positions.ipynb)).
 
 # %% [markdown] tags=["aside"]
 # ## Learned places, and their end
@@ -654,8 +643,8 @@ len(source), source[0], target[0], target[1]
 # stands at place 0 and the letters from place 1 on, so only the first seven rows are trained.
 
 # %%
-from deepdive.page.profile import pick
 from deepdive.positions import LearnedPosition
+from deepdive_book.kit.profile import pick
 
 schemes = {"sinusoidal": SinusoidalPosition, "learned": lambda d: LearnedPosition(16, d)}
 kinds = {"none": lambda d_model: Position(), **schemes}

@@ -9,29 +9,18 @@
 # laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def box(x, y, words, role):
@@ -101,7 +90,7 @@ f"all paths together: {sum(paths):.2f}"
 # %%
 import torch
 
-from deepdive.layers import FeedForward
+from deepdive.core import FeedForward
 
 
 def flow(n_layers, join, width=32, last=lambda rows: rows):
@@ -127,7 +116,7 @@ f"64 layers, no residual: rows of size {plain[-1][0]:.0e}, gradient {plain[-1][1
 # $\sqrt{0.32} = 0.57$.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The same 64 layers, now each with a residual: rows + f(rows). The path past all layers has "
@@ -172,7 +161,7 @@ for depth, (_, without), (_, size) in zip(depths, plain, residual, strict=True):
 
 
 # %%
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
 
 
 def layer_norm(x, weight=1.0, bias=0.0, eps=1e-5):
@@ -256,7 +245,7 @@ print("layer norm: no other row moved")
 
 
 # %%
-from deepdive.layers import RMSNorm
+from deepdive.core import RMSNorm
 
 
 def rms_norm(x, weight=1.0, eps=1e-6):
@@ -278,7 +267,7 @@ rms_norm(row)
 
 
 # %% tags=["nbval-check-output"]
-from deepdive.layers import PostNorm, PreNorm, SandwichNorm
+from deepdive.core import PostNorm, PreNorm, SandwichNorm
 
 
 def post_norm(x, f):
@@ -315,7 +304,7 @@ f"64 layers: gradient {post[-1][1]:.1f} with post-norm, {pre[-1][1]:.1f} with pr
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.3))
 axes = figure.add_subplot()
@@ -362,10 +351,9 @@ with_alt(
 # %%
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, MultiHeadAttention
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.transformer import Encoder
 from deepdive.positions import SinusoidalPosition
 
@@ -382,8 +370,8 @@ def reader(joint, n_layers, d_model=32):
 
 
 # %%
-from deepdive.page.profile import pick
 from deepdive.training.objectives import cross_entropy
+from deepdive_book.kit.profile import pick
 
 
 def mirrored(seed, count=1, letters=8):
@@ -457,10 +445,10 @@ with_alt(
 # here over the first third of the steps. Everything else is the same for all.
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import profile
 from deepdive.training import Update, fit
 from deepdive.training.optim import adam, constant
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.profile import profile
 
 JOINTS, models = {"post-norm": PostNorm, "pre-norm": PreNorm}, {}
 
@@ -560,7 +548,7 @@ assert ends["post-norm", deepest, False] > ends["pre-norm", deepest, False] + 0.
 # %%
 import json
 
-file, long = kept("02_transformer", "norm_placement"), round(1000 * share())
+file, long = results_path("02_transformer", "norm_placement"), round(1000 * share())
 if profile() == "experiment":
     sweep(train, grid((2, 6, 12, 24), long, (0, 1), (3e-3, 1e-3)), file, minutes=60)
 document = json.loads(file.read_text()) if file is not None and file.is_file() else {"rows": []}
@@ -670,8 +658,8 @@ for depth in sizes[:4]:
 # most.
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 ((word, _),) = mirrored(99)
 best = {}

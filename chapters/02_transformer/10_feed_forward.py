@@ -8,29 +8,18 @@
 # norms](09_residuals_norms.ipynb) · 20 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def bar(x, y, wide, role):
@@ -108,7 +97,7 @@ feed_forward(torch.tensor([2.0, -1]), w_in, b_in, w_out, b_out)
 # %% tags=["nbval-check-output"]
 import torch.nn.functional as F
 
-from deepdive.layers import FeedForward
+from deepdive.core import FeedForward
 
 torch.manual_seed(0)
 ff, x = FeedForward(16, 64), torch.randn(2, 5, 16)  # (B, T, d_model)
@@ -155,7 +144,7 @@ assert torch.allclose(ff(x.flip(1)), ff(x).flip(1), atol=1e-6)  # each word alon
 # $\sigma(1.702) = 0.8458$.
 
 # %%
-from deepdive.layers import gelu, gelu_sigmoid, gelu_tanh, relu
+from deepdive.core import gelu, gelu_sigmoid, gelu_tanh, relu
 
 x = torch.linspace(-5, 5, 2001)
 exact = x * torch.distributions.Normal(0, 1).cdf(x)
@@ -170,7 +159,7 @@ print(f"largest error: tanh form {errors[0]:.5f}, sigmoid form {errors[1]:.4f}")
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.4, 2.8))
 left, middle, right = figure.subplots(1, 3)
@@ -212,7 +201,7 @@ for point, mean in zip(points, means, strict=True):
 
 
 # %%
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
 
 
 def through_12_layers(activation):
@@ -249,7 +238,7 @@ print(f"after 12 layers off by at most {off[0]:.4f} (tanh), {off[1]:.3f} (sigmoi
 # of weights.
 
 # %% tags=["nbval-check-output"]
-from deepdive.layers import GatedFeedForward
+from deepdive.core import GatedFeedForward
 
 gated = GatedFeedForward(48, 128, bias=False)
 rows = torch.randn(3, 48)
@@ -268,7 +257,7 @@ assert weights[0] == weights[1]
 # with four matrices of 512 by 512, has half as many.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The base model has 6 layers in the encoder (attention, feed-forward) and 6 in the decoder "
@@ -345,16 +334,15 @@ with_alt(
 # %%
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, MultiHeadAttention
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.transformer import Encoder
-from deepdive.page.profile import pick
 from deepdive.positions import SinusoidalPosition
 from deepdive.training import fit
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 
 class Nothing(nn.Module):
@@ -424,8 +412,8 @@ assert max(accuracy["no bend"], accuracy["none"]) < 0.6
 # The attention of the ReLU model does its half of the work: it fetches.
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 with record(models["ReLU"], "*.mechanism.weights") as seen, torch.no_grad():
     models["ReLU"](test)

@@ -9,29 +9,18 @@
 # [feed-forward](10_feed_forward.ipynb) · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 marks, partners = "([x{xx", {2: 1, 4: 3, 5: 0}
 body = [text(60 + 80 * i, 120, mark, 24, bold=True) for i, mark in enumerate(marks)]
@@ -63,7 +52,7 @@ show(
 # ## One layer, from bottom to top
 
 # %% tags=["fold"]
-from deepdive.page.diagrams.layers import Sublayer, one_layer
+from deepdive_book.kit.diagrams.layers import Sublayer, one_layer
 
 parts = [
     Sublayer("self-attention", "weight", "W_q, W_k, W_v, W_out: 4 (d² + d)"),
@@ -123,8 +112,7 @@ print("after the layer:", *(f"{value:.3f}" for value in after))
 # %%
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward, LayerNorm
+from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention
 
 
 class EncoderLayer(nn.Module):
@@ -144,7 +132,7 @@ class EncoderLayer(nn.Module):
 # with padding under the mask.
 
 # %%
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 from deepdive.published.from_torch import from_torch
 
 theirs = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
@@ -181,7 +169,7 @@ tuple(ours.shape)
 
 # %%
 from deepdive.models.transformer.transformer import base
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 with torch.device("meta"):
     model = base()
@@ -293,14 +281,14 @@ _, test = batches(600, seed=2)
 # is the factor $\sqrt d$ for $d = 64$.
 
 # %%
-from deepdive.layers import Block, PreNorm
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, PreNorm
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.transformer import Encoder
-from deepdive.page.profile import pick
 from deepdive.training import Validation, fit
 from deepdive.training.objectives import cross_entropy
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 
 class Tagger(nn.Module):
@@ -353,7 +341,7 @@ def accuracy(model):
 # While the two-layer model trains, keep its maps of one example every 50 steps, for later.
 
 # %%
-from deepdive.inspect import ablate, record
+from deepdive.core.hooks import ablate, record
 
 
 def look(marks, pattern):
@@ -383,7 +371,7 @@ f"{two:.1%} of the x named rightly, by chance a third"
 # ## Reading the weights
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "An `x` that is far from its partner must find it. On which place does the largest weight of "
@@ -399,7 +387,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["fold", "surprise"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 maps = torch.cat(look(example, "encoder.*.weights"))  # (4, 8, 8)
 names = [f"layer {i}, head {h}" for i in (1, 2) for h in (0, 1)]
@@ -454,7 +442,7 @@ table(rows, ["partner", "right", "silenced"], formats={"right": ".0%", "silenced
 # When did the two heads form? Here are their maps, from the first step to the last.
 
 # %% tags=["fold"]
-from deepdive.page.film import film
+from deepdive_book.kit.frame_strip import film
 
 pair = [copying, 2 + int(found[2:, 1].argmax())]
 times = [t for t in (0, 50, 100, 150, 200, 300, 400, 600, 900) if t <= steps]
@@ -480,7 +468,7 @@ film(
 # Now a longer sequence, to press and read yourself. Its last marks have their partners far away.
 
 # %%
-from deepdive.page.explorer import attention_explorer
+from deepdive_book.kit.explorer import attention_explorer
 
 longer = next(m for m, p in test if max(i - j for i, j in enumerate(p) if j >= 0) == 9)
 signs = [f"{place}{' ([{x'[mark]}" for place, mark in enumerate(longer)]
@@ -534,7 +522,7 @@ table([(question, *shares) for question, shares in knows.items()], ["probe", *he
 # %% What each layer knows tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.2, 3.0))
 axes = figure.add_subplot()

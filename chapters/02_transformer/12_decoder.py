@@ -8,29 +8,18 @@
 # [masks](07_masks.ipynb) · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 read, written = ["quatre", "vingt", "dix", "sept"], ["start", "ninety"]
 at, own = [120, 220, 320, 420], [170, 290]
@@ -96,8 +85,8 @@ show(
 # %%
 import torch
 
-from deepdive.masks import Causal
-from deepdive.page.plotting import heatmap
+from deepdive.core.masks import Causal
+from deepdive_book.kit.plotting import heatmap
 
 tokens = ["quatre", "vingt", "dix", "sept", "start", "ninety", "seven"]
 allowed = torch.zeros(7, 7)
@@ -123,8 +112,7 @@ heatmap(allowed, tokens, tokens, title="1 = may look", digits=0)
 # %%
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward, LayerNorm
+from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention
 
 
 class DecoderLayer(nn.Module):
@@ -137,12 +125,12 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x, memory):  # (B, T, d_model), (B, S, d_model)
         x = self.norms[0](x + self.attn(x, mask=Causal()))
-        x = self.norms[1](x + self.cross(x, memory))
+        x = self.norms[1](x + self.cross(x, memory=memory))
         return self.norms[2](x + self.ff(x))
 
 
 # %% tags=["fold"]
-from deepdive.page.diagrams.layers import Sublayer, one_layer
+from deepdive_book.kit.diagrams.layers import Sublayer, one_layer
 
 d, d_ff = 512, 2048
 parts = [
@@ -175,7 +163,7 @@ x, memory = torch.randn(2, 5, 32), torch.randn(2, 7, 32)
 with torch.no_grad():
     ours = layer(x, memory)
     later = nn.Transformer.generate_square_subsequent_mask(5)
-    assert (ours - block(x, memory, mask=Causal())).abs().max() < 1e-6
+    assert (ours - block(x, memory=memory, mask=Causal())).abs().max() < 1e-6
     assert (ours - theirs(x, memory, tgt_mask=later)).abs().max() < 1e-6
 sum(p.numel() for p in DecoderLayer(512, 8, 2048).parameters())
 
@@ -190,8 +178,8 @@ sum(p.numel() for p in DecoderLayer(512, 8, 2048).parameters())
 # matrix that turns the decoder's rows into scores of words.
 
 # %% The whole Transformer tags=["slide", "fold"]
-from deepdive.page.diagrams.layers import STEP, box, top
-from deepdive.page.diagrams.layers import layer as drawn
+from deepdive_book.kit.diagrams.layers import STEP, box, top
+from deepdive_book.kit.diagrams.layers import layer as drawn
 
 y = 420
 encoder_parts = [Sublayer("self-attention", "weight"), Sublayer("feed-forward", "value")]
@@ -276,13 +264,13 @@ batches = BucketBatches(encode(train, french, english), max_tokens=500, seed=1)
 train[:3]
 
 # %%
+from deepdive.core import PreNorm
 from deepdive.decoding import greedy
-from deepdive.layers import PreNorm
 from deepdive.models.transformer.transformer import transformer
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import loss, translate
+from deepdive_book.kit.profile import pick
 
 
 def build():
@@ -312,7 +300,7 @@ f"{right:.1%} of {len(test)} new numbers translated without a mistake"
 # ## What it looks at
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "`trois cent quatre vingt dix sept`: the model is about to write `ninety`. On which French "
@@ -328,7 +316,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %%
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 
 def looks(fr, en):
@@ -345,7 +333,7 @@ maps = looks(fr, en)
 list(maps)
 
 # %% tags=["fold", "surprise"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 written, sources = [*en.split(), "end"], [*fr.split(), "end"]
 cross = torch.cat([maps[f"blocks.{i}.cross.mechanism.weights"] for i in range(2)])
@@ -393,7 +381,7 @@ for word, counts in hits.items():
 # mean of all, would hide that. Here are all twelve, those of the encoder too.
 
 # %%
-from deepdive.page.explorer import attention_explorer
+from deepdive_book.kit.explorer import attention_explorer
 
 fr, en = "trois cent quatre vingt dix sept", "three hundred and ninety seven"
 sentences = (
@@ -412,7 +400,7 @@ attention_explorer(model, sentences, read, start=("cross", 1, 0))
 # opens; what stands inside is counted in it.
 
 # %%
-from deepdive.page.trace import trace
+from deepdive_book.kit.trace import trace
 
 trace(model, sentences)
 
@@ -487,7 +475,7 @@ f"{len(poorer)} more translators trained"
 # %% tags=["fold", "surprise"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 2.6))
 axes = figure.add_subplot()
@@ -542,7 +530,7 @@ for fr, en in test[:3]:
 # first digit must be written before any counting is done.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "`trois cent quatre vingt dix sept` is 397. You leave out the word `dix`. What does the model "
@@ -558,8 +546,8 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
-from deepdive.page.live import live
-from deepdive.page.toys import number_words
+from deepdive_book.ch02.toys.number_words import number_words
+from deepdive_book.kit.live import live
 
 toy = number_words()
 live(
@@ -590,8 +578,8 @@ live(
 # %%
 import torch
 
+from deepdive.core.hooks import ablate
 from deepdive.decoding import greedy
-from deepdive.inspect import ablate
 
 
 def digits(words):
@@ -630,7 +618,7 @@ with ablate(toy.model, "encoder.stack.blocks.0.attn.heads", [0]):
 # with a mask or without:
 
 # %%
-from deepdive.layers import Block
+from deepdive.core import Block
 
 
 def block_of(cross):

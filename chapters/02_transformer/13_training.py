@@ -9,29 +9,18 @@
 # laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 given, wanted = ["[BOS]", "le", "chat", "noir", "dort"], ["le", "chat", "noir", "dort", "[EOS]"]
 chance = [0.5, 0.25, 0.8, 0.1, 0.9]
@@ -157,7 +146,7 @@ f"smoothing 0.1: lowest loss {curves[0.1][lowest]:.3f} at a gap of {gaps[lowest]
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.6, 3.0))
 axes = figure.add_subplot()
@@ -186,9 +175,9 @@ with_alt(
 # %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
 from deepdive.data.generated import number_translation
-from deepdive.page.profile import pick
 from deepdive.tokenizers import WordTokenizer
 from deepdive.training.translation import encode
+from deepdive_book.kit.profile import pick
 
 pairs = number_translation("en", "fr", 700, seed=1)
 pairs = [tuple(side.replace("-", " ").replace(",", "") for side in pair) for pair in pairs]
@@ -222,7 +211,7 @@ for smoothing in (0.0, 0.1, 0.3):
     )  # fmt: skip
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "On new numbers, compare smoothing 0.1 with none. What is sure to be lower?",
@@ -312,8 +301,8 @@ with_alt(
 # Does attention change too?
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 sentence, answer = pairs[300]
 ids = [torch.tensor([tokens[0]]) for tokens in test]
@@ -522,7 +511,7 @@ assert learned["loss"] > max(learned["unshifted"], learned["twice"]) + 0.5
 
 # %%
 from deepdive.models.transformer.transformer import base, big
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 
 def operations(make, length=25):

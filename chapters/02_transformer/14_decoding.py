@@ -8,29 +8,18 @@
 # [masks](07_masks.ipynb) · 30 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 # Further cells read this tree: words so far -> the next words and their probabilities.
 after = {
@@ -263,7 +252,7 @@ print("top-k, k = 3:   ", *(f"{q:.3f}" for q in top_k(p, 3)))
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 shapes = {
     "sharp": torch.tensor([0.90, 0.04, 0.03, 0.01, 0.01, 0.01]),
@@ -331,7 +320,7 @@ for number, said in recordings(3, [4], 0.0, seed=5):
 # %%
 from torch.nn.utils.rnn import pad_sequence
 
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
 from deepdive.models.transformer.transformer import transformer
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
@@ -393,7 +382,7 @@ print(f"each first word  {(1 - empty) / 3:.3f} on average")
 # right readings. They share it among so many that none has much.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "We decode 140 numbers of 2 to 8 digits by beam search, and rank by log p. Which widths read "
@@ -551,8 +540,8 @@ assert results["temperature 2"][0] < results["temperature 1"][0] - 0.1
 # in each layer. Keep these two, and compute only the newest row.
 
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES
-from deepdive.page.film import film
+from deepdive_book.kit.diagrams import ROLES
+from deepdive_book.kit.frame_strip import film
 
 BOX = '<rect x="{}" y="{}" width="20" height="22" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
 
@@ -618,9 +607,9 @@ f"{len(keys)} keys kept; largest difference below 1e-6"
 # %%
 import copy
 
-from deepdive.attention import MultiHeadAttention, Slot
-from deepdive.inspect import record
-from deepdive.masks import Causal
+from deepdive.core import MultiHeadAttention, Slot
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal
 
 attention, slot = MultiHeadAttention(d, n_heads=2), Slot()
 with torch.no_grad():
@@ -641,7 +630,7 @@ print("six steps and one pass give the same logits;", [names[i] for i in read[0,
 # familiar map; set below each other, they are the triangle of a full pass.
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 layers = [f"decoder.stack.blocks.{i}" for i in range(2)]
 triangle = []
@@ -702,7 +691,7 @@ predict(
 
 # %%
 from deepdive.models.transformer.decoder_only import decoder_only
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 L, d = 4, 128
 language = decoder_only(
@@ -737,7 +726,7 @@ f"{T} words, million operations: {counted[0] / 1e6:.0f} cached, {counted[1] / 1e
 # %%
 from time import process_time
 
-from deepdive.page.profile import pick
+from deepdive_book.kit.profile import pick
 
 lengths = pick(ci=[16, 64, 160], laptop=[16, 32, 64, 128, 256, 384], gpu=[16, 64, 256, 512])
 seconds = {cached: [], not_cached: []}
@@ -792,7 +781,7 @@ f"{numbers:,} numbers, {4 * numbers / 2**20:.0f} MiB a sentence in float32"
 
 
 # %%
-from deepdive.attention import DecodingState
+from deepdive.core import DecodingState
 
 
 class Forgetful(DecodingState):

@@ -10,31 +10,20 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
 from itertools import pairwise
 
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 N, STEP = 8, 24  # words, and the distance between two of them
 thin = '<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#8a8a8a" stroke-width="0.7"/>'
@@ -113,11 +102,12 @@ show(
 import torch
 from torch import nn
 
-from deepdive.attention import SoftmaxAttention, WindowAttention
+from deepdive.attention import WindowAttention
+from deepdive.core import SoftmaxAttention
 from deepdive.layers import Convolution
-from deepdive.page.flops import count_flops
-from deepdive.page.profile import pick
 from deepdive.recurrent import RNN
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.profile import pick
 
 
 class OneHead(nn.Module):
@@ -179,9 +169,9 @@ f"largest difference below 1e-6: {bool((by_loop - layer(words)).abs().max() < 1e
 # neighbourhood only. The mask `Window(left, right)` says how many of them before and after.
 
 # %% tags=["fold"]
-from deepdive.inspect import record
-from deepdive.masks import Window
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive.core.masks import Window
+from deepdive_book.kit.plotting import heads
 
 sentence = ["the", "old", "man", "who", "sold", "us", "the", "boat", "never", "went", "away"]
 torch.manual_seed(3)
@@ -205,7 +195,7 @@ heads(torch.stack(maps), sentence, sentence, names=["self-attention", "restricte
 # here on the window looks back only, as a decoder must.) So the layer is 31 times as cheap?
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "1,024 words. Each query keeps 33 keys under the mask, and loses 991. By how much does the "
@@ -258,7 +248,7 @@ assert 1 < spent / (4 * r * n * d) < 2
 # %%
 import numpy as np
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def between_words(d):
@@ -319,8 +309,7 @@ table(rows, head, formats=fits, caption="How the operations grow, counted and pr
 # pays the same for them however long the text is.
 
 # %% tags=["nbval-check-output"]
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward
+from deepdive.core import Block, FeedForward, MultiHeadAttention
 
 
 def whole_layer(n, d):
@@ -503,7 +492,7 @@ ways = way(10)
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.5, 2.1))
 for axes, (name, found) in zip(figure.subplots(1, 5), ways.items(), strict=True):
@@ -525,8 +514,8 @@ with_alt(
 # bottom left, last word to first. Self-attention: 1. Recurrent: one for each word passed.*
 
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES
-from deepdive.page.film import film
+from deepdive_book.kit.diagrams import ROLES
+from deepdive_book.kit.frame_strip import film
 
 BOX = '<rect x="{}" y="{}" width="18" height="18" rx="3" fill="{}" fill-opacity="{}" stroke="{}"/>'
 

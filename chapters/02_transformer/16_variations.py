@@ -10,26 +10,15 @@
 # enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
 PRINTED = [  # group, what, in the paper, in ours, perplexity, BLEU, millions of parameters
     ("A", "n_heads", 1, 1, 5.29, 24.9, 65),
@@ -57,7 +46,7 @@ BASE = {"perplexity": 4.92, "bleu": 25.8, "parameters": 65}
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 COLOURS = dict(zip("ABCDE", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), strict=True))
 
@@ -121,7 +110,7 @@ with_alt(
 # Now (A), the number of heads.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "One head of 512 dimensions, or 32 heads of 16. Which model has more parameters?",
@@ -143,7 +132,7 @@ predict(
 import torch
 from torch import nn
 
-from deepdive.attention.multi_head import MultiHeadAttention, split_heads
+from deepdive.core.multi_head import MultiHeadAttention, split_heads
 
 
 class NarrowKeys(MultiHeadAttention):
@@ -182,7 +171,7 @@ print(f"at d_k = 2: {weights:,} parameters, the parent has "
 # %%
 from functools import partial
 
-from deepdive.layers import Block, PostNorm, PreNorm
+from deepdive.core import Block, PostNorm, PreNorm
 from deepdive.models.transformer.transformer import transformer
 from deepdive.positions import LearnedPosition, SinusoidalPosition
 
@@ -247,8 +236,9 @@ assert max(off) < 0.1
 # results are kept beside the page.
 
 # %%
-from deepdive.data import grammar_pairs, normalise_spaces, pairs, split_by
-from deepdive.page.profile import banner, pick, profile
+from deepdive.data import normalise_spaces, pairs, split_by
+from deepdive_book.data.grammar import grammar_pairs
+from deepdive_book.kit.profile import banner, pick, profile
 
 if profile() == "ci":
     every, data = grammar_pairs(2000), "grammar_pairs (generated)"
@@ -279,11 +269,11 @@ print(" | ".join(pieces.tokens(train[-1][1])))
 # %%
 from deepdive.decoding import greedy
 from deepdive.evaluate.translations import bleu
-from deepdive.page.profile import workdir
 from deepdive.training import Keep, fit
 from deepdive.training.objectives import perplexity
 from deepdive.training.optim import adam, inverse_sqrt
 from deepdive.training.translation import loss, mean_cross_entropy, translate, with_references
+from deepdive_book.kit.profile import workdir
 
 OURS = {"d_model": 64, "n_heads": 4, "d_k": None, "n_layers": 3, "d_ff": 256, "dropout": 0.1,
         "position": "sinusoids"}
@@ -333,14 +323,14 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 live = [("base", 0, 1), ("base", 0, 2), ("n_heads", 1, 1), ("n_layers", 1, 1), ("d_ff", 512, 1)]
 whole = [("base", 0, seed) for seed in (1, 2, 3)] + [(row[1], row[3], 1) for row in PRINTED]
 asked = pick(ci=live, laptop=live, gpu=live, experiment=whole)
 steps = pick(ci=60, laptop=100, gpu=400, experiment=round(2000 * share()))
 points = [{"change": c, "value": v, "steps": steps, "seed": s} for c, v, s in asked]
-file = kept("02_transformer", "variations")
+file = results_path("02_transformer", "variations")
 measured = sweep(
     measure, points, file if profile() == "experiment" else None, data=data, minutes=60
 )
@@ -550,9 +540,9 @@ if kept_runs and lengths == [400, 2000]:  # what was kept when this page was wri
 # one distribution a head. With one head it must serve all its needs with a single average.
 
 # %%
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
 from deepdive.tokenizers import BOS
+from deepdive_book.kit.plotting import heads
 
 chosen = min(valid, key=lambda pair: abs(len(pieces.tokens(pair[0])) - 7))
 source, target = torch.tensor([pieces.encode(chosen[0], eos=True)]), pieces.encode(chosen[1])

@@ -9,29 +9,18 @@
 # [decoding](14_decoding.ipynb) · 35 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 drawing = [text(360, 141, "English", 18, "query", bold=True)]
 for name, x, y in (("Spanish", 130, 45), ("Portuguese", 590, 45), ("German", 130, 237),
@@ -156,7 +145,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # layer, and the size of the loss's gradient at each layer's weights.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Eight plain layers with fresh weights, no additions. Where in the encoder is the gradient "
@@ -240,9 +229,9 @@ assert min(added[2]) > 30 * max(plain[2])
 # That is the start. Does it learn? Same data, same steps:
 
 # %%
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 steps, runs = pick(ci=70, laptop=100, gpu=600), {}
 for name, n_layers, first in (("2 layers", 2, 2), ("8, plain", 8, 8), ("8, additions", 8, 2)):
@@ -261,7 +250,7 @@ print(f"after {steps} steps:", ", ".join(f"{name} {end:.2f}" for name, end in en
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(9.2, 2.9))
 panels = figure.subplots(1, 3)
@@ -503,7 +492,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %%
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 from deepdive.models.seq2seq.attention_seq2seq import rnnsearch
 
 pieces, steps = tokenizers["BPE, 60"], pick(ci=100, laptop=130, gpu=400)
@@ -539,7 +528,7 @@ assert len(hits["parent, 1 + 1"]) > len(hits["GNMT, 2 + 2"]) + 5
 assert sharp["parent, 1 + 1"] > sharp["GNMT, 2 + 2"]
 
 # %%
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 short = [n for n in range(700, 1000) if "und" in words["de"][n] and "hundert" not in words["de"][n]]
 crossing = {}
@@ -676,7 +665,7 @@ assert best - plain < 0.5 * (within - plain)
 # | **other letters** | Spanish - Russian, Portuguese - Russian | German - Russian |
 
 # %%
-from deepdive.models.seq2seq.multilingual_gnmt import ask_for
+from deepdive.models.seq2seq.multilingual_gnmt import add_target_language_token
 
 ASK = {language: f"<2{language}>" for language in LANGUAGES}
 
@@ -689,7 +678,7 @@ def shared_pieces(languages, size):
 
 demo = shared_pieces(LANGUAGES, 130)
 source = torch.tensor([demo.encode("six hundred and eight")])
-asked, _ = ask_for(demo.id_of("<2pt>"), source)
+asked, _ = add_target_language_token(demo.id_of("<2pt>"), source)
 assert asked.shape[1] == source.shape[1] + 1
 print(" ".join(demo.vocab[i] for i in asked[0]))
 
@@ -817,7 +806,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 short = pick(ci=60, laptop=400, gpu=700)
 live = [
@@ -841,9 +830,9 @@ assert sum(kinds.get("right", 0) for kinds in unseen) <= 0.1 * 100 * len(unseen)
 # %%
 import json
 
-from deepdive.page.profile import profile
+from deepdive_book.kit.profile import profile
 
-file, long = kept("02_transformer", "zero_shot"), round(1000 * share())
+file, long = results_path("02_transformer", "zero_shot"), round(1000 * share())
 grid = [
     {"design": design, "languages": "en es pt de ru", "seed": seed, "steps": long}
     for seed in (1, 2) for design in ("hub", "hub and itself", "most")

@@ -8,26 +8,15 @@
 # <small>Book 2 · needs the pages of this chapter · no data, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import math
@@ -36,10 +25,10 @@ import torch
 from torch import nn
 
 # %%
-from deepdive.checks import missed, returned
+from deepdive.core.checks import missed, returned
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename, sample
+from deepdive_book.course.assignment.variants import choose, number, rename, sample
 
 # %% [markdown]
 # ## 1. How large is a dot product?
@@ -222,7 +211,7 @@ assert torch.allclose(attention(q, k, torch.ones_like(v), real), torch.ones_like
 )
 
 # %% nbgrader={"grade_id": "attention-exact", "grade": true, "points": 2}
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 
 nobody = torch.zeros(2, 1, PADDED, PADDED, dtype=torch.bool)
 alone = returned("attention", attention(q, k, v, nobody))
@@ -449,9 +438,8 @@ BLOCK_WIDTH = choose(64, 48, 80, 96, 112)
 TOKENS = sorted(sample((128, 512, 1024, 192, 256, 384, 640, 768), 3))
 
 # %%
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward
-from deepdive.page.flops import count_flops
+from deepdive.core import FeedForward, MultiHeadAttention
+from deepdive_book.kit.flops import count_flops
 
 
 def share_of_the_square(n, d):

@@ -11,31 +11,20 @@
 # GNMT](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
 from deepdive.published.pretrained import minilm_tokenizer
 from deepdive.tokenizers import encode_pair
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 published = minilm_tokenizer()  # BERT's own 30,522 lower-case word pieces
 ids, segments = encode_pair(published, "Who barked?", "The unlucky dog barked.")
@@ -113,7 +102,7 @@ for word in ("unlucky", "doghouse", "undogged", "tokenization", "вокзал", 
 # `play`, `playi` and `##ing`.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The vocabulary is play, playi, ##ing. What becomes of the word 'playing'?",
@@ -156,8 +145,8 @@ print("and all letters: ", *cut("playing", toy | letters))
 # %%
 from deepdive.data.generated import number_words
 from deepdive.data.lines import text_lines
-from deepdive.page.profile import pick
 from deepdive.tokenizers import BERT_SPECIALS, BPETokenizer, WordPieceTokenizer
+from deepdive_book.kit.profile import pick
 
 if pick(ci=True, laptop=False, gpu=False):
     lines, what = [said for _, said in number_words("en", 2_000, seed=1)], "generated number words"
@@ -279,7 +268,7 @@ for name, table in zip(("pieces", "segments", "places"), tables, strict=True):
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 with torch.no_grad():
     places = tables[2][:60]

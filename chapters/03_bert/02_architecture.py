@@ -9,30 +9,19 @@
 # norms](../02_transformer/09_residuals_norms.ipynb) · 9 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import Sublayer, beside, box, layer, top
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import Sublayer, box, layer, text_at, top
+from deepdive_book.kit.plotting import show
 
 x, y = 260.0, 340.0
 sublayers = [
@@ -43,7 +32,7 @@ drawing = [*layer(x, y, sublayers, "× 12"), arrow(x, top(y, sublayers), x, 122)
 drawing += [box(x, 105, "states, 768 wide", "output"), box(x, 362, "sum & norm", "score")]
 for i, name in enumerate(("token", "segment", "place")):
     drawing += [box(110 + 150 * i, 430, name, "key", 110), arrow(110 + 150 * i, 412, x, 380)]
-drawing.append(beside(500, 430, "a learned row for each"))
+drawing.append(text_at(500, 430, "a learned row for each"))
 drawing += [arrow(x, 88, 130, 58), arrow(x, 88, 400, 58)]
 drawing += [text(130, 42, "gaps: 30,522 scores a token", 14), text(420, 42, "[CLS]: pooler", 14)]
 show(
@@ -134,7 +123,7 @@ assert count(sizes["large"]) == formula(30_522, 1024, 24, 4096)
 # ## Where they sit
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Of base's 109 million, which part holds most?",
@@ -168,7 +157,7 @@ assert parts["base"]["feed-forward"] > parts["base"]["attention"] + parts["base"
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.2, 2.6))
 axes = figure.add_subplot()
@@ -256,7 +245,7 @@ print("by hand = library:", tuple(ours.shape))
 # At $x = 1$ they give 0.8413, 0.8412 and 0.8458. How far apart can they be?
 
 # %%
-from deepdive.layers import gelu, gelu_sigmoid, gelu_tanh
+from deepdive.core import gelu, gelu_sigmoid, gelu_tanh
 
 forms = {"exact": gelu, "tanh": gelu_tanh, "sigmoid": gelu_sigmoid}
 x = torch.linspace(-6, 6, 12_001, dtype=torch.float64)
@@ -332,7 +321,7 @@ assert nearest["tanh"] == nearest["exact"] == nearest["sigmoid"]
 # without a complaint: no name is missing, no shape differs.
 
 # %%
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
 
 right = embed()
 for block in encoder.stack.blocks:

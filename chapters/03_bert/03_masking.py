@@ -10,30 +10,19 @@
 # a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 words = ["the", "hungry", "[MASK]", "eat", "near", "the", "barn"]
 drawing = [box(340, 40, "hens? geese? cows?", "output", 200), text(100, 40, "the guess", 15)]
@@ -58,15 +47,15 @@ show(svg(820, 235, drawing), shown + "and right, to the guess above it: hens? ge
 # Here is a small BERT that has learned so. It runs in this page:
 
 # %% A model that fills gaps tags=["fold"]
-from deepdive.page.live.cloze import cloze
-from deepdive.page.toys import gap_words
+from deepdive_book.ch03.figures.masked_word import masked_word
+from deepdive_book.ch03.toys.gap_words import masked_words
 
-toy = gap_words()
+toy = masked_words()
 weights = sum(p.numel() for p in toy.model.parameters())
 print(f"{weights:,} weights, learned from {toy.sentences:,} sentences; on {toy.tested:,} new ones\n"
       f"the hidden word is the first candidate in {toy.right['first 1'][0]:.0%}, "
       f"one of the first five in {toy.right['first 5'][0]:.0%}")  # fmt: skip
-cloze(toy.model, toy.tokenizer, "the ___ are playing in the park .",
+masked_word(toy.model, toy.tokenizer, "the ___ are playing in the park .",
       examples=["the ___ is playing in the park .", "my ___ is older than me .",
                 "tom plays ___ after school ."])  # fmt: skip
 
@@ -86,7 +75,7 @@ cloze(toy.model, toy.tokenizer, "the ___ are playing in the park .",
 # %% tags=["nbval-check-output"]
 import torch
 
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
 from deepdive.models.bert.bert import bert
 
 net = bert(vocab_size=12, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_length=8, dropout=0.0)
@@ -165,9 +154,9 @@ def hide(tokens, special, mask_id, ordinary, draw, rate=0.15):
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import mask_id, mask_tokens, special_ids
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 documents = web_documents()[:200] if real else generated_documents(60)
@@ -205,7 +194,7 @@ print("asked:", " ".join(pieces.vocab[i] if i else "." for i in targets[0]))
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 draw, visits = torch.Generator().manual_seed(0), []
 for _ in range(30):
@@ -229,7 +218,7 @@ with_alt(
 # one again. The first and the last column, `[CLS]` and `[SEP]`, stay empty.*
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Masks are drawn anew at each visit, 15% of the tokens. After how many visits has half of the "

@@ -10,30 +10,19 @@
 # page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 row = ["[CLS]", "it", "was", "[MASK]", "[SEP]", "we", "left", "[SEP]"]
 drawing = [box(390, 130, "Bert: every token sees every token", "value", 660)]
@@ -87,8 +76,8 @@ show(svg(780, 225, drawing), shown + "[MASK] the masked head. The two losses are
 import torch
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 documents = web_documents("train") if real else generated_documents(120, seed=0)
@@ -108,7 +97,7 @@ print(" | ".join(pieces.tokens(texts[min(700, len(texts) - 1)])))
 
 # %%
 from deepdive.training.objectives import next_sentence_pairs
-from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
+from deepdive_book.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
 
 passes = pick(ci=1, laptop=1, gpu=4, experiment=4)
 batches = [
@@ -169,9 +158,9 @@ print(f"untrained: masked {start['masked_loss']:.2f} (ln V = {blind:.2f}), "
 # dropout: with so few steps there is little to overfit.
 
 # %%
-from deepdive.page.experiments import checkpoints, kept, share, sweep
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.experiments import checkpoints, results_path, share, sweep
 
 
 def train(steps, seed):
@@ -230,7 +219,7 @@ def cloze(net, best=4):
 live = pick(ci=[(200, 0)], laptop=[(400, 0)], gpu=[(3000, 0)],
             experiment=[(round(20_000 * share() / 50) * 50, seed) for seed in (0, 1)])  # fmt: skip
 points = [{"steps": steps, "seed": seed} for steps, seed in live]
-file = kept("03_bert", "pretraining")
+file = results_path("03_bert", "pretraining")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data=data, minutes=60)
 for row in measured:
@@ -291,7 +280,7 @@ assert tables["both neighbours"] < tables["bigram"] < tables["unigram"] < blind
 # What is shown is the kept run if its file is there, otherwise the live one.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Early in training the masked loss falls fast, then stays for a while on a plateau before it "
@@ -322,7 +311,7 @@ print(f"{rows[0]['steps']:,} steps ({kind})")
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 3.4))
 axes, beside = figure.subplots(1, 2)
@@ -414,7 +403,7 @@ for row in rows[:1]:
 
 
 # %%
-from deepdive.training.tasks.pretraining import pretraining_scores as scores
+from deepdive_book.tasks.pretraining import pretraining_scores as scores
 
 few = batches[:4]
 fixed = [mask_tokens(batch[0], pieces, generator=torch.Generator().manual_seed(1)) for batch in few]

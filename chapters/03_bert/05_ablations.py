@@ -10,26 +10,15 @@
 # beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
 # Devlin et al. 2019, table 8 (appendix C.2): name is [MASK] / itself / random, in per cent
 MASKING = {  # MNLI fine-tuned, NER fine-tuned, NER from frozen states
@@ -52,7 +41,7 @@ TASKS = {  # table 5: MNLI-m, QNLI, MRPC, SST-2, SQuAD F1
 # are taken as they are (*feature-based* in the paper).
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "With all gaps [MASK] (100/0/0), which reading suffers most, in print?",
@@ -69,7 +58,7 @@ predict(
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 3.2))
 left, right = figure.subplots(1, 2)
@@ -131,10 +120,10 @@ with_alt(figure, alt)
 import torch
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import next_sentence_pairs
-from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.tasks.pretraining import pair_batches, pretraining_losses
 
 real = profile() != "ci"
 documents = web_documents() if real else generated_documents(100)
@@ -156,7 +145,7 @@ print(f"{len(pieces):,} pieces; {len(batches['next'])} batches of 32 pairs a pas
 # is read, and guesses the next token at every place.
 
 # %%
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 from deepdive.models.bert.bert import Bert, bert
 from deepdive.training.objectives import cross_entropy
 
@@ -185,9 +174,9 @@ def masked_loss(model, batch, variant):
 
 # %%
 from deepdive.models.bert.pretraining import for_pretraining
-from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.experiments import checkpoints
 
 
 def pretrain(variant, steps, seed):
@@ -214,8 +203,8 @@ def pretrain(variant, steps, seed):
 # `frozen` only that layer learns.
 
 # %%
-from deepdive.data.task_toys import generated_pair, generated_parts_of_speech
 from deepdive.data.tasks import parts_of_speech
+from deepdive_book.data.synthetic_tasks import generated_pair, generated_parts_of_speech
 
 NONE = -1  # no label here
 rows, new = parts_of_speech() if real else (generated_parts_of_speech(300),
@@ -299,7 +288,7 @@ def read_pairs(encoder, steps, seed):
 # left-to-right model one-sided in fine-tuning too.
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 
 def measure(variant, steps, seed):
@@ -321,7 +310,7 @@ points = [{"variant": name, "steps": steps, "seed": seed} for name, seed in aske
 LONGER = ["80/10/10", "0/0/100", "left to right, no NSP"]
 if profile() == "experiment":
     points += [{"variant": name, "steps": 4 * steps, "seed": k} for k in (1, 2) for name in LONGER]
-file = kept("03_bert", "ablations")
+file = results_path("03_bert", "ablations")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="ud_english_ewt, tatoeba_eng_fra", minutes=120)
 for row in measured:

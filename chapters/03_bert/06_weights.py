@@ -8,30 +8,19 @@
 # [pre-training](04_pretraining.ipynb) · 8 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 drawing = [text(x, 20, words, 15, bold=True) for x, words in ((150, "file"), (600, "module"))]
 pairs = (
@@ -114,9 +103,9 @@ torch.cat((w_k, w_v)) @ x
 # The library's rules for BERT, applied to the file. Left: our name. Right: what it was made of.
 
 # %%
-from deepdive.page.tables import table
 from deepdive.published import family
 from deepdive.published.weights import translate
+from deepdive_book.kit.tables import table
 
 bert = family("bert")
 left_out = [name for name in tensors if name.startswith(bert.unused)]
@@ -162,7 +151,7 @@ for broken in (missing, unknown):
 # that differs would say where to look.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Both compute with float32, which keeps about seven digits; ours takes the attention step by "
@@ -180,7 +169,7 @@ predict(
 # %%
 import logging
 
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 from deepdive.published.pretrained import minilm_tokenizer
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
@@ -241,7 +230,7 @@ assert all(similarity[i, i + 1] > 0.5 for i in (0, 2))
 assert similarity[0, 2] < 0.3
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 ticks = ["museum", "museum 2", "tomatoes", "tomatoes 2", "train", "train 2"]
 figure = heatmap(

@@ -9,29 +9,18 @@
 # weights](06_weights.ipynb) · 18 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 SHAPES = [
     ("single", [("[CLS] dull film [SEP]", {0: "bad"})]),
@@ -139,7 +128,7 @@ f"from {i} to {j}, score {scores[i, j]:.1f}"
 # %% tags=["nbval-check-output"]
 from torch import nn
 
-from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger
+from deepdive.layers.heads import Classifier, MultipleChoiceHead, SpanHead, TokenClassificationHead
 
 tokens = torch.zeros(4, 5).long()
 states = torch.randn(4, 5, 8)  # B = 4 sequences, T = 5 pieces, d = 8
@@ -152,7 +141,7 @@ class Fixed(nn.Module):
         return states
 
 
-for head in (Tagger(Fixed(), 8, 3), SpanReader(Fixed(), 8)):
+for head in (TokenClassificationHead(Fixed(), 8, 3), SpanHead(Fixed(), 8)):
     by_hand = states @ head.out.weight.T + head.out.bias
     assert (by_hand - head.eval()(tokens)).abs().max() < 1e-6
     print(type(head).__name__, tuple(by_hand.shape))
@@ -170,7 +159,7 @@ def classify(head):
 
 classifier = Classifier(Fixed(), 8, 3).eval()
 assert (classify(classifier) - classifier(tokens)).abs().max() < 1e-6
-chooser = Chooser(Fixed(), 8).eval()
+chooser = MultipleChoiceHead(Fixed(), 8).eval()
 options = tokens.view(2, 2, 5)  # two questions with two candidates each
 logits = classify(chooser.score).view(2, 2)
 assert (logits - chooser(options)).abs().max() < 1e-6
@@ -220,7 +209,7 @@ for piece, (begin, end), k in zip(tokenizer.tokens(row.text), pieces, found, str
 # (padding takes up the rest), and nothing fails:
 
 # %%
-from deepdive.training.tasks.finetuning import encode
+from deepdive_book.tasks.finetuning import encode
 
 kinds = ["B-person", "I-person", "B-place", "O"]
 item = encode(tokenizer, row, tags=kinds)
@@ -255,10 +244,10 @@ assert right[1:] == wrong[:-1]
 # %%
 from functools import partial
 
-from deepdive.data import task_toys as toys
 from deepdive.data.paraphrases import paraphrases
 from deepdive.data.tasks import answers, entities, one_sentence, parts_of_speech, single
-from deepdive.page.profile import profile
+from deepdive_book.data import synthetic_tasks as toys
+from deepdive_book.kit.profile import profile
 
 REAL = {
     "single": single,
@@ -310,7 +299,7 @@ for name in N:
 # %%
 from deepdive.published import load
 from deepdive.published.pretrained import minilm
-from deepdive.training.tasks.finetuning import finetune, predict
+from deepdive_book.tasks.finetuning import finetune, predict
 
 d = 384
 TAGS = {name: sorted({tag for row in rows[name][0] for tag in row.tags})
@@ -318,10 +307,10 @@ TAGS = {name: sorted({tag for row in rows[name][0] for tag in row.tags})
 HEADS = {
     "single": lambda encoder: Classifier(encoder, d, 2),
     "pair": lambda encoder: Classifier(encoder, d, 2),
-    "tagging": lambda encoder: Tagger(encoder, d, len(TAGS["tagging"])),
-    "names": lambda encoder: Tagger(encoder, d, len(TAGS["names"])),
-    "span": lambda encoder: SpanReader(encoder, d),
-    "choice": lambda encoder: Chooser(encoder, d),
+    "tagging": lambda encoder: TokenClassificationHead(encoder, d, len(TAGS["tagging"])),
+    "names": lambda encoder: TokenClassificationHead(encoder, d, len(TAGS["names"])),
+    "span": lambda encoder: SpanHead(encoder, d),
+    "choice": lambda encoder: MultipleChoiceHead(encoder, d),
 }
 
 
@@ -412,7 +401,7 @@ examples([(a == b, f"{names[a]:>9} | {row.first} | {row.second}")
 # %%
 from collections import defaultdict
 
-from deepdive.training.tasks.finetuning import read_tags
+from deepdive_book.tasks.finetuning import read_tags
 
 train, test = rows["tagging"]
 seen = defaultdict(Counter)
@@ -507,7 +496,7 @@ examples(lines, 3)
 
 # %%
 from deepdive.evaluate.answers import answer_f1, exact_match
-from deepdive.training.tasks.finetuning import read_answer
+from deepdive_book.tasks.finetuning import read_answer
 
 test = rows["span"][1]
 items, logits = learn("span")
@@ -545,7 +534,7 @@ examples(lines, 3)
 # nothing about *Madrid*. The four candidates are of four kinds, so one fits.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "128 questions to learn from, four candidates each, and no word of the test's candidates among "

@@ -10,31 +10,20 @@
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import show
 from deepdive.training.optim import linear
+from deepdive_book.kit.plotting import show
 
 figure = Figure(figsize=(6.6, 2.7))
 axes = figure.add_subplot()
@@ -125,17 +114,17 @@ for gradient in (1e-3, 1.0, 1e3):
 # the order, and dropout.
 
 # %%
-from deepdive.data import task_toys
 from deepdive.data.tasks import single
 from deepdive.evaluate import accuracy
 from deepdive.layers.heads import Classifier
-from deepdive.page.profile import pick, profile
 from deepdive.published.pretrained import minilm_tokenizer
-from deepdive.training.tasks.finetuning import encode, finetune, predict
+from deepdive_book.data import synthetic_tasks
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.finetuning import encode, finetune, predict
 
 tokenizer, made = minilm_tokenizer(), profile() == "ci"
 if made:
-    train, test = task_toys.generated_single(64, 0), task_toys.generated_single(40, 1)
+    train, test = synthetic_tasks.generated_single(64, 0), synthetic_tasks.generated_single(40, 1)
 else:
     train, test = single()
     test = test[: pick(ci=40, laptop=160, gpu=1000, experiment=500)]
@@ -158,7 +147,7 @@ def measure(rate, epochs, size, n, seed):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "A few hundred sentences, two passes. Which rate gets most test sentences right?",
@@ -173,7 +162,7 @@ ask(
 # First the **reduced form**, run just now: few sentences, two passes, one seed.
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 few = pick(ci=32, laptop=240, gpu=640)
 live = sweep(
@@ -202,7 +191,7 @@ assert live[1]["moved"] > 5 * live[0]["moved"]
 import json
 
 RATES = (2e-5, 3e-5, 5e-5, 1e-4, 3e-4, 1e-3)
-file, n = kept("03_bert", "advice"), max(32, round(640 * share()))
+file, n = results_path("03_bert", "advice"), max(32, round(640 * share()))
 points = [
     {"rate": rate, "epochs": epochs, "size": size, "n": n, "seed": seed}
     for seed in range(3)

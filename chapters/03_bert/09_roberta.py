@@ -10,30 +10,19 @@
 # laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 CHANGES = [
     ("masks", "drawn once, ten for a text", "drawn at each visit"),
@@ -62,7 +51,7 @@ show(svg(690, 304, drawing), told + "Below, one box across both: the blocks are 
 # The table of positions has two rows more, which no token uses.
 
 # %%
-from deepdive.house.atlas import compare
+from deepdive_book.site.atlas import compare
 
 view = compare("roberta")
 d = 32  # both are toys, 32 wide
@@ -90,7 +79,7 @@ view
 # %% tags=["nbval-check-output"]
 import torch
 
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.pretraining import BertForPreTraining, for_masked_lm, for_pretraining
@@ -140,9 +129,9 @@ print({name: f"{tokens:.2e}" for name, tokens in READ.items()}, f"{short_rows:.1
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.byte_bpe import ByteBPETokenizer
 from deepdive.tokenizers.published import ROBERTA_SPECIALS
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 documents = web_documents() if real else generated_documents(60)
@@ -183,7 +172,7 @@ import random
 
 from deepdive.tokenizers.pairs import pad_batch
 from deepdive.training.objectives import cross_entropy, mask_tokens, next_sentence_pairs
-from deepdive.training.tasks.pretraining import pair_batches
+from deepdive_book.tasks.pretraining import pair_batches
 
 RECIPES = {
     "1 mask": ("pairs", 1, 32),
@@ -228,9 +217,9 @@ def with_masks(batches, copies):
 
 # %%
 from deepdive.layers.heads import initialise
-from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.experiments import checkpoints
 
 SIZE = {"d_model": pick(ci=48, laptop=96, gpu=128, experiment=128), "n_heads": 4, "n_layers": 2,
         "d_ff": pick(ci=96, laptop=384, gpu=512, experiment=512), "max_length": T,
@@ -268,7 +257,7 @@ def run(recipe, tokens, seed):
 # %%
 import json
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 CHECKS = {fed: feed(held, fed, 16) for fed in ("pairs", "full")}
 
@@ -285,7 +274,7 @@ whole = [(recipe, seed) for seed in (1, 2) for recipe in RECIPES]
 live = [(recipe, 1) for recipe in ("dynamic", "full sentences", "batch of 128")]
 asked = whole if profile() == "experiment" else live
 points = [{"recipe": recipe, "tokens": budget, "seed": seed} for recipe, seed in asked]
-file = kept("03_bert", "roberta")
+file = results_path("03_bert", "roberta")
 target = file if profile() == "experiment" else None
 kind = "kept" if profile() == "experiment" else "live, short"
 runs = {kind: sweep(measure, points, target, data="ud_english_ewt", minutes=90)}
@@ -298,7 +287,7 @@ if real and file is not None and file.is_file():  # the kept rows, at their long
 # %%
 from IPython.display import display
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def ours_of(*recipes):
@@ -336,7 +325,7 @@ print({kind: f"{len(rows)} runs" for kind, rows in runs.items()})
 # one at each visit. Equal steps.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Trained behind one mask, asked behind that mask: a low loss. Asked behind a new mask on the "
@@ -513,7 +502,7 @@ if len(runs.get("kept", [])) == len(whole):
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 LARGE = [  # name, GB of text, steps in thousands, SQuAD 2.0, MNLI-m; all with 8K rows
     ("books + wiki", 16, 100, 87.3, 89.0),

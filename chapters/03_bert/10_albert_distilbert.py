@@ -9,30 +9,19 @@
 # long run is kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 drawing = []
 for x, name, blocks in (
@@ -85,7 +74,7 @@ assert 30_000 * 128 + 128 * 768 + 768 == 3_939_072
 # So much for memory. And the work, counted on toys of four, four and two layers:
 
 # %% tags=["nbval-check-output"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 toy = {"d_model": 96, "n_heads": 4, "d_ff": 384}
 toys = {
@@ -135,7 +124,7 @@ print("by hand = library")
 # to somebody who cannot read: the share of A's words that are also in B, and a threshold.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Counting common words only: which task can be done better than by a coin?",
@@ -150,8 +139,8 @@ predict(
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.training.objectives import next_sentence_pairs, sentence_order_pairs
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 documents = web_documents("train") if real else generated_documents(120)
@@ -307,10 +296,10 @@ print(counts)
 # Two losses to train with: that of the gaps, and the triple one, in which a weight may be 0.
 
 # %%
-from deepdive.page.experiments import checkpoints
 from deepdive.training import fit
 from deepdive.training.objectives import cross_entropy, mask_tokens
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.experiments import checkpoints
 
 LR, RATE = 2e-3, 0.4
 
@@ -376,8 +365,8 @@ def trained(name, steps, seed):
 # run further down was read with, so that all numbers here can be compared.
 
 # %% tags=["fold"]
-from deepdive.data.task_toys import generated_parts_of_speech
 from deepdive.data.tasks import parts_of_speech
+from deepdive_book.data.synthetic_tasks import generated_parts_of_speech
 
 lessons, tests = parts_of_speech(seed=None) if real else (
     generated_parts_of_speech(200), generated_parts_of_speech(80, 1))  # fmt: skip
@@ -490,7 +479,7 @@ def moves(encoder, tokens):
 # either NSP or SOP beside the gaps, and is then asked **both**, with the head it has.
 
 # %%
-from deepdive.training.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
+from deepdive_book.tasks.pretraining import pair_batches, pretraining_losses, pretraining_scores
 
 ORDERS = {"NSP": next_sentence_pairs, "SOP": sentence_order_pairs}
 asked = {name: pair_batches(make(held), pieces, 32, 48) for name, make in ORDERS.items()}
@@ -513,7 +502,7 @@ def second(name, steps, seed):
 
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 
 def measure(model, steps, seed):
@@ -547,7 +536,7 @@ def points(names, steps, seeds):
 
 
 steps = pick(ci=60, laptop=120, gpu=2000, experiment=round(2500 * share() / 2) * 2)
-file, long_run = kept("03_bert", "smaller"), profile() == "experiment"
+file, long_run = results_path("03_bert", "smaller"), profile() == "experiment"
 measured = sweep(measure, points(NAMES, steps, SEEDS) if long_run else points(LIVE, steps, (0,)),
                  file if long_run else None, data=data, minutes=60)  # fmt: skip
 for row in measured:
@@ -660,7 +649,7 @@ if complete:
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 shown = [(name, longest if name in PRINTED else longest // 2) for name in NAMES[:-2]]
 shown = [(name, n) for name, n in shown if of(name, "tags", n)]

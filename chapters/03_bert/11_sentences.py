@@ -8,30 +8,19 @@
 # MiniLM](06_weights.ipynb) · 15 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 drawing = [text(120, 20, "reads the pair", 15, bold=True), box(120, 90, "BERT", "value", 150)]
 drawing += [arrow(120, 165, 120, 112), text(120, 180, "[CLS] a [SEP] b [SEP]", 14)]
@@ -62,8 +51,8 @@ import torch
 from deepdive.evaluate import similarity
 from deepdive.models.bert import sbert
 from deepdive.models.bert.whitening import whitening
-from deepdive.page.flops import count_flops
 from deepdive.published import load, pretrained
+from deepdive_book.kit.flops import count_flops
 
 encoder, tokenizer = load(pretrained.minilm()), pretrained.minilm_tokenizer()
 one, pair = torch.full((1, 12), 1037), torch.full((1, 23), 1037)  # lengths: a question, a pair
@@ -119,7 +108,7 @@ print("cls", sbert.cls(states, mask)[0].tolist(), " max", sbert.maximum(states, 
 import random
 
 from deepdive.data.intents import generated_requests, requests
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 real = profile() != "ci"
 both = requests("test") if real else list(generated_requests(500))
@@ -179,7 +168,7 @@ def judge(vectors):
 # pooled them: they are our nearest stand-in, and no more than that.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "After three of MiniLM's six layers: how often is the nearest text by [CLS] one of the same "
@@ -195,7 +184,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %%
-from deepdive.masks import padding
+from deepdive.core.masks import padding
 
 POOLINGS = {"cls": sbert.cls, "mean": sbert.mean, "max": sbert.maximum}
 
@@ -365,11 +354,11 @@ assert same["wrong"] < 0.999 < same["right"]
 # today: the other pairs of the batch are the wrong answers.
 
 # %% tags=["nbval-check-output"]
+from deepdive.layers.heads import pair_features
 from deepdive.training.objectives import (
     cosine_regression,
     cross_entropy,
     multiple_negatives,
-    pair_features,
     triplet,
 )
 

@@ -11,35 +11,24 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Read the sentence with 72 heads tags=["fold"]
 import torch
 
 from deepdive.explain.heads import guesses
 from deepdive.explain.words import read
-from deepdive.page.explorer import attention_explorer
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.kit.explorer import attention_explorer
 
 model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 sentence = "the old dog ate my sandwich under the kitchen table"
@@ -85,7 +74,7 @@ attention_explorer(model, ids[None], tokens, start=start, links=True, marked=mar
 # Beside the head stands a rule that knows no grammar: *look at the next word*.
 
 # %% Compare head 3-8 with the next word tags=["fold", "nbval-check-output"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def judged(w, v):
@@ -134,11 +123,12 @@ table(rows, ["word", "belongs to", "head 3-8 looks at", "next word"])
 
 # %% Read a thousand sentences tags=["fold"]
 from deepdive.data.text import shuffled
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import RELATIONS, relation_pairs, treebank
-from deepdive.explain.heads import entropy, offsets, reach, right, share
+from deepdive.explain.heads import entropy, offsets, reach, share
+from deepdive.explain.heads import head_accuracy as right
 from deepdive.explain.words import cut, word_attention
-from deepdive.page.profile import pick, profile
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import pick, profile
 
 if profile() == "ci":
     trees = list(tree_sentences(120))
@@ -180,7 +170,7 @@ found, measures = survey(trees)
 f"{sum(len(gaps) for _, gaps, _ in found.values()):,} pairs of five relations"
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "How many of the five relations will have a head that beats the best fixed offset, on "
@@ -353,7 +343,7 @@ table(
 # ### Where in the model do these heads stand?
 
 # %% Map five relations tags=["fold"]
-from deepdive.page.plotting import heads, with_alt
+from deepdive_book.kit.plotting import heads, with_alt
 
 grids = torch.stack([found[name][0].double().mean(-1).amax(0) for name in relations])
 layer_names, head_names = [f"layer {i}" for i in range(1, 7)], [str(i) for i in range(12)]
@@ -465,7 +455,7 @@ def made_questions():
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pad_sequence
 
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 
 per_subject = pick(ci=1, laptop=2, gpu=4, experiment=4)
 after = 0 if profile() == "experiment" else 8  # other questions than those of the experiment
@@ -514,8 +504,8 @@ f"{len(said) // 2} pairs in this run; the partner is found in {right_whole.mean(
 # %% Switch heads off tags=["fold"]
 from contextlib import ExitStack
 
-from deepdive.inspect import ablate
-from deepdive.page.experiments import kept, sweep
+from deepdive.core.hooks import ablate
+from deepdive_book.kit.experiments import results_path, sweep
 
 
 def measure(heads, pairs):
@@ -544,7 +534,7 @@ threes = [" ".join(random.Random(f"three {i}").sample(rest, 3)) for i in range(1
 points = ["", *readable, "6-9", "6-3", " ".join(readable)]
 if profile() == "experiment":
     points = [*dict.fromkeys(points + single), *threes]
-file = kept("03_bert", "heads")
+file = results_path("03_bert", "heads")
 live = sweep(
     measure,
     [{"heads": name, "pairs": per_subject} for name in points],
@@ -711,7 +701,7 @@ assert sep[1:4].max() < 0.1
 # the first and the second person are meant equally often.
 
 # %%
-from deepdive.data.tree_grammar import coreference_sentences
+from deepdive_book.data.tree_grammar import coreference_sentences
 
 mentions = coreference_sentences(pick(ci=100, laptop=400, gpu=1000))
 cuts = [pieces_of(m.words) for m in mentions]

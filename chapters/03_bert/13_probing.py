@@ -8,29 +8,18 @@
 # [ELMo](../01_before/10_elmo.ipynb) · 13 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, cells, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, cells, svg, text
+from deepdive_book.kit.plotting import show
 
 lanes = [("the task", "VERB", "NOUN", "VERB"), ("the control", "red", "blue", "red")]
 body = [text(120 + 170 * i, 20, w, 17, "key") for i, w in enumerate(["sees", "boat", "sees"])]
@@ -119,13 +108,13 @@ print("the pencil was right, and the library agrees")
 # weights.
 
 # %%
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read, word_states
 from deepdive.models.bert import bert
-from deepdive.page.profile import pick, profile
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import pick, profile
 
 tokenizer = minilm_tokenizer()
 trained = load(minilm()).eval()
@@ -188,7 +177,7 @@ def by_level(seen, new, labels, wanted):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "From the embeddings (level 0) to layer 6: what happens to the accuracy on the control, which "
@@ -218,7 +207,7 @@ assert lot[6] < lot[0]
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6.4, 3.4))
 axes = figure.subplots()

@@ -10,30 +10,19 @@
 # beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Draw one lesson tags=["fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.film import film
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.frame_strip import film
 
 WORDS = ["an", "old", "cow", "sleeps", ".", "the", "cow", "eats", "grass", "."]
 SHOWN = {  # what is read instead, and what is asked where
@@ -101,7 +90,7 @@ film([lesson_drawn(*each) for each in SHOWN.values()], told,
 # %% Check the sum tags=["nbval-check-output", "fold"]
 from math import ceil, log2
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 PRICE = {"masked": (200, 3), "replaced": (220, 20), "permuted": (260, 3), "recurring": (200, 1)}
 bill = 28_600
@@ -138,8 +127,8 @@ table([{"lesson": name, "texts": texts, "questions": asked, "bits, at most": ask
 import torch
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 data = "ud_english_ewt, rt_polarity, wnut17" if real else "three sets (generated)"
@@ -195,7 +184,12 @@ def built(lesson, seed):
 # %% Find what recurs tags=["fold"]
 from collections import Counter
 
-from deepdive.training.objectives import ask_recurring, recurring_spans, special_ids, word_ids
+from deepdive.training.objectives import (
+    make_recurring_span_questions,
+    recurring_spans,
+    special_ids,
+    word_ids,
+)
 
 often = [id for id, _ in Counter(stream).most_common(100 if real else 8)]  # the, of, commas
 stop = {*often, *special_ids(pieces).tolist()}
@@ -208,7 +202,10 @@ print(f"{found:.1f} runs of pieces in a text of {T} can be asked for")
 def asked(batch):
     """Return tokens, mask (B, T) and the places, starts and ends (B, K) of the questions."""
     ask, drawn = pieces.vocab.index("[QUESTION]"), random.Random(random.random())
-    some = [ask_recurring(rows[i].tolist(), clusters[i], ask, 10, drawn) for i in batch.tolist()]
+    some = [
+        make_recurring_span_questions(rows[i].tolist(), clusters[i], ask, 10, drawn)
+        for i in batch.tolist()
+    ]
     pad = torch.nn.utils.rnn.pad_sequence
     tokens = pad([torch.tensor(each.tokens) for each in some], True, pieces.pad)
     parts = [pad([torch.tensor(getattr(each, name), dtype=torch.long) for each in some], True)
@@ -258,7 +255,7 @@ def loss_of(lesson, net, batch):
 # buys each lesson its own number of steps.
 
 # %% Count tags=["fold"]
-from deepdive.page.cost import count_flops
+from deepdive_book.kit.cost import count_flops
 
 
 def operations(lesson):
@@ -319,11 +316,11 @@ def taught(lesson, rate, seed, bills):
 # no lesson has read a text of the test.
 
 # %% The labelled sentences tags=["fold"]
-from deepdive.data.opinions import generated_reviews
 from deepdive.data.reviews import rt_polarity
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read, word_states
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.data.tree_grammar import tree_sentences
 
 
 def sentences(part, n, seed):
@@ -385,11 +382,11 @@ def readings(encoder, part):
 # %% Fine-tune tags=["fold"]
 from copy import deepcopy
 
-from deepdive.data.task_toys import generated_entities
 from deepdive.data.tasks import Single, Tagged, entities
 from deepdive.evaluate.answers import entity_f1
-from deepdive.layers.heads import Classifier, Tagger
-from deepdive.training.tasks.finetuning import encode, finetune, predict, read_tags
+from deepdive.layers.heads import Classifier, TokenClassificationHead
+from deepdive_book.data.synthetic_tasks import generated_entities
+from deepdive_book.tasks.finetuning import encode, finetune, predict, read_tags
 
 KINDS = ["B-name", "I-name", "O"]  # of six kinds of names, all one
 both = entities() if real else [generated_entities(40, seed) for seed in (0, 1)]
@@ -420,7 +417,7 @@ def learned_on(encoder, seed):
     d, found = NUMBERS["d_model"], {}
     for name, (train, test), head in (
         ("films", films, Classifier(OneText(encoder), d, 2)),
-        ("names", posts, Tagger(OneText(encoder), d, 3)),
+        ("names", posts, TokenClassificationHead(OneText(encoder), d, 3)),
     ):
         items = [[encode(pieces, row, T, KINDS) for row in part] for part in (train, test)]
         finetune(head, items[0], seed=seed, **RECIPE)
@@ -437,7 +434,7 @@ def learned_on(encoder, seed):
 # %% Measure tags=["fold"]
 from statistics import mean
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 
@@ -464,7 +461,7 @@ def measure(lesson, seed, rate=0.0, bills=()):
 whole = profile() == "experiment"
 BILLS = [share() * n for n in pick(ci=(1.0, 2.0), laptop=(75.0, 300.0, 1200.0, 4800.0),
                                    gpu=(75.0, 300.0, 1200.0, 4800.0))]  # fmt: skip
-file = kept("03_bert", "objectives") if real else None
+file = results_path("03_bert", "objectives") if real else None
 rows_kept = []
 if whole or (file is not None and file.is_file()):
     tries = [{"lesson": lesson, "rate": rate, "bills": BILLS[:3], "seed": 0}
@@ -547,7 +544,7 @@ table([line(lesson, ("tags", "films"), "last") for lesson in (*LESSONS, "none")]
 # %% Draw what each operation bought tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.2, 6.2))
 STYLES = dict(zip(LESSONS, ("o-", "s--", "^-.", "d:"), strict=True))
@@ -609,7 +606,7 @@ table([
 # "Its loss is lowest, so this lesson is learned best." Before you look at a loss, predict:
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "No lesson has begun; all weights are random. Whose loss is the highest?",

@@ -24,26 +24,15 @@
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The words of the queue tags=["fold"]
 import random
@@ -51,7 +40,7 @@ from functools import cache, partial
 
 import torch
 
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 ORDERS = ["bun", "jam", "rye", "tea", "pie", "egg", "oil", "nut"]
 CAPS = ["red", "blue", "grey", "pink", "gold", "lime", "teal", "rust"]
@@ -112,11 +101,11 @@ def batches(count, length, far, seed, size=32):
 # %% DeBERTa without a part tags=["fold"]
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention, Position
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.models.bert import deberta
 from deepdive.models.bert.bert import bert
-from deepdive.positions import Position, T5Bias
+from deepdive.positions import T5Bias
 
 SHORT, LONG, D, HEADS, REACH = 24, 48, 64, 4, 16
 
@@ -229,9 +218,9 @@ def three_parts(model, tokens, at):
 
 
 # %% Take a part away tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.score_parts import score_parts
+from deepdive.core.hooks import record
+from deepdive_book.ch03.figures.disentangled_scores import disentangled_scores
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 steps = pick(ci=60, laptop=600, gpu=600, experiment=round(600 * share()))
 trained = train("DeBERTa", FAR, 1, steps, 1)
@@ -245,7 +234,7 @@ assert torch.allclose(weights, next(iter(seen.values()))[0], atol=1e-5)
 order = weights[:, 6, 3].argsort(descending=True).tolist()  # `<3` asks, and `egg` is asked
 told = [ORDERS[gets[t]] for t in (5, 6, 8, 9)]
 assert profile() == "ci" or told == ["tea", "egg", "rye", "oil"]  # all four are right
-score_parts(people, {f"1-{h}": parts[h] for h in order}, asks=6)
+disentangled_scores(people, {f"1-{h}": parts[h] for h in order}, asks=6)
 
 # %% [markdown]
 # <details><summary>Answers to the three tasks</summary>
@@ -261,7 +250,7 @@ score_parts(people, {f"1-{h}": parts[h] for h in order}, asks=6)
 # One picture is one queue. Over new queues, with a part off in all heads of this model:
 
 # %% Switch a part off in all heads tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 PARTS = ["content to content", "content to position", "position to content"]
 place, switched = trained["encoder"].stack.blocks[0].attn, []
@@ -358,7 +347,7 @@ assert torch.allclose(mine / (3 * 16) ** 0.5, parts.sum(1), atol=1e-4)
 print("scores of", tuple(mine.shape), "are the library's")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "T5 adds one number for each head and distance, whatever the word says. DeBERTa learns to "
@@ -390,7 +379,7 @@ if profile() != "experiment":
     asked = [(name, FAR, 1, 1) for name in ("T5", "DeBERTa")]
 names = ["model", "far", "layers", "seed"]
 points = [dict(zip(names, each, strict=True), steps=steps) for each in asked]
-file = kept("03_bert", "disentangled")
+file = results_path("03_bert", "disentangled")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="generated", minutes=60)
 heading = [f"`{kind}`" for kind in KINDS]
@@ -462,7 +451,7 @@ table(lines, ["model", "distances", "`<k`"],
 #   [more below](#convbert-a-kernel-that-words-make).
 
 # %% Count the operations tags=["fold", "nbval-check-output"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 x = torch.zeros(32, SHORT, dtype=torch.long)
 counted = {name: count_flops(lambda: logits(build(name), x))  # noqa: B023
@@ -477,7 +466,7 @@ table([[name, f"{count / 1e6:.1f}"] for name, count in counted.items()],
 # %% Draw all seeds tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.0, 6.4))
 for kind, axes in enumerate(figure.subplots(3, 1, sharex=True)):
@@ -628,7 +617,7 @@ assert apart == [False, True]
 # kernel of `<3` a peak at three before?
 
 # %% Read the kernels tags=["fold", "aside"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 mixer = train("ConvBERT", FAR, 1, pick(ci=60, laptop=200, gpu=600), 1)
 attn, made = mixer["encoder"].stack.blocks[0].attn, []

@@ -10,32 +10,21 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% The table that was asked about tags=["fold"]
 from deepdive.data.wikitables import table as tabled
 from deepdive.models.bert.tabert import content_snapshot, overlap, words
-from deepdive.page.diagrams import svg, text
-from deepdive.page.film import film
-from deepdive.page.palette import ROLES
+from deepdive_book.kit.diagrams import svg, text
+from deepdive_book.kit.frame_strip import film
+from deepdive_book.kit.palette import ROLES
 
 CLUBS = tabled(["Team", "County", "Wins", "Years won"], [  # from WikiTableQuestions, CC BY-SA 4.0
     ["Greystones", "Wicklow", "1", "2011"], ["Ballymore Eustace", "Kildare", "1", "2010"],
@@ -126,8 +115,8 @@ print("the pencil was right")
 from functools import cache
 
 from deepdive.data.wikitables import generated_table_questions, table_questions
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.profile import pick, profile
 
 KS = (1, 3, 5, 10)
 
@@ -223,7 +212,7 @@ few = pick(ci=12, laptop=12, gpu=346, experiment=346)
 many = pick(ci=40, laptop=40, gpu=346, experiment=346)
 points = [{"rows": name, "tables": many} for name in ("first", "made up", "overlap")]
 points += [{"rows": name, "tables": few} for name in ("overlap", "minilm")]
-file = kept("03_bert", "tables")
+file = results_path("03_bert", "tables")
 here = sweep(measure, points, file if profile() == "experiment" else None,
              data="wikitablequestions")  # fmt: skip
 there = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
@@ -231,7 +220,7 @@ there = there if any(row["rows"] == "minilm" for row in there) else here
 # %% What was found, with intervals over tables tags=["fold"]
 import numpy as np
 
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.confidence_intervals import Interval
 
 
 def numbers(line):
@@ -263,7 +252,7 @@ def told(n, name, what, less=None):
 
 
 # %% The answer among the rows tags=["slide"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 TOLD = {"first": "the first", "overlap": "most n-grams", "made up": "made up"}
 total = numbers(found[most, "first"]["asked"])
@@ -279,7 +268,7 @@ table(
 # %% Draw it tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.0, 3.0))
 axes, listing = figure.subplots(), []
@@ -298,7 +287,7 @@ with_alt(figure, "Share of answers in 1, 3, 5 and 10 rows. " + ". ".join(listing
 # half of the answers are not in three rows.
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "For K = 1 the made-up row has the best cell of each column. How often does it hold the "
@@ -554,7 +543,7 @@ def pointed(how, k, seed):
 trained = [("down", 3), ("along", 3), ("linear", 3), ("down", 1)]
 ways = [("counting", 0, 0), *((*one, seed) for seed in (1, 2, 3) for one in trained)]
 ways = ways if profile() == "experiment" else [("counting", 0, 0), ("down", 3, 1)]
-file = kept("03_bert", "pointing")
+file = results_path("03_bert", "pointing")
 live = sweep(pointed, [dict(zip(("how", "k", "seed"), way, strict=True)) for way in ways],
              file if profile() == "experiment" else None,
              data="generated" if profile() == "ci" else "wikitablequestions")  # fmt: skip
@@ -562,7 +551,7 @@ pointing = json.loads(file.read_text())["rows"] if file and file.is_file() else 
 pointing = live if profile() == "ci" else pointing
 
 # %% Look at what it picks tags=["slide", "fold"]
-from deepdive.page.cell_picks import Asked, cell_picks
+from deepdive_book.ch03.figures.table_qa_cells import Asked, table_qa_cells
 
 
 def looked_at(number, shares):
@@ -574,7 +563,7 @@ def looked_at(number, shares):
     return Asked(q.text, q.table.columns, q.table.rows, shares, where(q.table.rows, answer))
 
 
-cell_picks([looked_at(*one) for row in pointing for one in row.get("shown", [])])
+table_qa_cells([looked_at(*one) for row in pointing for one in row.get("shown", [])])
 
 # %% [markdown]
 # *Choose a question. A cell is as full as its probability, ● is picked, the frame is the right
@@ -646,7 +635,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% The rivals, trained alike tags=["slide", "surprise", "fold"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 x, real = torch.zeros(1, 3, 8, 389), torch.ones(1, 3, 8, dtype=torch.bool)
 bills = [count_flops(lambda how=how: CellPicker(389, **HOW[how])(x, real))
@@ -753,8 +742,8 @@ table([["four matrices" if four else "one matrix", *(right for _, right in made)
       caption=f"right in 500 new sentences, after {steps} steps")  # fmt: skip
 
 # %% Whom do the entities ask? tags=["slide", "fold"]
-from deepdive.inspect import record
-from deepdive.page.plotting import heads
+from deepdive.core.hooks import record
+from deepdive_book.kit.plotting import heads
 
 classifier = runs[True][0][0]
 said, places, teacher = ["<s>", "so", "Ann", "was", "taught", "by", "Ben", "</s>"], [2, 6], 1
@@ -814,9 +803,9 @@ for given in ([1.0, 2, 3], [1.0, 2, 3, 12]):
 # for the polynomial, and the library refuses it.
 
 # %% Sentences of one length tags=["fold"]
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.models.bert.ibert import calibrated, observed
+from deepdive_book.data.tree_grammar import tree_sentences
 
 T = pick(ci=8, laptop=16, gpu=16)
 
@@ -851,7 +840,7 @@ predict(
 # ### What happens: open this once you have predicted
 
 # %% One kind at a time tags=["slide", "surprise"]
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 from deepdive.models.bert.ibert_errors import KINDS
 
 

@@ -11,28 +11,17 @@
 # a laptop is enough: nothing is trained here</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Read the family from the atlas tags=["fold"]
-from deepdive.house.atlas.kin import kin
+from deepdive_book.site.atlas.lineage import kin
 
 NAMES = {
     "transformer": "Transformer", "transformer_xl": "Transformer-XL", "bert": "BERT",
@@ -76,7 +65,7 @@ CARD = ["places act by rotary positions, and two heads of three see neighbours o
 # %% Draw the tree tags=["fold"]
 import re
 
-from deepdive.page.family import Member, family
+from deepdive_book.ch03.figures.family import Member, family
 
 SECTION = {name: NAMES[name].lower() for name in HERE}
 
@@ -110,8 +99,8 @@ family(members, chosen="electra")
 # %% How many changed what? tags=["nbval-check-output", "fold"]
 from collections import Counter
 
-from deepdive.page.family import PLACES
-from deepdive.page.tables import table
+from deepdive_book.ch03.figures.family import PLACES
+from deepdive_book.kit.tables import table
 
 after = [one for one in members if one.id not in ("transformer", "transformer_xl", "bert")]
 alone = Counter(one.place for one in after if " " not in one.place)
@@ -164,7 +153,7 @@ print(f"positions, XLNet: {xlnet.tolist()}, mean {xlnet.double().mean():.0f}")
 # gap that the generator fills rightly counts as real.
 
 # %% Which tokens were replaced? tags=["nbval-check-output", "fold"]
-from deepdive.training.objectives import fill_gaps
+from deepdive.training.objectives import sample_replacements
 
 text = ["Ann", "was", "born", "in", "Rome", ".", "Rome", "is", "old", "."]
 drawn = {4: "Paris", 7: "is", 8: "cold"}  # what the generator put into three gaps
@@ -176,7 +165,7 @@ ids = torch.tensor([[names.index(word) for word in text]])
 sure = torch.full((3, len(names)), -1e9)  # a generator that has no doubt
 sure[range(3), [names.index(word) for word in drawn.values()]] = 0
 gap = torch.tensor([[i in drawn for i in range(10)]])
-assert fill_gaps(sure, ids, gap)[1].tolist() == [false]
+assert sample_replacements(sure, ids, gap)[1].tolist() == [false]
 rows = [[i, word, "[MASK]" if i in drawn else word, read[i],
          "replaced" if false[i] else "real"] for i, word in enumerate(text)]  # fmt: skip
 table(rows, ["at", "text", "BERT reads", "ELECTRA reads", "and says"])
@@ -195,8 +184,8 @@ table(rows, ["at", "text", "BERT reads", "ELECTRA reads", "and says"])
 # query stream knows the position only, and guesses.
 
 # %% Draw the two masks tags=["fold"]
-from deepdive.page.plotting import heads
 from deepdive.training.objectives import seen_in
+from deepdive_book.kit.plotting import heads
 
 words = ["Ann", "was", "born", "in", "Rome"]
 order = ["born", "Rome", "Ann", "in", "was"]
@@ -232,7 +221,7 @@ both
 # is where the other one begins and ends.
 
 # %% Find what recurs tags=["nbval-check-output", "fold"]
-from deepdive.training.objectives.recurring import recurring_spans
+from deepdive.training.objectives.recurring_span_selection import recurring_spans
 
 (cluster,) = recurring_spans(ids[0].tolist(), stop=[names.index(".")])
 gone, stays = (tuple(span) for span in cluster)
@@ -424,8 +413,7 @@ for row in content_snapshot(people_of, asked, k=2).rows:
 # that see 128 neighbours only. It is not built here; its parameters can be counted from our parts.
 
 # %% Count it from our parts tags=["nbval-check-output", "fold"]
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import GatedFeedForward
+from deepdive.core import GatedFeedForward, MultiHeadAttention
 
 
 def modernbert(width, n_heads, n_layers, inner, pieces=50_368):
@@ -451,7 +439,7 @@ print(f"base {base:,}, large {large:,}")
 # on ELECTRA's text and with ELECTRA's computation, and printed it beside the others.
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Of the points by which ELECTRA leads the published BERT large, over eight tasks: what share "

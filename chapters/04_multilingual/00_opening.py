@@ -12,31 +12,20 @@
 # whole chapter: 3 h reading + 2½ h exercises</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% One country tags=["fold", "nbval-check-output"]
 from babel import Locale
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 LOCALES = ("de", "fi", "fr", "pl", "ja", "es", "tr", "el")
 locales = [Locale(name) for name in LOCALES]
@@ -59,14 +48,15 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # |---|---|---|---|
 # | 4.1 | [One model for many languages](01_one_model.ipynb) | Must it be told which one? | 15 |
 # | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Which pay with longer texts? | 15 |
-# | 4.3 | [Gaps in two languages](03_gaps_in_two_languages.ipynb) | Which lesson joins words? | 20 |
-# | 4.4 | [Two encoders, one place](04_two_encoders.ipynb) | How is a translation found? | 20 |
-# | 4.5 | [Taught to mend, asked to translate](05_writers.ipynb) | Does mending help? | 20 |
-# | 4.6 | [Letters as they come](06_letters.ipynb) | Must a model have a vocabulary? | 20 |
+# | 4.3 | [Gaps in two languages](03_translation_lm.ipynb) | Which lesson joins words? | 20 |
+# | 4.4 | [Two encoders, one place](04_sentence_embeddings.ipynb) | How is a translation found? | 20
+# | | 4.5 | [Taught to mend, asked to translate](05_mbart.ipynb) | Does mending help? | 20 |
+# | 4.6 | [Letters as they come](06_canine.ipynb) | Must a model have a vocabulary? | 20 |
 # | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How good is it in each? | 20 |
-# | 4.8 | [Asked in one language, learned in another](08_questions.ipynb) | What stays right? | 20 |
-# | 4.9 | [What crosses from one language to another?](09_factors.ipynb) | What must match? | 20 |
-# | 4.10 | [One space for all languages?](10_one_space.ipynb) | Do translations lie together? | 20 |
+# | 4.8 | [Asked in one language, learned in another](08_cross_lingual_qa.ipynb) | What stays right?
+# | 20 | | 4.9 | [What crosses from one language to another?](09_transfer_factors.ipynb) | What must
+# match? | 20 | | 4.10 | [One space for all languages?](10_embedding_space.ipynb) | Do translations
+# lie together? | 20 |
 #
 # Of the published models, mBERT (BERT, trained on 104 languages), XLM and XLM-R stand on 4.1 and
 # 4.2, the tasks of XLM and others on 4.3, LaBSE on 4.4, mBART on 4.5, CANINE on 4.6, multilingual

@@ -11,26 +11,15 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Write the slips tags=["fold"]
 import datetime
 import random
@@ -114,7 +103,7 @@ def inputs(slips, way, told=None):
 
 
 # %% Train them tags=["fold"]
-from deepdive.page.profile import banner, pick
+from deepdive_book.kit.profile import banner, pick
 
 
 def train(way, seed, steps=250):
@@ -138,14 +127,14 @@ print(banner("dates from CLDR (generated)"))
 print(f"{len(seen):,} slips, {len(vocabulary)} pieces, {len(seeds)} of each reader")
 
 # %% Draw what they read tags=["fold"]
-from deepdive.page.told_language import Slip, told_language
+from deepdive_book.ch04.figures.language_id_demo import Slip, language_id_demo
 
 days = [datetime.date(2024, *each) for each in ((4, 3), (5, 10), (7, 9), (12, 25))]
 shown = [(language, form, day) for language in SHORT for form in FORMS for day in days]
 with torch.no_grad():
     says = {way: some[0](*inputs(shown, way)).softmax(-1) for way, some in readers.items()}
 slips = [Slip(text(*slip), pieces(slip), slip[2].month - 1) for slip in shown]
-told_language(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, says)
+language_id_demo(LANGUAGES, list(FORMS), [f"{day:%-d %B}" for day in days], slips, says)
 
 # %% [markdown]
 # *A small BERT reads the slip, and has a share for each month. All four days are new to it. Told by
@@ -208,9 +197,9 @@ meant
 #   and one text may hold two languages.
 
 # %% Draw the three ways tags=["fold"]
-from deepdive.page.diagrams import ROLES, svg
-from deepdive.page.diagrams import text as words
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg
+from deepdive_book.kit.diagrams import text as words
+from deepdive_book.kit.plotting import show
 
 
 def box(x, y, said, role="score", high=30):
@@ -261,7 +250,7 @@ print("our rows equal the library's:", same)
 # seen at all.
 
 # %% Measure what each reads tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def read(model, way, slips, told=None):
@@ -347,7 +336,7 @@ Not told, other languages, the pairs it saw:
 # *3 de abril*, and tell it that this is **English**. In words it never needed to be told.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Which month does the reader find on `3 de abril`, when it is told English?",
@@ -505,7 +494,7 @@ except ValueError as error:
 # so, [the next page](02_vocabulary.ipynb) measures.
 
 # %%
-from deepdive.house.atlas import compare
+from deepdive_book.site.atlas import compare
 
 compare("xlm")
 

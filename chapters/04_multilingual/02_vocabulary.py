@@ -11,37 +11,26 @@
 # laptop is enough; the long measurements are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Who is read how often tags=["fold"]
 from deepdive.data.mixture import Mixture, repeats, shares
-from deepdive.page.alpha_shares import alpha_shares
+from deepdive_book.ch04.figures.language_sampling import language_sampling
 
 CUSTOMERS = {"Finnish": 704, "Hindi": 352, "English": 176, "Greek": 88, "Thai": 44, "Basque": 22}
 assert sum(CUSTOMERS.values()) == 1386
 assert repeats(CUSTOMERS, 0, 1386)["Basque"] == 10.5
 hindi = [shares(CUSTOMERS, alpha)["Hindi"] for alpha in (1, 0.85, 0.8)]
 assert hindi[1] > hindi[0] > hindi[2]
-alpha_shares(CUSTOMERS, drawn=1386)
+language_sampling(CUSTOMERS, drawn=1386)
 
 # %% [markdown]
 # *Six invented customers; the shop reads 1,386 sentences in all. On the left the share of them that
@@ -137,9 +126,9 @@ print("parts of 512:", round(512 * exp(log_likelihood)))
 import json
 
 from deepdive.data.translated import SIB200, script, sib200
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import pick, profile
-from deepdive.page.runs.unequal import country_names, order, served
+from deepdive_book.ch04.runs.vocabulary_allocation import country_names, order, served
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.profile import pick, profile
 
 ALPHAS, TURNS, TEST = (1.0, 0.7, 0.5, 0.3, 0.0), range(6), 204
 
@@ -149,7 +138,7 @@ def measure(alpha, turn):
     return served(train, test, alpha, turn, size=8000, drawn=4800)
 
 
-file = kept("04_multilingual", "vocabularies")
+file = results_path("04_multilingual", "vocabularies")
 if profile() == "experiment":
     points = [{"alpha": alpha, "turn": turn} for turn in TURNS for alpha in ALPHAS]
     sweep(measure, points, file, data="sib200")
@@ -167,7 +156,7 @@ if rows:
 # %% What a third of the customers pays tags=["fold"]
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 THIRDS = ("largest 8", "middle 8", "smallest 8")
 
@@ -257,7 +246,7 @@ table(lines, ["alpha", f"{len(LATIN)} in Latin letters", f"{len(ALONE)} alone in
 # smallest customer's sentences are then read 5.2 times.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Chinese shares its script with Japanese alone, and has thousands of characters. At alpha = 1, "
@@ -299,7 +288,7 @@ table(lines, head, formats=dict(zip(head[1:], (".0f", ".0f", ".1%", ".1%"), stri
 # %% Which characters nobody brought tags=["surprise", "fold"]
 from unicodedata import normalize
 
-from deepdive.page.runs.unequal import owned
+from deepdive_book.ch04.runs.vocabulary_allocation import owned
 
 
 def in_no_sentence(k, x, train, test):
@@ -335,8 +324,8 @@ table(lines, head, formats=dict.fromkeys(head[1:], ".1%"),
 # that its price looks lower than it is.
 
 # %% A row of the drawing tags=["surprise", "fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.panels import panels
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.panels import panels
 
 ROLE = {"Latin": "key", "Chinese": "value", "Japanese": "value"}  # the others stand alone
 
@@ -420,7 +409,7 @@ table(lines, ["stamps", *head], formats=dict.fromkeys(head, ".0f"),
 # and from 53% to 19% for those that are alone, while the largest eight pay 59.2 coins instead of
 # 55.7. But it is not enough. Reading again brings no letters that nobody brought: 18.4% of the
 # characters of small Chinese stay blots. For these only more text helps, or
-# [pieces that are single bytes](../05_efficient/12_bytes.ipynb).
+# [pieces that are single bytes](../05_efficient/12_byt5.ipynb).
 
 # %% [markdown] tags=["aside"]
 # ## Cut a vocabulary yourself
@@ -456,8 +445,8 @@ table(lines, ["language", "owns", *columns], formats=dict.fromkeys(columns, ".1f
 # losses are counted, so the vocabularies differ; here what they cost is nearly the same.
 
 # %% Ours beside the library's tags=["fold"]
-from deepdive.page.runs.unequal import unigram
 from deepdive.tokenizers.unigram import UnigramTokenizer
+from deepdive_book.ch04.runs.vocabulary_allocation import unigram
 
 if profile() == "ci":
     learn_from, read = (part["en"] + part["de"] for part in country_names(["en", "de"]))
@@ -548,7 +537,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #   learned by heart.
 # - Count the blots on new text, in each language. No alpha brings a character that stands in no
 #   text. More text does, or a vocabulary that ends in bytes, as mT5's and
-#   [ByT5's](../05_efficient/12_bytes.ipynb) do.
+#   [ByT5's](../05_efficient/12_byt5.ipynb) do.
 # - Translators write a temperature: $T = 5$ is $\alpha = 0.2$.
 
 # %% [markdown] tags=["aside"]

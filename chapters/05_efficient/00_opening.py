@@ -10,29 +10,18 @@
 # whole chapter: 5 h reading + 1½ h exercises</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 n = 12
 pair = [(i, j) for i in range(n) for j in range(n)]
@@ -84,16 +73,17 @@ show(
 # | 5.2 | [Sparse by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
 # | 5.3 | [Sparse by content](03_sparse_by_content.ipynb) | Which keys look alike? | 24 |
 # | 5.4 | [Low rank and features](04_low_rank_and_features.ipynb) | Sums without a table? | 15 |
-# | 5.4b | [Landmarks, buckets and waves](04b_landmarks.ipynb) | Can a few speak for all? | 12 |
-# | 5.5 | [Prototypes and memories](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
-# | 5.6 | [Better heads](06_better_heads.ipynb) | What if heads talked? | 25 |
+# | 5.4b | [Landmarks, buckets and waves](04b_nystrom_yoso_fnet.ipynb) | Can a few speak for all? |
+# 12 | | 5.5 | [Prototypes and memories](05_prototypes_and_memories.ipynb) | How few rows will do? |
+# 35 | | 5.6 | [Better heads](06_head_variants.ipynb) | What if heads talked? | 25 |
 # | 5.7 | [Priors: attention before reading](07_priors.ipynb) | What if nobody asked? | 25 |
-# | 5.8 | [Positions in relation](08_positions.ipynb) | How far, and not where? | 30 |
+# | 5.8 | [Positions in relation](08_relative_positions.ipynb) | How far, and not where? | 30 |
 # | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
 # | 5.10 | [T5: every task as text](10_t5.ipynb) | One clerk or two? | 18 |
-# | 5.11 | [Experts: each token meets one](11_experts.ipynb) | What do eight clerks cost? | 16 |
-# | 5.12 | [Bytes in the place of pieces](12_bytes.ipynb) | Who can read misprints? | 15 |
-# | 5.13 | [Two machines, one model](13_machines.ipynb) | How often must they speak? | 17 |
+# | 5.11 | [Experts: each token meets one](11_mixture_of_experts.ipynb) | What do eight clerks cost?
+# | 16 | | 5.12 | [Bytes in the place of pieces](12_byt5.ipynb) | Who can read misprints? | 15 |
+# | 5.13 | [Two machines, one model](13_tensor_parallelism.ipynb) | How often must they speak? | 17
+# |
 #
 # Then [case study 5](../../casestudies/05_spans.ipynb) asks whether T5's heads find what they see.
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.

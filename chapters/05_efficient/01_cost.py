@@ -10,30 +10,19 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def grid(x, title, kept, note):
@@ -111,8 +100,8 @@ assert round(12 * 12 * 16_384**2 * 4 / 1e9) == 155
 # %% tags=["nbval-check-output"]
 import torch
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.page.flops import count_flops
+from deepdive.core import MultiHeadAttention
+from deepdive_book.kit.flops import count_flops
 
 for n, d, H in ((64, 32, 1), (64, 32, 8), (100, 64, 4), (512, 64, 2)):
     layer, x = MultiHeadAttention(d, H), torch.randn(1, n, d)
@@ -126,7 +115,7 @@ for n, d, H in ((64, 32, 1), (64, 32, 8), (100, 64, 4), (512, 64, 2)):
 # meet at $n = 6 d$.) That is counted. What does a clock say?
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "d = 256, so the operations of scores and mixing overtake those of the four projections at "
@@ -145,8 +134,8 @@ predict(
 # %%
 from time import perf_counter
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.page.profile import pick, profile
+from deepdive.core import SoftmaxAttention
+from deepdive_book.kit.profile import pick, profile
 
 
 def fastest(run, times=3):
@@ -185,7 +174,7 @@ for n in lengths:
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6, 3.4))
 axes = figure.add_subplot()
@@ -297,7 +286,7 @@ for block in (1, 7, 16, 64):
 
 # %%
 from deepdive.attention import TiledAttention
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 inputs = [torch.randn(2, 4, 100, 16, dtype=torch.float64, requires_grad=True) for _ in range(3)]
 mask = Causal() & Padding(torch.arange(100) < torch.tensor([[100], [71]]))
@@ -347,7 +336,7 @@ assert error > 0.1
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 
 class Largest(TorchDispatchMode):

@@ -11,31 +11,21 @@
 # at](../03_bert/12_bertology.ipynb) · 22 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Nine words that ask and tell tags=["fold"]
 import torch
 
-from deepdive.attention import SoftmaxAttention, StridedAttention
-from deepdive.masks import Causal, Global, Window
+from deepdive.attention import StridedAttention
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Causal, Global, Window
 
 words = ["Rain", "fell", "all", "day", "long", "so", "we", "stayed", "home"]
 weather, time, people, place = torch.eye(4, dtype=torch.double)
@@ -55,9 +45,9 @@ patterns = {
 scores.int()
 
 # %% Draw a mask tags=["fold"]
-from deepdive.page.draw_mask import draw_mask
+from deepdive_book.ch05.figures.attention_mask_editor import attention_mask_editor
 
-drawing = draw_mask(words, scores, tells, patterns, start="window")
+drawing = attention_mask_editor(words, scores, tells, patterns, start="window")
 drawing
 
 # %% [markdown]
@@ -74,7 +64,7 @@ drawing
 # positions:
 
 # %% Check the drawing tags=["fold"]
-from deepdive.page.draw_mask import effect
+from deepdive_book.ch05.figures.attention_mask_editor import effect
 
 whole = SoftmaxAttention()(asks[None, None], tells[None, None], tells[None, None], scale=1.0)
 for name, open_pairs in patterns.items():
@@ -94,8 +84,8 @@ from deepdive.attention import (
     DilatedAttention,
     FixedAttention,
 )
-from deepdive.page.plotting import with_alt
-from deepdive.page.tables import table
+from deepdive_book.kit.plotting import with_alt
+from deepdive_book.kit.tables import table
 
 n = 25
 PATTERNS = {
@@ -201,7 +191,8 @@ def near(q, k, v, w):
 
 
 # %% tags=["nbval-check-output"]
-from deepdive.attention import SoftmaxAttention, WindowAttention
+from deepdive.attention import WindowAttention
+from deepdive.core import SoftmaxAttention
 
 q, k, v = torch.randn(3, 1, 1, 50, 8).unbind(0)
 ours = near(q[0, 0], k[0, 0], v[0, 0], 3)
@@ -221,7 +212,7 @@ print("the toy, the library, and full attention under the mask agree")
 # %%
 import time
 
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.kit.profile import banner, pick, profile
 
 threads = torch.get_num_threads()
 torch.set_num_threads(1)
@@ -265,8 +256,8 @@ table(
 # dividing, as in the table above.
 
 # %%
+from deepdive.core.hooks import record
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.inspect import record
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
@@ -295,7 +286,7 @@ print(f"heads with 90 % of their weight in the window: {fits} of 72; with half: 
 assert fits == 0
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 figure = heatmap(
     inside,
@@ -341,7 +332,7 @@ def at_random(keys, seed=0):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "A window of 16 on each side, 33 keys. Which addition lowers the error most?",
@@ -560,7 +551,7 @@ table(
 # W_k, W_v$. (As a key, a global token is seen through the shared $W_k$.)
 
 # %%
-from deepdive.house.atlas import compare
+from deepdive_book.site.atlas import compare
 
 view = compare("longformer")
 view
@@ -570,7 +561,8 @@ view
 # projections:
 
 # %%
-from deepdive.attention import LongformerAttention, MultiHeadAttention
+from deepdive.attention import LongformerAttention
+from deepdive.core import MultiHeadAttention
 
 layer = LongformerAttention(16, 4, window=2, at=(0,)).double()
 torch.nn.init.normal_(layer.global_kv.weight, std=0.3)  # no longer copies
@@ -824,8 +816,8 @@ print("row 2 of 6: what full attention says of this row alone")
 
 # %%
 from deepdive.attention import AdaptiveSpanAttention
-from deepdive.inspect import collect_losses
-from deepdive.page.flops import count_flops
+from deepdive.core.hooks import collect_losses
+from deepdive_book.kit.flops import count_flops
 
 spans = AdaptiveSpanAttention(2, 64, ramp=4, penalty=1e-5)
 rows = torch.randn(8, 2, 160, 4)

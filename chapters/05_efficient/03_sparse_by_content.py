@@ -10,29 +10,18 @@
 # [real weights](../03_bert/06_weights.ipynb) · 24 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 words = ["river", "loan", "water", "rate", "boat", "bank", "money", "bank'"]
 buckets, order = [0, 2, 0, 2, 1, 0, 3, 2], [0, 2, 5, 4, 1, 3, 7, 6]
@@ -181,7 +170,7 @@ print(f"equal; {union.float().mean():.0%} of all pairs meet")
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 q = torch.randn(96, 8)
 turned = draw_rotations(1, 8, 4, (8,), seed=1)[0].float()
@@ -252,7 +241,7 @@ assert torch.allclose(mended[some], once[some], atol=1e-5)
 # meets? Sorting sees the whole text. Change the last word, and see whether an earlier output moves:
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "LSH attention under a causal mask, 64 rows. Row 63 changes. Does an output before it move?",
@@ -267,7 +256,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["surprise"]
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
 
 lsh = LSHAttention(chunk=4, rounds=2, buckets=4).eval()
 q, v = torch.randn(2, 1, 1, 64, 8)
@@ -291,14 +280,14 @@ assert moved[:-1].any()
 # share of it: 10% of the pairs, 10% of the weight.
 
 # %%
-from deepdive.attention.by_content.hashing import met
+from deepdive.attention.by_content.hashing import attended_pairs as met
+from deepdive.core.hooks import record
 from deepdive.data.reviews import movie_reviews
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.explain.words import cut
-from deepdive.inspect import record
-from deepdive.page.profile import banner, pick, profile
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import banner, pick, profile
 
 model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -429,7 +418,7 @@ with_alt(figure, "Relative error against full shared attention, by the number of
 # %% tags=["slide"]
 from time import perf_counter
 
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 
 
 def seconds(attention, T):
@@ -481,9 +470,9 @@ with_alt(figure, "Time against the number of rows, both axes logarithmic. Full a
 
 # %%
 from deepdive.attention import SharedQKMultiHeadAttention
-from deepdive.layers import Block, FeedForward
+from deepdive.core import Block, FeedForward
+from deepdive.core.stack import Stack
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
-from deepdive.layers.stacks import Stack
 
 
 def attention():
@@ -613,7 +602,7 @@ assert states.shape == (1, 100, 64)
 import torch.nn.functional as F
 from torch import nn
 
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
 
 W, vocab = pick(ci=15, laptop=31, gpu=63), 16
 

@@ -10,35 +10,20 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% Load a trained model tags=["fold"]
 import torch
 
-from deepdive.attention import (
-    LengthProjection,
-    LinformerAttention,
-    PerformerAttention,
-    SoftmaxAttention,
-)
+from deepdive.attention import LengthProjection, LinformerAttention, PerformerAttention
+from deepdive.core import SoftmaxAttention
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 
@@ -90,7 +75,7 @@ def at_random(m):
 
 
 # %% Draw the tables tags=["fold"]
-from deepdive.page.ranks import Form, ranks
+from deepdive_book.ch05.figures.low_rank_approximation import Form, low_rank_approximation
 
 pieces = tokenizer.encode("Ann likes sweet cakes and Ben likes salty fish.", bos=True, eos=True)
 heads = {"layer 1, head 9": 9, "layer 1, head 2": 2, "layer 6, head 8": 68}
@@ -110,7 +95,9 @@ forms = [
     form("by chance", "bowls", {2**i: weights_of(at_random(2**i), q, k) for i in range(11)}),
 ]
 words = [tokenizer.vocab[i] for i in pieces]
-ranks(words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates off by")
+low_rank_approximation(
+    words, dict(zip(heads, exact[0], strict=True)), forms, k=2, off="plates off by"
+)
 
 # %% [markdown]
 # *On the left a head of the trained model MiniLM: each token of the sentence is a guest (a row) and
@@ -180,8 +167,8 @@ by_bowls
 # ### The shapes side by side, with those of the next page
 
 # %% Draw the shapes tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def block(x, y, width, height, role, label):
@@ -270,8 +257,8 @@ with torch.no_grad():
 # %% Draw the passages tags=["fold"]
 from deepdive.data import fetch
 from deepdive.data.text import shuffled
-from deepdive.data.tree_grammar import tree_sentences
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import banner, pick, profile
 
 if profile() == "ci":
     parts = [" ".join(tree.words) + " ." for tree in tree_sentences(600)]
@@ -291,7 +278,7 @@ print(banner("sentences (generated)" if profile() == "ci" else "tinyshakespeare 
 print("one begins:", tokenizer.decode(passages[0][:16]))
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "For 64 pieces of text, about 20 of the 64 best bowls make up 90%. How many are needed for 128 "
@@ -308,7 +295,7 @@ predict(
 
 
 # %% Count the bowls tags=["surprise", "fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def rank(weights, share=0.9):
@@ -336,7 +323,7 @@ table(rows, ["pieces", "passages", "bowls for 90%", "by passage", "share of all"
 # %% Draw the growth by layer tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.8, 3.3))
 axes = figure.add_subplot()
@@ -640,7 +627,7 @@ with_alt(figure, f"Error against the number of bowls, {budgets[0]} to {budgets[-
 # where the cook who asks nobody is 79% off. So not in a model that learned with the whole table. A
 # model that learns with bowls from the start can put into them what it needs: what such models
 # reach is measured on [page 5.9](09_choosing.ipynb). The next page asks for something in between: a
-# [few guests who speak for all](04b_landmarks.ipynb).
+# [few guests who speak for all](04b_nystrom_yoso_fnet.ipynb).
 
 # %% [markdown] tags=["aside"]
 # ## What it costs, on a clock
@@ -697,7 +684,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 #
 # What the error falls with. Linformer: nothing is proved that holds for attention alone. Performer:
 # $1/\sqrt m$, with a constant that grows like $e^{|x + y|^2/2}$. Landmarks, buckets and waves are
-# in the table of [the next page](04b_landmarks.ipynb).
+# in the table of [the next page](04b_nystrom_yoso_fnet.ipynb).
 
 # %% [markdown] tags=["aside"]
 # ## In practice
@@ -795,7 +782,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 
 # %%
 # The answers to the exercises, checked.
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
 
 answer = torch.tensor([2.0, 1]) @ bowls / (torch.tensor([2.0, 1]) @ size)
 assert torch.allclose(answer, torch.tensor([14.0, 8]) / 6)

@@ -10,30 +10,19 @@
 # enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import PALETTE, with_alt
+from deepdive_book.kit.plotting import PALETTE, with_alt
 
 
 def joins(axes, left, right, x, color):
@@ -156,12 +145,12 @@ print("sizes of the clusters:", torch.bincount(group, minlength=5).tolist())
 # %%
 from itertools import islice
 
-from deepdive.attention import SoftmaxAttention
+from deepdive.core import SoftmaxAttention
 from deepdive.data.lines import text_lines
-from deepdive.data.tree_grammar import tree_sentences
-from deepdive.page.profile import banner, pick, profile
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import banner, pick, profile
 
 model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 n = pick(ci=128, laptop=256, gpu=512)
@@ -317,7 +306,7 @@ assert torch.allclose(lazy_attention(q, k, v, active), library(q, k, v), atol=1e
 print(f"{active.shape[-1]} of {n} queries attend")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "In MiniLM, let as many queries attend as Informer would with factor 5, and give the others "
@@ -456,7 +445,7 @@ with torch.no_grad():
 # looks at a later key:
 
 # %%
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
 
 rows = torch.randn(3, 1, 2, 9, 8)
 mechanism = NestedAttention(n_heads=2, n_slots=4, d_head=8)
@@ -601,7 +590,7 @@ assert all(m < i for m, i in zip(largest["max of members"], largest["ISAB, PMA"]
 # %%
 from deepdive.models.bert import bert
 from deepdive.models.efficient.perceiver import perceiver
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 reader = perceiver(
     d_input=32, n_latents=16, d_latents=64, n_layers=6, n_heads=4, n_cross_heads=4, dropout=0.0
@@ -665,7 +654,7 @@ assert near[-1] > 0.5
 # pairs.
 
 # %%
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 
 
 class Recall(nn.Module):
@@ -786,7 +775,7 @@ with_alt(figure, f"Time against length. At {lengths[-1]:,} rows: " + ", ".join(
 # same form); the Perceiver keeps the packing alone.
 
 # %% tags=["slide", "fold"]
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 angles = torch.arange(32)[:, None] * torch.linspace(0.02, 0.5, 16)
 q_toy = k_toy = 1.6 * torch.cat([angles.cos(), angles.sin()], dim=-1)[None, None]

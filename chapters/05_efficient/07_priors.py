@@ -6,34 +6,23 @@
 #
 # <small>Book 5.2.4, table 1.2 · before this page:
 # [attention](../02_transformer/02_attention.ipynb),
-# [positions](../02_transformer/08_positions.ipynb), [better heads](06_better_heads.ipynb) · 25 min
+# [positions](../02_transformer/08_positions.ipynb), [better heads](06_head_variants.ipynb) · 25 min
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import cells, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import cells, svg, text
+from deepdive_book.kit.plotting import show
 
 words = ["the", "cat", "sat", "down"]
 rows = {
@@ -159,7 +148,7 @@ with torch.no_grad():
 "both Synthesizers equal the library's"
 
 # %% tags=["fold"]
-from deepdive.page.plotting import heads
+from deepdive_book.kit.plotting import heads
 
 q = torch.randn(1, 2, 12, 4)
 predicted = LocalAttention(2, 4)
@@ -220,7 +209,7 @@ assert wrong.sum(-1).max() < 0.9
 # %% tags=["nbval-check-output"]
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 
 T = 12
 
@@ -260,9 +249,9 @@ class Reader(nn.Module):
 # %%
 from torch.nn.functional import cross_entropy
 
-from deepdive.page.profile import pick
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.profile import pick
 
 kinds = {
     "a table (random)": lambda: SynthesizedAttention(32, 4, RandomScores(4, T)),
@@ -290,7 +279,7 @@ def accuracy(kind, task):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The dense Synthesizer never compares a query with a key. Which of the three tasks can it do?",
@@ -305,7 +294,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% tags=["slide", "surprise"]
-from deepdive.page.plotting import heatmap
+from deepdive_book.kit.plotting import heatmap
 
 tasks = ["mirror", "pointer", "match"]
 table = torch.tensor([[accuracy(kind, task) for task in tasks] for kind in kinds])
@@ -373,7 +362,7 @@ print(f"table:  {4 * T * T:>4} numbers, {table[0, 0]:.1%}")
 # %%
 from time import perf_counter
 
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 
 def seconds(layer, x):
@@ -420,12 +409,12 @@ assert work["random"] < work["plain"] == work["Gaussian"]
 # the wrong place?
 
 # %%
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.data.trees import treebank
 from deepdive.explain.words import cut, read
-from deepdive.page.profile import banner, profile
 from deepdive.published import load
 from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import banner, profile
 
 model, tokenizer = load(minilm()).eval(), minilm_tokenizer()
 if profile() == "ci":
@@ -552,7 +541,7 @@ from contextlib import ExitStack
 
 from torch.nn.functional import cosine_similarity, normalize
 
-from deepdive.inspect import replace
+from deepdive.core.hooks import replace
 
 
 @torch.no_grad()
@@ -598,7 +587,7 @@ assert with_prior[5] - with_prior[6] > with_prior[0] - with_prior[3]  # the last
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.4, 3.2))
 axes = figure.subplots()
@@ -641,7 +630,7 @@ with_alt(
 # keys that the query may see:
 
 # %%
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 attention = LocalAttention(1, 4)
 torch.nn.init.normal_(attention.window)
@@ -662,8 +651,9 @@ with torch.no_grad():
 # $-\infty$. **Its matrix**:
 
 # %%
-from deepdive.attention import MultiScaleAttention, SoftmaxAttention
-from deepdive.masks import Window
+from deepdive.attention import MultiScaleAttention
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Window
 
 reaches = (1, 2, 5, None)
 masks = [Window(12 if r is None else r, 12 if r is None else r).dense(12)[0, 0] for r in reaches]

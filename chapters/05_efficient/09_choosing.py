@@ -8,31 +8,20 @@
 # others you like · 20 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["slide", "fold"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 asked = ("does memory run out?", "fewer than 2,000 tokens?", "is what matters near?",
          "can a summary answer?", "one token at a time?")  # fmt: skip
@@ -100,9 +89,9 @@ assert [round(speed_up(n, 256, 8), 2) for n in (512, 4096, 16_384)] == [1.28, 2.
 # %% tags=["nbval-check-output"]
 import torch
 
-from deepdive.attention import MultiHeadAttention, SoftmaxAttention, WindowAttention
-from deepdive.layers import Block, FeedForward
-from deepdive.page.flops import count_flops
+from deepdive.attention import WindowAttention
+from deepdive.core import Block, FeedForward, MultiHeadAttention, SoftmaxAttention
+from deepdive_book.kit.flops import count_flops
 
 n, d = 1024, 64
 x, heads = torch.randn(1, n, d), torch.randn(3, 1, 4, n, 16)
@@ -128,8 +117,8 @@ assert abs(whole / block - speed_up(n, d, alone / window)) < 1e-6
 # %%
 from time import perf_counter
 
-from deepdive.inspect import record
-from deepdive.page.profile import pick, profile
+from deepdive.core.hooks import record
+from deepdive_book.kit.profile import pick, profile
 
 
 def seconds(attend, rows, backward):
@@ -224,7 +213,7 @@ for name, found in times.items():
 # %% tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7.4, 4.0))
 axes = figure.add_subplot()
@@ -278,7 +267,7 @@ for name, fit in measured["exponents"].items():
     )
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Queries, keys and values are drawn at random, with variance 1. Performer replaces the softmax "
@@ -353,9 +342,10 @@ assert not errors or min(errors[name]["error"] for name in ("window", "Performer
 # %%
 from textwrap import fill
 
-from deepdive.data import fetch, generated_long_reviews, movie_reviews
+from deepdive.data import fetch, movie_reviews
 from deepdive.data.documents import generated_documents
-from deepdive.training.tasks import long_range, long_variants
+from deepdive_book.data.synthetic_reviews import generated_long_reviews
+from deepdive_book.tasks import long_range, long_variants
 
 print(long_range.copying(16, 1, 1, symbols=3).train[0][0].tolist(), "copy")
 found = long_range.retrieval(16, 1, 1, questions=2, keys=4, values=3)
@@ -407,7 +397,7 @@ def measure(task_name, variant, seed, length, updates=None, minutes=None):
 # The reduced form of the experiment: one task, few steps.
 
 # %%
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 FULL, BAG = long_variants.FULL, long_variants.BAG
 length, updates = pick(ci=(32, 120), laptop=(128, 150), gpu=(256, 400))
@@ -482,7 +472,7 @@ def counting(found, chance):
 if profile() == "experiment":
     data = "generated" if STAGE == "screening" else "generated, movie_reviews, tinyshakespeare"
     asked = {"screening": (TASKS[:3], long_variants.VARIANTS, 90), "final": (TASKS, FINAL, 600)}
-    target, (tasks, names, limit) = kept("05_efficient", f"quality_{STAGE}"), asked[STAGE]
+    target, (tasks, names, limit) = results_path("05_efficient", f"quality_{STAGE}"), asked[STAGE]
     judges = points(tasks, (FULL, BAG))
     counted = counting(*table(sweep(measure, judges, target, data=data, minutes=limit)))
     rest = points(counted, [name for name in names if name != FULL])
@@ -502,7 +492,7 @@ def effort(row):
 
 def kept_rows(stage):
     """The rows of each task's longest runs: those of a smaller share are not mixed with them."""
-    path, most = kept("05_efficient", f"quality_{stage}"), {}
+    path, most = results_path("05_efficient", f"quality_{stage}"), {}
     rows = json.loads(path.read_text())["rows"] if path is not None and path.is_file() else []
     for row in rows:
         most[row["task_name"]] = max(effort(row), most.get(row["task_name"], 0))
@@ -682,13 +672,13 @@ with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens:
 # | [content](03_sparse_by_content.ipynb) | unlike keys | one bucket | a hash errs | leaks |
 # | [low rank](04_low_rank_and_features.ipynb) | sharp weights | all rows | sums by place | some |
 # | [memories](05_prototypes_and_memories.ipynb) | details | a row a key | many answers | some |
-# | [heads](06_better_heads.ipynb) | nothing | mixing nothing | time is short | most |
+# | [heads](06_head_variants.ipynb) | nothing | mixing nothing | time is short | most |
 # | [priors](07_priors.ipynb) | nothing | a prior of 0 | time is short | most |
 #
 # *Leaks*: a mask is honoured, yet which keys meet is decided over the whole row
 # ([page 5.3](03_sparse_by_content.ipynb)).
-# [Positions](08_positions.ipynb) are a choice of their own, and decide what happens beyond the
-# training length.
+# [Positions](08_relative_positions.ipynb) are a choice of their own, and decide what happens beyond
+# the training length.
 
 # %% [markdown] tags=["slide"]
 # ## The ladder, with its reasons

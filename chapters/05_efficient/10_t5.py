@@ -6,29 +6,19 @@
 # clerk do both jobs as well as the two, if a word on the slip says which job it is?
 #
 # <small>Book 5.3.2 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
-# [positions for long texts](08_positions.ipynb) · 18 min to read · a laptop is enough</small>
+# [positions for long texts](08_relative_positions.ipynb) · 18 min to read · a laptop is
+# enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% [markdown]
 # T5 (Raffel et al. 2020) is such a clerk: an encoder that reads a text and a decoder that writes
 # one. There is no head for classes, and none for scores. The task is written on the slip:
@@ -53,11 +43,11 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # far ones share a number. Move the query and the key:
 
 # %% Draw the buckets tags=["slide", "fold"]
-from deepdive.page.buckets import buckets
 from deepdive.positions import CausalT5Bias, T5Bias
+from deepdive_book.ch05.figures.relative_position_buckets import relative_position_buckets
 
 tables = {"encoder: both sides": T5Bias(1), "decoder: behind only": CausalT5Bias(1)}
-buckets(tables, length=200, at=150)
+relative_position_buckets(tables, length=200, at=150)
 
 # %% [markdown]
 # *A text of 200 tokens. Cells beside each other with the same shade are one bucket: their distance
@@ -96,9 +86,9 @@ found
 # again:
 
 # %% Draw the notes tags=["slide", "fold"]
-from deepdive.page.span_notes import span_notes
+from deepdive_book.ch05.figures.span_corruption_demo import span_corruption_demo
 
-span_notes(
+span_corruption_demo(
     [
         "thank you for inviting me to your party last week",
         "pay the bearer three hundred and forty seven pounds on demand",
@@ -119,11 +109,11 @@ from deepdive.training.objectives import (
     corrupt_spans,
     cross_entropy,
     hidden_counts,
-    hide_spans,
+    mask_spans,
     restore_spans,
 )
 
-hidden = hide_spans((1, 512), generator=torch.Generator().manual_seed(0))
+hidden = mask_spans((1, 512), generator=torch.Generator().manual_seed(0))
 whole = torch.arange(1000, 1512)[None]
 read, written = corrupt_spans(whole, hidden, sentinel=32_099)
 assert hidden_counts(512) == (77, 26)
@@ -172,9 +162,9 @@ def scaled_step(p, direction, rate):
 
 # %% The text, in bytes tags=["fold"]
 from deepdive.data import fetch
-from deepdive.data.tree_grammar import tree_sentences
-from deepdive.page.profile import banner, pick, profile
 from deepdive.tokenizers import BYT5_SPECIALS, ByteTokenizer
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import banner, pick, profile
 
 real, letters = profile() != "ci", ByteTokenizer(BYT5_SPECIALS)
 if real:
@@ -186,8 +176,8 @@ ids, T, FIRST = torch.tensor(letters.encode(text)), 64, 258  # the last byte is 
 learn, test = ids[: -len(ids) // 10], ids[-len(ids) // 10 :]
 
 # %% Texts with hidden spans tags=["fold"]
-from deepdive.models.text import t5
-from deepdive.training.scaled import ScaledAdam
+from deepdive.models.generative import t5
+from deepdive.training.parameter_scaled_adam import ScaledAdam
 
 SMALL = t5.V1_1.but(vocab_size=259, d_model=64, n_heads=4, d_head=16, n_layers=2,
                     n_decoder_layers=2, d_ff=128, dropout=0.0)  # fmt: skip
@@ -196,7 +186,7 @@ SMALL = t5.V1_1.but(vocab_size=259, d_model=64, n_heads=4, d_head=16, n_layers=2
 def batch(part, size, draws):
     """`size` texts of T bytes: what is read, and what is written."""
     first = torch.randint(len(part) - T, (size, 1), generator=draws)
-    hidden = hide_spans((size, T), generator=draws)
+    hidden = mask_spans((size, T), generator=draws)
     return corrupt_spans(part[first + torch.arange(T)], hidden, FIRST)
 
 
@@ -222,7 +212,7 @@ def trained(update, rate, batches, seed):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Adam and scaled Adam, each with five rates from 0.001 to 0.1. What will the losses say?",
@@ -240,7 +230,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Measure, or read what was measured tags=["surprise", "fold"]
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 whole, SEEDS = profile() == "experiment", pick(ci=(1,), laptop=(1, 2, 3), gpu=(1, 2, 3))
 UPDATES = {"Adam": torch.optim.Adam, "scaled Adam": ScaledAdam}
@@ -257,7 +247,7 @@ def optimised(optimizer, rate, seed, steps):
         return {"loss": round(float(loss_of(model, *asked)), 4)}
 
 
-file = kept("05_efficient", "t5_optimisers") if real else None
+file = results_path("05_efficient", "t5_optimisers") if real else None
 points = [{"optimizer": name, "rate": rate, "seed": seed, "steps": round(STEPS * share())}
           for seed in SEEDS for rate in RATES for name in UPDATES]  # fmt: skip
 found = sweep(optimised, points, file, data="tinyshakespeare", minutes=20)
@@ -265,7 +255,7 @@ found = sweep(optimised, points, file, data="tinyshakespeare", minutes=20)
 # %% Show tags=["surprise", "fold"]
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 rows = []
 for rate in RATES:
@@ -367,7 +357,7 @@ def hired(jobs, seed, steps):
     return result
 
 
-file = kept("05_efficient", "t5_jobs") if real else None
+file = results_path("05_efficient", "t5_jobs") if real else None
 points = [{"jobs": jobs, "seed": seed, "steps": round(LONG * share() * len(jobs) / 2)}
           for seed in HIRED for jobs in (list(says), *([job] for job in says))]  # fmt: skip
 measured = sweep(hired, points, file, data="generated", minutes=20)
@@ -405,7 +395,7 @@ table(answers, ["slip", *says], caption="what the one clerk writes, seed 1")
 # ## What differs
 
 # %%
-from deepdive.house.atlas import compare
+from deepdive_book.site.atlas import compare
 
 compare("t5")
 
@@ -413,7 +403,7 @@ compare("t5")
 # *Grey is as it was, lit is new, dashed is gone.* Gone are all biases and the waves of the places.
 # New are two tables of distances, which all layers of a side share. Version 1.1 of T5, and mT5, its
 # form for many languages, have a gate in the feed-forward layer, and an output layer of their own.
-# ByT5 has mT5's form, and reads bytes (`deepdive.models.text.byt5`).
+# ByT5 has mT5's form, and reads bytes (`deepdive.models.generative.byt5`).
 
 # %% [markdown] tags=["aside"]
 # ## Common mistake
@@ -533,7 +523,7 @@ asked = T5Bias(1, n_buckets=16, max_distance=32).buckets(torch.tensor([-3, 3, -1
 assert asked.tolist() == [3, 11, 5]
 for m in (1.0, 3.0):
     n, spans = hidden_counts(1000, 0.15, m)
-    hidden = hide_spans((1, 1000), 0.15, m, torch.Generator().manual_seed(0))
+    hidden = mask_spans((1, 1000), 0.15, m, torch.Generator().manual_seed(0))
     read, written = corrupt_spans(torch.arange(1000)[None], hidden, 5000)
     assert (read.shape[1], written.shape[1]) == (1000 - n + spans, n + spans + 1)
     assert m > 1 or read.shape[1] == 1000

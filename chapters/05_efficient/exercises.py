@@ -8,39 +8,28 @@
 #
 # <small>Book 5.2 and tables 1.2 and 1.3 · after [the cost](01_cost.ipynb), [sparse by
 # position](02_sparse_by_position.ipynb), [sparse by content](03_sparse_by_content.ipynb), [low rank
-# and features](04_low_rank_and_features.ipynb) and [positions](08_positions.ipynb) · no data, no
-# GPU</small>
+# and features](04_low_rank_and_features.ipynb) and [positions](08_relative_positions.ipynb) · no
+# data, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import torch
 
 # %%
-from deepdive.checks import missed, returned
+from deepdive.core.checks import missed, returned
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive_book.course.assignment.variants import choose, number, rename
 
 # %% [markdown]
 # ## 1. A window, counted
@@ -80,7 +69,7 @@ def predicted_entries():
 
 
 # %% nbgrader={"grade_id": "counted-check", "grade": true, "points": 4} own="predict"
-from deepdive.masks import Global, Window
+from deepdive.core.masks import Global, Window
 
 said = returned("predicted_entries", predicted_entries())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
@@ -178,7 +167,7 @@ def cheaper_from(k, d):
 
 
 # %% nbgrader={"grade_id": "crossing-check", "grade": true, "points": 3}
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 
 def counted(n, k, d):
@@ -464,7 +453,7 @@ def candidates(of_queries, of_keys):  # the first round only
 # on, in its plane: pair $i$ of a row of width $d$ at place $p$ by the angle
 # $p \cdot \mathrm{base}^{-2i/d}$, counter-clockwise: $(a, b)$ becomes
 # $(a \cos - b \sin,\; a \sin + b \cos)$. Then the product of a query and a key depends on their
-# distance alone. Here the base is {{BASE}}. ([Positions](08_positions.ipynb).)
+# distance alone. Here the base is {{BASE}}. ([Positions](08_relative_positions.ipynb).)
 
 # %% tags=["variant"] exercise="turn"
 BASE = choose(10_000, 1_000, 500, 100)
@@ -786,8 +775,8 @@ def predicted_crossing():
 # %% nbgrader={"grade_id": "grow-own-check", "grade": true, "points": 3} own="predict"
 from functools import partial
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.page.flops import count_flops
+from deepdive.core import MultiHeadAttention
+from deepdive_book.kit.flops import count_flops
 
 said = returned("predicted_crossing", predicted_crossing())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"

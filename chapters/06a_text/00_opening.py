@@ -11,31 +11,20 @@
 # whole chapter: 2½ h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A small model's guess tags=["fold", "nbval-check-output"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.live.writing import candidates
-from deepdive.page.plotting import show
-from deepdive.page.toys.letters import next_letters
+from deepdive_book.ch06a.figures.gpt2_generation import candidates
+from deepdive_book.ch06a.toys.next_letters import next_letters
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 BEGUN = "To be, or not to "
 toy = next_letters()
@@ -76,14 +65,14 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6a.1 | [Say what comes next](01_gpt.ipynb) | What does guessing letters teach? | 17 |
-# | 6a.2 | [What is each part worth?](02_todays_decoder.ipynb) | Which new part helps? | 15 |
-# | 6a.3 | [A language model in 98 MB](03_four_bits.ipynb) | What do bits cost? | 16 |
+# | 6a.2 | [What is each part worth?](02_gpt2_to_llama.ipynb) | Which new part helps? | 15 |
+# | 6a.3 | [A language model in 98 MB](03_quantization.ipynb) | What do bits cost? | 16 |
 # | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
 # | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
 # | 6a.6 | [How large, and how long?](06_scaling.ipynb) | Where does money go? | 20 |
 # | 6a.7 | [Four filled-in forms, and an empty one](07_in_context.ipynb) | What is learned? | 17 |
 # | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
-# | 6a.9 | [Tuned, and adapted to a domain](09_cards.ipynb) | What else changes? | 17 |
+# | 6a.9 | [Tuned, and adapted to a domain](09_lora.ipynb) | What else changes? | 17 |
 #
 # In a hurry? Read 6a.1. After the pages come [exercises](exercises.ipynb) and a [bug
 # clinic](clinic.ipynb).

@@ -10,36 +10,25 @@
 # to read · a laptop is enough; the longer runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% One model, at three moments of its training tags=["slide", "fold"]
 import torch
 
-from deepdive.page.live.writing import writing
-from deepdive.page.toys.letters import next_letters
+from deepdive_book.ch06a.figures.gpt2_generation import gpt2_generation
+from deepdive_book.ch06a.toys.next_letters import next_letters
 
 toy = next_letters()
 count = sum(weight.numel() for weight in toy.model.parameters())
 print(f"{count:,} weights; it reads {toy.model.config.max_length} letters at most")
-writing(toy, "ROMEO:\nO, ")
+gpt2_generation(toy, "ROMEO:\nO, ")
 
 # %% [markdown]
 # *A GPT-2 of three layers, 48 wide, which reads at most 64 letters; it runs in this page. Bars:
@@ -93,8 +82,8 @@ print(f"{bits / 3 * log(2):.2f} nats a letter; knowing nothing {log(65):.2f}")
 # library's weights:
 
 # %% GPT in eight lines
-from deepdive.masks import Causal
-from deepdive.models.text.gpt import TINY, gpt
+from deepdive.core.masks import Causal
+from deepdive.models.generative.gpt import TINY, gpt
 
 
 def read(model, tokens):
@@ -165,7 +154,7 @@ assert wrong < 0.7 < 3 < right
 # nothing in common).
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "After 400 of 8,000 steps: how do letters and words stand?",
@@ -186,8 +175,8 @@ predict(
 import re
 
 from deepdive.decoding import sample
-from deepdive.page.profile import banner, profile
-from deepdive.page.runs.records import cut, shakespeare
+from deepdive_book.ch06a.runs.decoder_ablations import cut, shakespeare
+from deepdive_book.kit.profile import banner, profile
 
 real = profile() != "ci"
 START = toy.encode("\n")
@@ -224,9 +213,9 @@ def frequencies(stretch):
 known = set(re.findall(r"[A-Za-z]{4,}", learned))
 
 # %% What each moment writes tags=["fold"]
-from deepdive.evaluate.doubt import bootstrap
-from deepdive.page.profile import pick
-from deepdive.page.tables import table
+from deepdive.evaluate.confidence_intervals import bootstrap
+from deepdive_book.kit.profile import pick
+from deepdive_book.kit.tables import table
 
 found, final = [], toy.model.state_dict()
 states = {**toy.snapshots, toy.trained: {name: w.clone() for name, w in final.items()}}
@@ -253,10 +242,10 @@ table(found, formats={"words that exist": ".0%", "nats a letter": ".2f", "letter
 # mark has seen all of it; one more matrix reads the answer off that state.
 
 # %% Draw the inputs tags=["fold"]
-from deepdive.page.diagrams import arrow, svg
-from deepdive.page.diagrams import text as words_at
-from deepdive.page.diagrams.layers import box
-from deepdive.page.film import film
+from deepdive_book.kit.diagrams import arrow, svg
+from deepdive_book.kit.diagrams import text as words_at
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.frame_strip import film
 
 MARKS = {"start": "query", "$": "query", "extract": "query"}
 TASKS = {
@@ -346,10 +335,10 @@ table([{"line": first, "goes on": own, "or": wrong} for first, own, wrong in tes
 # same lines.
 
 # %% Tune a model to choose tags=["fold"]
-from deepdive.models.text.gpt_tasks import Answerer, Marks
-from deepdive.page.toys.letters import build_next_letters
+from deepdive.models.generative.gpt_tasks import Answerer, Marks
 from deepdive.training import fit
 from deepdive.training.objectives.generative import tuning_loss
+from deepdive_book.ch06a.toys.next_letters import build_next_letters
 
 KINDS = len(toy.letters)
 marks = Marks(start=KINDS, delimiter=KINDS + 1, extract=KINDS + 2)
@@ -450,10 +439,10 @@ print(f"the line as printed is the more probable one in {asked.value:.1%} of {le
 # %% One run here, the others kept tags=["fold"]
 import json
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 SIZES, SEEDS = [100, 400, 1600, 6400], [0, 1, 2]
-path, live = kept("06a_text", "misprints"), profile() != "experiment"
+path, live = results_path("06a_text", "misprints"), profile() != "experiment"
 steps = round(share() * 300)
 points = [{"start": start, "lines": lines, "seed": seed, "steps": steps}
           for seed in SEEDS for lines in SIZES for start in ("pre-trained", "random")]  # fmt: skip
@@ -466,7 +455,7 @@ else:
     rows = sweep(measure, points, path, data="tinyshakespeare")
 
 # %% What the kept runs say tags=["fold"]
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.confidence_intervals import Interval
 
 shown = []
 for lines in SIZES if rows else []:
@@ -503,13 +492,13 @@ table(shown or [{"labelled lines": "no kept file here"}], formats=percent if sho
 # | GPT-Neo (2021) | GPT-3's pattern in the open; scores are not scaled, no biases in q, k and v |
 # | CTRL (2019) | GPT-2 behind a code that names the kind of text; waves as positions, ReLU |
 #
-# Each is a file of about 40 lines over GPT's (`deepdive.models.text`). Published weights come by
-# `deepdive.published.load`; tests hold GPT, GPT-2, GPT-Neo and CTRL to transformers' own classes,
-# logits and gradients, in double precision.
+# Each is a file of about 40 lines over GPT's (`deepdive.models.generative`). Published weights come
+# by `deepdive.published.load`; tests hold GPT, GPT-2, GPT-Neo and CTRL to transformers' own
+# classes, logits and gradients, in double precision.
 
 # %% The published sizes, counted tags=["fold", "nbval-check-output"]
-from deepdive.models.text import ctrl, gpt2, gpt3, gpt_neo
-from deepdive.models.text import gpt as first_gpt
+from deepdive.models.generative import ctrl, gpt2, gpt3, gpt_neo
+from deepdive.models.generative import gpt as first_gpt
 
 PUBLISHED = {"GPT": first_gpt.BASE, "GPT-2, smallest": gpt2.BASE, "GPT-2, largest": gpt2.XL,
              "GPT-Neo 1.3B": gpt_neo.BASE, "CTRL": ctrl.BASE, "GPT-3": gpt3.BASE}  # fmt: skip
@@ -527,7 +516,7 @@ table([{"model": name, "layers": PUBLISHED[name].n_layers, "wide": PUBLISHED[nam
 # the network changes; what changes is the text that it learns from.
 
 # %% The code is a token tags=["fold"]
-from deepdive.models.text.ctrl import controlled
+from deepdive.models.generative.ctrl import controlled
 
 reviews = 7
 print(controlled(torch.tensor([[4, 9, 6]]), reviews).tolist(), "is what CTRL reads of [[4, 9, 6]]")

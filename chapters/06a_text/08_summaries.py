@@ -11,31 +11,20 @@
 # enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A note beside another tags=["slide", "fold"]
-from deepdive.page.matched_words import matched_words
+from deepdive_book.ch06a.figures.rouge_demo import rouge_demo
 
-matched_words(
+rouge_demo(
     "The patient denies fever. Her left knee has hurt for 3 weeks.",
     {"one note": "She has no fever. The left knee hurts since 3 weeks.",
      "another note": "The patient reports fever. Her right knee has hurt for 3 weeks.",
@@ -87,8 +76,8 @@ from statistics import mean
 from deepdive.data.medical import notes
 from deepdive.data.summaries import generated_notes
 from deepdive.evaluate import bootstrap
-from deepdive.page.profile import banner, pick, profile
-from deepdive.page.tables import table
+from deepdive_book.kit.profile import banner, pick, profile
+from deepdive_book.kit.tables import table
 
 real = profile() != "ci"
 data = "mts_dialog (real)" if real else "generated_notes (generated)"
@@ -161,7 +150,7 @@ def supported(note, talk):
 # Each changed note is scored against the note that it was.
 
 # %% Predict tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "One word turned into its opposite, or all sentences in reverse order: which costs a note more "
@@ -329,7 +318,7 @@ talks = {name: [encoded(row) for row in part] for name, part in (("train", train
 # %% One batch, one loss tags=["fold"]
 from itertools import chain
 
-from deepdive.models.text import pegasus
+from deepdive.models.generative import pegasus
 from deepdive.training.objectives import cross_entropy, gap_sentences
 
 SIZE, D = 16, pick(ci=16, laptop=64, gpu=64)
@@ -362,10 +351,10 @@ def gaps_of(batch):
 
 # %% Learn, and write tags=["fold"]
 from deepdive.decoding import greedy
-from deepdive.page.cost import count_flops
-from deepdive.page.experiments import kept, share, sweep
 from deepdive.training import fit
 from deepdive.training.optim import adam
+from deepdive_book.kit.cost import count_flops
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 STEPS = round(share() * pick(ci=3, laptop=150, gpu=150))
 
@@ -425,7 +414,7 @@ def measure(lesson, seed, steps):
             "notes": said[:3]}  # fmt: skip
 
 
-file = kept("06a_text", "summaries") if real else None
+file = results_path("06a_text", "summaries") if real else None
 if profile() == "experiment":
     sweep(measure, [{"lesson": lesson, "seed": seed, "steps": STEPS}
                     for seed in (1, 2, 3) for lesson in LESSONS],
@@ -522,7 +511,8 @@ print("lead on the same talks:", as_percent([value / 100 for value in lead_score
 # decoder, which writes little, stays as it was.
 
 # %% Count operations tags=["fold"]
-from deepdive.models.text import bart, led
+from deepdive.models.efficient import led
+from deepdive.models.generative import bart
 
 SAME = {"d_model": 32, "n_layers": 2, "max_length": 4096}
 readers = {"BART": bart.bart(bart.TINY, **SAME),
@@ -589,7 +579,7 @@ table([[guesses[t], read[3 + t], read[6 + t]] for t in range(3)],
 # small as ours was not measured here.
 
 # %% The streams and the next word tags=["fold"]
-from deepdive.models.text import prophetnet
+from deepdive.models.generative import prophetnet
 from deepdive.training.objectives import future_loss
 
 torch.manual_seed(0)

@@ -7,31 +7,20 @@
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
 # <small>Book 6.1 and 5.4 · after [say what comes next](01_gpt.ipynb); exercise 1 needs [what is
-# each part worth](02_todays_decoder.ipynb), exercise 4 [which damage teaches
-# most](04_denoising.ipynb), exercise 5 [four bits](03_four_bits.ipynb) · a small model that is
+# each part worth](02_gpt2_to_llama.ipynb), exercise 4 [which damage teaches
+# most](04_denoising.ipynb), exercise 5 [four bits](03_quantization.ipynb) · a small model that is
 # part of the library, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import struct
@@ -40,15 +29,16 @@ import torch
 from torch.nn.functional import cross_entropy
 
 # %%
-from deepdive.checks import missed, returned
-
-# %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive.core.checks import missed, returned
 
 # %%
 from deepdive.decoding import sample as draw_tokens
-from deepdive.page.toys.letters import next_letters
+from deepdive_book.ch06a.toys.next_letters import next_letters
 
+# %% tags=["variant"]
+from deepdive_book.course.assignment.variants import choose, number, rename
+
+# %%
 # A GPT-2 of 91,104 weights that learned Shakespeare's letters; it reads at most 64 of them
 TOY = next_letters()
 
@@ -103,8 +93,8 @@ def predicted_numbers():
 
 
 # %% nbgrader={"grade_id": "holds-check", "grade": true, "points": 3} own="predict"
-from deepdive.attention import KVCache
-from deepdive.models.text.llama import TINY, llama
+from deepdive.core import KVCache
+from deepdive.models.generative.llama import TINY, llama
 
 said = returned("predicted_numbers", predicted_numbers())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
@@ -489,7 +479,7 @@ def hide(tokens, hidden, first_mark):  # marks rise
 # %% [markdown]
 # ## 5. Four bits a weight
 #
-# *Find and fix a planted bug · 12 min · hard · [page 6a.3](03_four_bits.ipynb)*
+# *Find and fix a planted bug · 12 min · hard · [page 6a.3](03_quantization.ipynb)*
 #
 # A block of `Q4_1` holds 32 weights in 20 bytes: the step $d$ and the lowest value $m$, two bytes
 # each, then 16 bytes with two marks of four bits each. The low halves of the 16 bytes are the marks

@@ -11,31 +11,20 @@
 # whole chapter: 3 h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% tags=["fold"]
 from deepdive.data.images import generated_shapes
-from deepdive.layers.patches import cut
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive.layers.patches import patchify
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 SIDE, PATCH, DOT = 16, 4, 9
 image = generated_shapes(1, SIDE, seed=6).pixels[0, 0] / 255
@@ -64,7 +53,7 @@ for y in range(SIDE):
     body += [square(20 + DOT * x, 30 + DOT * y, image[y, x], DOT) for x in range(SIDE)]
 body += [frame(20 + 36 * x, 30 + 36 * y, 36) for y in range(4) for x in range(4)]
 body.append(text(92, 18, "16 x 16 pixels, 16 patches", 13))
-rows = cut(torch.from_numpy(image)[None, None], PATCH)[0]
+rows = patchify(torch.from_numpy(image)[None, None], PATCH)[0]
 for n, row in enumerate(rows.tolist()):
     left, top = 215 + gap * (n % 8), 40 + 74 * (n // 8)
     for k, grey in enumerate(row):

@@ -12,33 +12,22 @@
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The photographs tags=["fold"]
 import torch
 
 from deepdive.data.images import generated_shapes, sign_digits
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.images import tensors
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.images import tensors
 
 real = profile() != "ci"
 SIDE = 100 if real else 40
@@ -59,12 +48,12 @@ x_test, y_test = tensors(test, scale=0.25)
 print(train.source, len(train), "|", test.source, len(test))
 
 # %% Cut a photograph tags=["fold"]
-from deepdive.page.jigsaw import jigsaw
+from deepdive_book.ch06b.figures.patch_shuffle import patch_shuffle
 
 some = {f"a hand that shows {test.names[k]}": test.pixels[test.labels == k][0] for k in (3, 5, 8)} \
     if real else {f"a generated {name}": test.pixels[test.labels == k][0]
                   for k, name in enumerate(test.names[:2])}  # fmt: skip
-jigsaw(some, sizes=(5, *SIZES), size=P)
+patch_shuffle(some, sizes=(5, *SIZES), size=P)
 
 # %% [markdown]
 # *Choose how large the patches are, and shuffle them. (Photographs: Mavi 2020, students of a school
@@ -82,7 +71,7 @@ jigsaw(some, sizes=(5, *SIZES), size=P)
 from torch import nn
 
 from deepdive.layers.heads import ImageClassifier
-from deepdive.layers.patches import cut, joined
+from deepdive.layers.patches import patchify, unpatchify
 from deepdive.models.vision import vit
 
 D, HEADS, LAYERS = 64, 4, 2
@@ -92,12 +81,12 @@ def shuffled(x, size, how):
     """The images, cut and joined again: in order, in one wrong order, or each in a new one."""
     if how == "in order":
         return x
-    rows = cut(x, size)
+    rows = patchify(x, size)
     order = torch.randperm(rows.shape[1], generator=torch.Generator().manual_seed(9))
     if how == "new shuffle":
         order = torch.rand(rows.shape[:2]).argsort(1)
     order = order.expand(rows.shape[:2])[..., None].expand_as(rows)
-    return joined(rows.gather(1, order), size, *x.shape[2:])
+    return unpatchify(rows.gather(1, order), size, *x.shape[2:])
 
 # %% A reader of shuffled images tags=["fold"]
 class Reader(ImageClassifier):
@@ -123,10 +112,10 @@ def build(size, how="in order"):
 # %% Train one tags=["fold"]
 from functools import cache
 
-from deepdive.page.experiments import kept, share, sweep
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
-from deepdive.training.tasks.images import ImageBatches, loss
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.tasks.images import ImageBatches, loss
 
 
 @cache
@@ -140,9 +129,9 @@ def trained(size, how, seed, steps):
 
 
 # %% What is measured tags=["fold"]
+from deepdive.core.hooks import record
 from deepdive.explain.rollout import distance, distances, rollout
-from deepdive.inspect import record
-from deepdive.training.tasks.images import accuracy, predict
+from deepdive_book.tasks.images import accuracy, predict
 
 
 def looks(model, x):
@@ -154,9 +143,9 @@ def looks(model, x):
 
 def covered(x, size, scores, count):
     """The images with their `count` patches of the largest scores (B, N) made grey."""
-    rows = cut(x, size).clone()
+    rows = patchify(x, size).clone()
     worst = scores.topk(count, dim=1).indices
-    return joined(rows.scatter(1, worst[..., None].expand(-1, -1, rows.shape[2]), 0.0), size,
+    return unpatchify(rows.scatter(1, worst[..., None].expand(-1, -1, rows.shape[2]), 0.0), size,
                   *x.shape[2:])  # fmt: skip
 
 
@@ -193,7 +182,7 @@ if profile() != "experiment":
     hows = ["in order"] if real else ["in order", "one shuffle"]
     asked = [(P, how, 1, STEPS) for how in hows]
 points = [dict(zip(("size", "how", "seed", "steps"), each, strict=True)) for each in asked]
-file = kept("06b_vision", "patches")
+file = results_path("06b_vision", "patches")
 target = file if profile() == "experiment" else None
 source = "sign_digits" if real else "generated"
 measured = sweep(measure, points, target, data=source, minutes=240)
@@ -229,7 +218,7 @@ import torch.nn.functional as F
 image = torch.tensor([[1.0, 2, 0, 1], [3, 0, 1, 0], [0, 1, 2, 2], [1, 0, 0, 1]])[None, None]
 w = torch.tensor([1.0, 2, 0, -1])
 patches = image.reshape(1, 1, 2, 2, 2, 2).permute(0, 2, 4, 1, 3, 5).reshape(4, 4)
-assert torch.equal(patches, cut(image, 2)[0])
+assert torch.equal(patches, patchify(image, 2)[0])
 moved = F.conv2d(image, w.view(1, 1, 2, 2), stride=2).flatten()
 print("patches:", patches.int().tolist())
 print("times w:", (patches @ w).int().tolist(), "| as a convolution:", moved.int().tolist())
@@ -277,7 +266,7 @@ print("as the library's; a row of positions for the class token and each patch:"
 # in exercise 1.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "All photographs, in training and in the test, are cut into 25 squares and put together again "
@@ -297,7 +286,7 @@ predict(
 # %% Three orders of the patches tags=["surprise", "slide", "fold"]
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def of(what="right", times=1, **wanted):
@@ -369,14 +358,14 @@ predict(
 # #### What the training says: open this once you have predicted
 
 # %% Count the operations tags=["fold"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 cost = {size: count_flops(lambda: build(size)(x_test[:1])) / 1e6 for size in (5, *SIZES)}  # noqa: B023
 
 # %% Read right, over the size of a patch tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.6, 3.4))
 axes = figure.subplots()
@@ -566,7 +555,7 @@ def classify(pixels):
 # %% A photograph of your own
 import os
 
-from deepdive.data.photographs import read_photograph
+from deepdive_book.data.photographs import read_photograph
 
 PHOTO = ""  # @param {type:"string"}
 path = os.environ.get("DEEPDIVE_PHOTO", PHOTO)
@@ -613,8 +602,8 @@ with_alt(figure, "Left a photograph as the model gets it; right the same under a
 # the right picture shows where the patch under your pen looks, the left one the rollout.
 
 # %% Load a reader of drawings tags=["fold"]
-from deepdive.page.live.drawing import drawing
-from deepdive.page.toys import drawn_digits
+from deepdive_book.ch06b.figures.drawing import drawing
+from deepdive_book.ch06b.toys.drawn_digits import drawn_digits
 
 toy = drawn_digits()
 low, high = (100 * end for end in toy.right["as they are"][1:])
@@ -756,7 +745,7 @@ table(lines, ["photograph", "tokens", "read, %"],
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked.
 numbers = torch.arange(16).view(1, 1, 4, 4)
-print(cut(numbers, 2)[0, 1].tolist(), numbers.reshape(4, 4)[1].tolist())
+print(patchify(numbers, 2)[0, 1].tolist(), numbers.reshape(4, 4)[1].tolist())
 with torch.device("meta"):
     rows_in = vit.vit(vit.BASE).embeddings
 print(rows_in.patches.project.weight.numel(), rows_in.positions.shape[0])

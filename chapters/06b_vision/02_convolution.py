@@ -11,34 +11,23 @@
 # 15 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Two ways to read an image tags=["fold"]
 import torch
 from torch import nn
 
-from deepdive.models.before.convnet import ConvNet
+from deepdive.models.classic.convnet import ConvNet
 from deepdive.models.vision import vit
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 SIDE, PATCH, KINDS = pick(ci=(16, 4, 4), laptop=(28, 7, 10), gpu=(28, 7, 10))
 
@@ -70,11 +59,11 @@ MODELS = {"CNN": lambda: ConvNet((16, 24, 48, 48), n_classes=KINDS), "ViT": Vit}
 from time import process_time
 
 from deepdive.data.images import fashion_mnist, generated_shapes
-from deepdive.page.experiments import checkpoints, kept, share, sweep
 from deepdive.training import Limit, fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.images import ImageBatches, loss, shifted, tensors
-from deepdive.training.tasks.images import predict as logits
+from deepdive_book.kit.experiments import checkpoints, results_path, share, sweep
+from deepdive_book.tasks.images import ImageBatches, loss, shifted, tensors
+from deepdive_book.tasks.images import predict as logits
 
 
 def pictures(part):
@@ -147,7 +136,7 @@ print(f"data {clothes.source}, {len(x):,} images, {min(steps, 400)} batches of 6
 # %% Ask at all places tags=["fold"]
 import torch.nn.functional as F
 
-from deepdive.page.shifts import Moved, shifts
+from deepdive_book.ch06b.figures.image_shift_robustness import Moved, image_shift_robustness
 
 REACH = SIDE // 4 - 1
 
@@ -170,7 +159,7 @@ for kind in pick(ci=(0, 1, 2), laptop=(9, 8, 3), gpu=(9, 8, 3)):
             .unflatten(0, (2 * REACH + 1,) * 2) for name, net in nets.items()}  # fmt: skip
     shown.append(Moved(names[kind], others.pixels[place, 0], kind, says))
 assert torch.equal(moved_everywhere(new[0])[(2 * REACH + 1) ** 2 // 2], new[0])
-shifts(shown, names, reach=REACH)
+image_shift_robustness(shown, names, reach=REACH)
 
 # %% [markdown]
 # *Drag the image, move it with the arrow keys, or press a square of a map. Each square is one
@@ -230,8 +219,8 @@ assert (sums, tokens) == ([0, 0, 0, 6, 5, 1, 0], [0, 0, 5, 0])
 # These two are compared below. Their widths are chosen so that one image costs both the same:
 
 # %% Count both tags=["nbval-check-output", "fold"]
-from deepdive.page.flops import count_flops
-from deepdive.page.tables import table
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.tables import table
 
 
 def per_image(net, side, channels=1, batch=8):
@@ -263,7 +252,7 @@ table([[name, sum(p.numel() for p in net.parameters()), round(cost[name] / 1e6, 
 # weights and batches. Both networks are asked about 10,000 new images.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "From 250 to 60,000 images, at equal operations and without any help: do the two lines of "
@@ -284,7 +273,7 @@ predict(
 SIZES = [250, 1000, 4000, 16000, 60000] if profile() == "experiment" else [min(250, len(x))]
 asked = [{"model": name, "n": n, "augment": augment}
          for augment in (False, True)[: len(SIZES)] for n in SIZES for name in MODELS]  # fmt: skip
-files = [kept("06b_vision", f"convolution_{seed}") for seed in (1, 2, 3)]
+files = [results_path("06b_vision", f"convolution_{seed}") for seed in (1, 2, 3)]
 measured = []
 for seed, file in enumerate(files[: len(SIZES)], 1):
     points = [{**point, "steps": steps, "seed": seed} for point in asked]
@@ -321,7 +310,7 @@ print("the kept runs" if kept_runs else "live, too short to judge by", f"of {row
 # %% Accuracy over the number of images tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 helps = sorted({row["augment"] for row in rows})
 figure = Figure(figsize=(4.5 * len(helps), 3.6))
@@ -451,7 +440,7 @@ def hour(model, augment, steps, seed):
     return {"accuracy": float(right.float().mean()), "right": packed(right), "processor": seconds}
 
 
-file = kept("06b_vision", "convolution_hour")
+file = results_path("06b_vision", "convolution_hour")
 wanted = {"ViT": 10_000, "CNN": 17_000} if profile() == "experiment" else {"CNN": 10}
 points = [{"model": name, "augment": True, "steps": round(share() * n), "seed": 1}
           for name, n in wanted.items()]  # fmt: skip
@@ -559,7 +548,7 @@ def as_images(found, source):
 
 
 # %% Train on it tags=["fold", "aside"]
-from deepdive.page.cost import GPUS, CostCard
+from deepdive_book.kit.cost import GPUS, CostCard
 
 COLOUR = {
     "CNN": lambda: ConvNet((64, 128, 256, 256), channels=3, halve=3),

@@ -11,26 +11,15 @@
 # long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The pictures tags=["fold"]
 from functools import cache
@@ -38,9 +27,9 @@ from functools import cache
 import torch
 
 from deepdive.data.images import CLOTHES, SHAPES, fashion_mnist, generated_shapes
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.images import ImageBatches, loss, tensors
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.images import ImageBatches, loss, tensors
 
 MANY, FEW = pick(ci=(200, 40), laptop=(6000, 600), gpu=(6000, 600))
 
@@ -69,7 +58,7 @@ def batches(labels, unnamed, seed):
 
 # %% Build one tags=["fold"]
 from deepdive.layers.heads import ImageClassifier
-from deepdive.models.before.convnet import ConvNet
+from deepdive.models.classic.convnet import ConvNet
 from deepdive.models.vision.deit import Distilled, deit
 from deepdive.models.vision.vit import BASE, vit
 
@@ -154,7 +143,7 @@ with torch.no_grad():
 class_head, taught_head = (torch.cat(one)[:, : len(NAMES)] for one in zip(*both, strict=True))
 
 # %% Choose pictures on which label and teacher differ tags=["fold"]
-from deepdive.page.opinions import Opinion, opinions
+from deepdive_book.ch06b.figures.distillation_heads import Opinion, distillation_heads
 
 t, a, b = (one.argmax(1) for one in (says, class_head, taught_head))
 ways = {
@@ -164,8 +153,20 @@ ways = {
 }
 chosen = [int(i) for way in ways.values() for i in way.nonzero()[:2, 0]]
 bytes_of = lambda i: ((new[i, 0] * 0.5 + 0.5) * 255).round().byte().numpy()  # noqa: E731
-opinions([Opinion(f"{k + 1}: {NAMES[kinds[i]]}", bytes_of(i), int(kinds[i]), says[i], class_head[i],
-                  taught_head[i]) for k, i in enumerate(chosen)], NAMES)  # fmt: skip
+distillation_heads(
+    [
+        Opinion(
+            f"{k + 1}: {NAMES[kinds[i]]}",
+            bytes_of(i),
+            int(kinds[i]),
+            says[i],
+            class_head[i],
+            taught_head[i],
+        )
+        for k, i in enumerate(chosen)
+    ],
+    NAMES,
+)
 
 # %% [markdown]
 # *Ten kinds, four columns. The label puts everything on one kind, and so does the teacher's hard
@@ -214,8 +215,8 @@ for two in (heads, [heads[0]] * 2, [torn, torn]):
 # ## What differs from a ViT
 
 # %% Draw a box tags=["fold"]
-from deepdive.page.diagrams import ROLES, arrow, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def block(x, y, width, high, role="", words=""):
@@ -254,8 +255,8 @@ show(svg(406, 190, body), "A row of boxes: a class token, a distillation token, 
 # - Nothing else. After the training the teacher is not needed any more.
 
 # %% Count the work tags=["fold", "nbval-check-output"]
-from deepdive.page.flops import count_flops
-from deepdive.page.tables import table
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.tables import table
 
 one, lines = torch.zeros(1, 1, 28, 28), []
 for called, net in (("one token, layers 107 wide inside", build(1, 1)),
@@ -282,7 +283,7 @@ table(lines, ["network", "weights", "million operations an image"])
 # pictures. To ask the teacher costs operations too; they are not counted.
 
 # %% Measure one tags=["fold"]
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 
 @torch.no_grad()
@@ -352,7 +353,7 @@ if profile() != "experiment":
 SEEDS = (1, 2, 3) if profile() == "experiment" else (1,)
 what = ["tokens", "learns", "teacher", "labels", "unnamed", "steps", "seed"]
 points = [dict(zip(what, (*each, seed), strict=True)) for seed in SEEDS for each in asked]
-file = kept("06b_vision", "deit")
+file = results_path("06b_vision", "deit")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="fashion_mnist", minutes=60)
 
@@ -383,7 +384,7 @@ def spread(values):
 # %% Draw runs as dots tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 
 def dots(settings, alt):
@@ -404,7 +405,7 @@ def dots(settings, alt):
 
 
 # %% Ask before you look tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The ViT that learns from the labels alone is right on about 79 % of the new pictures, and the "

@@ -10,26 +10,15 @@
 # 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The pictures tags=["fold"]
 from functools import cache
@@ -37,8 +26,8 @@ from functools import cache
 import torch
 
 from deepdive.data.images import CLOTHES, SHAPES, fashion_mnist, generated_shapes
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.images import ImageBatches, accuracy, loss, tensors
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.images import ImageBatches, accuracy, loss, tensors
 
 LABELS, SIZE, SHARES = pick(ci=100, laptop=600, gpu=600), 7, (0.25, 0.5, 0.75, 0.875)
 
@@ -62,7 +51,7 @@ def labelled(seed):
 # %% Build and pre-train tags=["fold"]
 from deepdive.models.vision.mae import BASE, mae
 from deepdive.training import fit
-from deepdive.training.objectives import hide_and_say
+from deepdive.training.objectives import mae_step
 from deepdive.training.optim import adam, linear
 
 SMALL = BASE.but(
@@ -86,7 +75,7 @@ def pretrained(share, normalised, steps, seed):
     torch.manual_seed(seed)
     model = mae(SMALL, share=share, normalised=normalised)
     batches = ImageBatches(*data()[:2], 100, seed=seed)
-    return train(model, batches, lambda m, b: hide_and_say(m, b[0]), steps, 3e-3, seed)
+    return train(model, batches, lambda m, b: mae_step(m, b[0]), steps, 3e-3, seed)
 
 
 # %% Ask an encoder about kinds tags=["fold"]
@@ -125,8 +114,8 @@ def tuned(encoder, steps, seed):
 # %% Hide and fill in tags=["fold"]
 import random
 
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.hidden_patches import hidden_patches, rounded
+from deepdive_book.ch06b.figures.masked_patches import masked_patches, rounded
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 steps = pick(ci=40, laptop=600, gpu=1000, experiment=round(1000 * share()))
 filler = rounded(deepcopy(pretrained(0.75, False, steps, 1)))
@@ -135,7 +124,7 @@ NAMES = CLOTHES if profile() != "ci" else SHAPES
 chosen = [int((kinds == k).nonzero()[0]) for k in (9, 0, 1, 8, 2) if k < len(NAMES)]
 bytes_of = lambda i: ((new[i, 0] * 0.5 + 0.5) * 255).round().byte().numpy()  # noqa: E731
 first = random.Random(4).sample(range(16), 10)
-hidden_patches(
+masked_patches(
     filler, [(NAMES[kinds[i]], bytes_of(i)) for i in chosen], [p in first for p in range(16)]
 )
 
@@ -167,13 +156,13 @@ hidden_patches(
 # patches that it sees is never asked, and may be nonsense.
 
 # %% The same from the library tags=["nbval-check-output"]
-from deepdive.layers.patches import joined
+from deepdive.layers.patches import unpatchify
 from deepdive.training.objectives import hidden_patches as by_noise
 from deepdive.training.objectives import pixel_loss
 
 pixels = torch.tensor([[1.0] * 4, [4.0] * 4, [2.0] * 4, [3.0, 5.0, 3.0, 5.0]])
 said = torch.tensor([[9.0] * 4, [4.0, 4.0, 2.0, 2.0], [0.0] * 4, [4.0] * 4])
-image = joined(pixels[None], 2, 4, 4)
+image = unpatchify(pixels[None], 2, 4, 4)
 noise = torch.tensor([[0.1, 0.8, 0.4, 0.6]])  # half of the patches, those with the most noise
 hidden = by_noise(noise, 0.5)
 found = pixel_loss(said[None], image, hidden, 2, normal=False)
@@ -194,8 +183,8 @@ print("hidden:", hidden[0].tolist(), "| loss:", found.item())
 # What one leaves out need not be computed:
 
 # %% Count the work tags=["slide", "nbval-check-output", "fold"]
-from deepdive.page.flops import count_flops
-from deepdive.page.tables import table
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.tables import table
 
 lines_of_work, one = [], torch.zeros(1, 1, 28, 28)
 for share_ in (0.0, *SHARES):
@@ -220,8 +209,8 @@ table(lines_of_work, [*heads, "with decoder, million"], caption="operations for 
 # %% What is filled in tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.layers.patches import cut
-from deepdive.page.plotting import with_alt
+from deepdive.layers.patches import patchify
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.2, 3.9))
 some = new[chosen[:3]]
@@ -230,10 +219,11 @@ for row_, share_ in enumerate(SHARES):
     gone = by_noise(torch.rand(1, 16, generator=torch.Generator().manual_seed(3)), share_)
     gone = gone.expand(len(some), -1)
     with torch.no_grad():
-        filled = torch.where(gone[..., None], filler(some, gone), cut(some, SIZE))
-    seen = torch.where(gone[..., None], torch.full_like(filled, 0.0), cut(some, SIZE))
+        filled = torch.where(gone[..., None], filler(some, gone), patchify(some, SIZE))
+    seen = torch.where(gone[..., None], torch.full_like(filled, 0.0), patchify(some, SIZE))
     for i in range(len(some)):
-        trio = joined(seen, SIZE, 28, 28)[i, 0], joined(filled, SIZE, 28, 28)[i, 0], some[i, 0]
+        trio = (unpatchify(seen, SIZE, 28, 28)[i, 0], unpatchify(filled, SIZE, 28, 28)[i, 0],
+                some[i, 0])  # fmt: skip
         for k, pane in enumerate(trio):
             axes = panes[row_][3 * i + k]
             axes.imshow(pane, cmap="gray", vmin=-1, vmax=1)
@@ -264,7 +254,7 @@ with_alt(figure, "Four rows, with 4, 8, 12 and 14 of 16 patches hidden; three pi
 # %% Predict states instead of pixels tags=["fold"]
 from deepdive.models.vision.data2vec import BASE as DATA2VEC
 from deepdive.models.vision.data2vec import data2vec
-from deepdive.training.objectives import averaged_states, decay_at, follow, state_loss
+from deepdive.training.objectives import averaged_states, decay_at, ema_update, state_loss
 
 
 def by_states(hidden, steps, seed):
@@ -276,7 +266,7 @@ def by_states(hidden, steps, seed):
     both = torch.nn.ModuleDict({"student": student, "out": torch.nn.Linear(48, 48)})
 
     def loss(model, batch):
-        follow(teacher, student, decay_at(next(done), 0.99, 0.999, steps))
+        ema_update(teacher, student, decay_at(next(done), 0.99, 0.999, steps))
         gaps = by_noise(torch.rand(len(batch[0]), 16), hidden)
         target = averaged_states(teacher, 2, batch[0])[:, 1:]
         return state_loss(model["out"](student(batch[0], gaps)[:, 1:]), target, gaps)
@@ -307,7 +297,7 @@ if profile() != "experiment":
 seeds = (1, 2, 3) if profile() == "experiment" else (1,)
 names = ["model", "hidden", "steps", "tune", "seed"]
 points = [dict(zip(names, (*each, seed), strict=True)) for seed in seeds for each in asked]
-file = kept("06b_vision", "mae")
+file = results_path("06b_vision", "mae")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="fashion_mnist", minutes=150)
 
@@ -361,7 +351,7 @@ shown([(f"MAE, {hidden:.0%} hidden", "MAE", hidden, 1) for hidden in SHARES]
 # images have 196 small patches, ours 16 large ones.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The ViT that was not pre-trained had 500 steps of fine-tuning. It gets 1,000. Where does it "

@@ -12,29 +12,18 @@
 # · 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% tags=["fold"]
-from deepdive.page.shifted_windows import shifted_windows
+from deepdive_book.ch06b.figures.shifted_windows import shifted_windows
 
 shifted_windows(12, 4, shift=0, layers=6, layer=1)
 
@@ -55,10 +44,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from deepdive.models.vision.swin import swin
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import pick, profile
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.profile import pick, profile
 
 GUESTS, TABLE = 12, 4  # patches a side, in all and in a window
 
@@ -114,7 +103,7 @@ SEEDS = pick(ci=[1], laptop=[1], gpu=[1, 2, 3], experiment=[1, 2, 3])
 RUNS = [(5, 0), (5, 2), (5, 1), (3, 2), (1, 2)]  # layers and shift
 points = [{"layers": layers, "shift": shift, "steps": STEPS, "seed": seed}
           for seed in SEEDS for layers, shift in RUNS]  # fmt: skip
-file = kept("06b_vision", "swin_news")
+file = results_path("06b_vision", "swin_news")
 if profile() == "experiment":
     rows = sweep(measure, points, file, minutes=25)
 
@@ -122,7 +111,7 @@ if profile() == "experiment":
 import time
 
 from deepdive.models.vision.vit import vit
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 SIZES = {"patch_size": 2, "channels": 1, "d_model": 64}
 
@@ -147,7 +136,7 @@ def kept_bytes(step):
 
 
 # %% Measure a size tags=["fold"]
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 
 def cost(name, side, rounds):
@@ -174,7 +163,7 @@ sizes = [{"name": n, "side": s, "rounds": ROUNDS} for s in SIDES for n in ("ViT"
 
 # %% Measure all sizes tags=["fold"]
 if profile() == "experiment":
-    costs = sweep(cost, sizes, kept("06b_vision", "swin_cost"), minutes=12)
+    costs = sweep(cost, sizes, results_path("06b_vision", "swin_cost"), minutes=12)
 
 # %% [markdown]
 # With the windows at rest the news stays in one ninth of the hall. Once they move, the corner's
@@ -229,8 +218,8 @@ assert meets.sum((1, 2)).tolist() == [16, 8, 8, 4]
 
 
 # %% The same in seven lines tags=["nbval-check-output"]
+from deepdive.core.masks import Segments
 from deepdive.layers.windows import unfolded
-from deepdive.masks import Segments
 
 torch.manual_seed(0)
 model = build(2, shift=2)["encoder"]
@@ -288,7 +277,7 @@ assert (movers(True), movers(False)) == (4, 16)
 # change a patch at one edge; no state at the other may move in a single layer. **Fix:** the mask.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Images of noise: in the corner patch one of four pixels is lit. A Swin of five layers is "
@@ -326,8 +315,8 @@ print("the kept runs," if kept_runs else "live and short,", f"{rows[0]['steps']}
       f"after {STEPS} steps here: {here[0]} % in the corner, {here[-1]} % opposite")  # fmt: skip
 
 # %% The opposite corner tags=["surprise", "fold"]
-from deepdive.page.shifted_windows import heard
-from deepdive.page.tables import table
+from deepdive_book.ch06b.figures.shifted_windows import receptive_field
+from deepdive_book.kit.tables import table
 
 
 def each(shares):
@@ -337,7 +326,7 @@ def each(shares):
 
 lines = []
 for layers, shift, *steps in [*RUNS, *([(5, 2, 900)] if kept_runs else [])]:
-    could = torch.tensor(heard(GUESTS, TABLE, shift, layers)).view(GUESTS, GUESTS) >= 0
+    could = torch.tensor(receptive_field(GUESTS, TABLE, shift, layers)).view(GUESTS, GUESTS) >= 0
     found = right(layers, shift, *steps).float()
     others = "none" if could.all() else each(found[:, ~could].mean(1))
     name = f"{shift}, seed 3 for 900 steps" if steps else shift
@@ -355,7 +344,7 @@ table(lines, ["shift", "layers", "can have heard", "these", "all others", "oppos
 # %% What each patch knows tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure, order = Figure(figsize=(8.6, 2.4)), [RUNS[i] for i in (0, 4, 3, 1, 2)]
 for axes, (layers, shift) in zip(figure.subplots(1, 5), order, strict=True):
@@ -376,7 +365,7 @@ with_alt(figure, "Five maps of 12 by 12 patches. Without a shift the corner's wi
 # backward pass of one image on one thread:
 
 # %% Load the costs tags=["fold"]
-cost_file = kept("06b_vision", "swin_cost")
+cost_file = results_path("06b_vision", "swin_cost")
 there = cost_file is not None and cost_file.is_file()
 long = [{"name": name, "side": side, "rounds": 5} for side in (16, 24, 32, 48, 64)
         for name in ("ViT", "Swin")]  # fmt: skip
@@ -570,11 +559,11 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked; and how soon the middle is heard.
-from deepdive.page.shifted_windows import pairs as may_meet
+from deepdive_book.ch06b.figures.shifted_windows import pairs as may_meet
 
 print(may_meet(6, 3, 0), may_meet(6, 3, 1))
 tables = [p.numel() for name, p in published.named_parameters() if ".position." in name]
-print(f"{sum(tables):,}", "| from the middle:", max(heard(12, 4, 2, 6, 78)), "layers")
+print(f"{sum(tables):,}", "| from the middle:", max(receptive_field(12, 4, 2, 6, 78)), "layers")
 
 # %% [markdown]
 # ## In three sentences

@@ -11,40 +11,23 @@
 # 20 min to read · a laptop is enough; the runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Trays of biscuits, generated tags=["fold"]
 import torch
 
-from deepdive.data.scenes import generated_scenes
-from deepdive.page.profile import pick, profile
-from deepdive.page.runs.tray_runs import (
-    learn_boxes,
-    memories,
-    on_memories,
-    pixels,
-    truths,
-)
-from deepdive.page.toys import trays
+from deepdive_book.ch06b.runs.toy_detr import learn_boxes, memories, on_memories, pixels, truths
+from deepdive_book.ch06b.toys.trays import trays
+from deepdive_book.data.scenes import generated_scenes
+from deepdive_book.kit.profile import pick, profile
 
 trained = trays()  # a small DETR; below, all runs read what its encoder says
 baked = generated_scenes(pick(ci=64, laptop=300, gpu=2000, experiment=2000), most=3, seed=1)
@@ -52,7 +35,7 @@ fresh = generated_scenes(pick(ci=40, laptop=500, gpu=500), most=3, seed=2)
 seen, seen_fresh = (memories(trained, pixels(scenes)) for scenes in (baked, fresh))
 
 # %% Let the children call tags=["fold"]
-from deepdive.page.matching import matching
+from deepdive_book.ch06b.figures.bipartite_matching import bipartite_matching as matching
 
 TRAY = 35
 with torch.no_grad():
@@ -100,7 +83,7 @@ matching(fresh.pixels[TRAY], fresh.names, truth[TRAY], logits[TRAY], boxes[TRAY]
 # can take B cheaply. Cem is left over, and learns to say *nothing*.
 
 # %% The same by the library tags=["nbval-check-output"]
-from deepdive.training.objectives.sets import by_order, hungarian
+from deepdive.training.objectives.set_prediction import by_order, hungarian
 
 cost = torch.tensor([[1.0, 2], [2, 9], [6, 5]])
 children, biscuits = hungarian(cost)
@@ -139,7 +122,7 @@ assert cost[children, biscuits].sum() == 4
 # costs $-0.5 + 5 \cdot 0.2 - 2 \cdot \frac13 = -0.17$.
 
 # %% Check the costs tags=["nbval-check-output"]
-from deepdive.training.objectives.sets import Truth, costs
+from deepdive.training.objectives.set_prediction import Truth, costs
 
 biscuit = Truth(torch.tensor([0]), torch.tensor([[0.4, 0.4, 0.4, 0.4]]))
 half_sure = torch.zeros(2, 2)  # logits of one kind and "nothing"
@@ -157,8 +140,8 @@ assert torch.allclose(paid[1], torch.tensor(-0.5 + 5 * 0.7 + 2 / 4))
 # ## Who calls: an encoder and a decoder
 
 # %% Boxes and arrows of the model tags=["fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 
 def part(x, y, words, below="", role="score", width=128):
@@ -197,9 +180,9 @@ show(svg(650, 180, drawn), "An image becomes a map of 8 x 8 places by a ResNet; 
 # not to its values**: they say where to look, and what is found there stays as it is.
 
 # %% Three lines of it tags=["nbval-check-output"]
-from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.layers.position_aware_attention import QKPositionAttention
 
-attn, x, at = PlacedAttention(8, 2), torch.randn(1, 5, 8), torch.randn(5, 8)
+attn, x, at = QKPositionAttention(8, 2), torch.randn(1, 5, 8), torch.randn(5, 8)
 q, k = attn.queries(x + at), attn.keys_and_values(x + at)[0]
 v = attn.keys_and_values(x)[1]  # without positions
 mine = attn.output((q @ k.mT / 4**0.5).softmax(-1) @ v)
@@ -220,7 +203,7 @@ print("the library's:", torch.allclose(mine, attn(x, positions=at), atol=1e-6))
 # way has three seeds.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Three ways to match the same model in training, as many steps each: by least cost; the "
@@ -242,7 +225,7 @@ predict(
 import numpy as np
 
 from deepdive.evaluate.detection import ap_interval, average_precision, mark_all
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 ARMS = {"least cost": (hungarian, False), "left to right": (by_order, True),
         "as listed": (by_order, False)}  # fmt: skip
@@ -267,7 +250,7 @@ def measure(arm, nothing, steps, seed):
 import json
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 steps = pick(ci=6, laptop=60, gpu=500, experiment=round(500 * share()))
 seeds = pick(ci=[1], laptop=[1], gpu=[1, 2, 3], experiment=[1, 2, 3])
@@ -275,7 +258,7 @@ ways = [(arm, 0.1) for arm in ARMS]  # 0.1: how much "nothing" weighs
 ways += [(arm, 1.0) for arm in ("least cost", "left to right")]
 points = [{"arm": arm, "nothing": nothing, "steps": steps, "seed": seed}
           for seed in seeds for arm, nothing in ways]  # fmt: skip
-file = kept("06b_vision", "detr")
+file = results_path("06b_vision", "detr")
 measured = sweep(measure, points, file if profile() == "experiment" else None, minutes=60)
 rows, kept_runs = measured, False
 if profile() != "ci" and file is not None and file.is_file():
@@ -323,7 +306,7 @@ if kept_runs:
 # right gets an interval, over trays that both have called on.
 
 # %% Train encoder and decoder tags=["fold"]
-from deepdive.page.runs.tray_runs import maps, on_maps
+from deepdive_book.ch06b.runs.toy_detr import maps, on_maps
 
 read, read_fresh = (maps(trained.backbone, pixels(scenes)) for scenes in (baked, fresh))
 
@@ -349,7 +332,7 @@ def whole(seed, steps):
 
 
 # %% Each way with an encoder of its own tags=["fold"]
-file = kept("06b_vision", "detr_whole")
+file = results_path("06b_vision", "detr_whole")
 longer = pick(ci=4, laptop=20, gpu=1500, experiment=round(1500 * share()))
 runs = sweep(whole, [{"seed": seed, "steps": longer} for seed in seeds],
              file if profile() == "experiment" else None, minutes=60)  # fmt: skip
@@ -371,7 +354,7 @@ table([[arm, *(round(x, 1) for x in found)] for arm, found in zip(ARMS, in_perce
 # %% Where the boxes of each query lie tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 4.3))
 panels = figure.subplots(len(ARMS), 6, sharex=True, sharey=True, squeeze=False)

@@ -11,26 +11,15 @@
 # the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Scenes and a small SegFormer tags=["fold"]
 from functools import cache
@@ -39,14 +28,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from deepdive.data.scenes import generated_scenes
 from deepdive.evaluate import mean_iou
 from deepdive.layers.patches import resized
 from deepdive.models.vision.segformer import segformer
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import pick, profile
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.data.scenes import generated_scenes
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.profile import pick, profile
 
 CLASSES = ["ground", "disc", "square", "diamond", "cross"]
 SIZE = 32
@@ -138,7 +127,7 @@ points = [{"rates": list(rates), "edges": edges, "steps": STEPS, "seed": seed}
 
 # %% Measure all tags=["fold"]
 if profile() == "experiment":
-    rows = sweep(measure, points, kept("06b_vision", "segformer"), minutes=40)
+    rows = sweep(measure, points, results_path("06b_vision", "segformer"), minutes=40)
 
 # %% Which quarter am I in? tags=["fold"]
 def quarters(n, size, seed):
@@ -164,22 +153,22 @@ PLACE_STEPS = pick(ci=10, laptop=60, gpu=100, experiment=round(100 * share()))
 asked = [{"edges": edges, "steps": PLACE_STEPS, "seed": seed}
          for seed in SEEDS for edges in ("zeros", "repeated")]  # fmt: skip
 if profile() == "experiment":
-    leaks = sweep(places, asked, kept("06b_vision", "segformer_places"), minutes=20)
+    leaks = sweep(places, asked, results_path("06b_vision", "segformer_places"), minutes=20)
 
 # %% Paint a scene without some of its things tags=["fold"]
 from itertools import product
 
 import numpy as np
 
-from deepdive.data.scenes import COLOURS, Thing
 from deepdive.evaluate import confusion, intersection_over_union
-from deepdive.page.hiding import Frame, hiding
+from deepdive_book.ch06b.figures.segmentation_occlusion import Frame, segmentation_occlusion
+from deepdive_book.data.scenes import COLOURS, SceneObject
 
 PENCILS = np.array([(90, 90, 90), (0, 158, 115), (230, 159, 0), (86, 180, 233), (213, 94, 0)])
 THINGS = {
-    "red disc": Thing(0, "red", 11.0, 12.0, 7.5),
-    "blue square": Thing(1, "blue", 16.0, 20.0, 7.0),
-    "yellow cross": Thing(3, "yellow", 23.0, 12.0, 6.0),
+    "red disc": SceneObject(0, "red", 11.0, 12.0, 7.5),
+    "blue square": SceneObject(1, "blue", 16.0, 20.0, 7.0),
+    "yellow cross": SceneObject(3, "yellow", 23.0, 12.0, 6.0),
 }  # from back to front
 
 
@@ -202,7 +191,7 @@ for choice in product((True, False), repeat=3):
     says = f"{(mask == classes).mean():.0%} of the pixels right; mean intersection over union "
     says += f"{mean_iou(mask, classes, 5):.2f}."
     frames[choice] = Frame(pixels, PENCILS[mask], PENCILS[classes], says)
-hiding([*THINGS], frames)
+segmentation_occlusion([*THINGS], frames)
 
 # %% [markdown]
 # *A generated scene of 32 x 32 pixels; what a small SegFormer paints that was trained for a short
@@ -275,7 +264,7 @@ print("queries", grid.flatten(1, 2).shape[1], "keys", few.shape[1])
 # pixel: above or below, left or right.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Blank sheets, no positions; trained on sheets of 32 x 32 pixels. Can the network name the "
@@ -293,12 +282,12 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Load the runs tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def loaded(name, measure, long, short):
     """The rows that are kept, or short ones made here."""
-    at = kept("06b_vision", name)
+    at = results_path("06b_vision", name)
     there = at is not None and at.is_file()
     print(name, "kept" if there else "live and short")
     return sweep(measure, long if there else short, at if there else None)
@@ -351,7 +340,7 @@ assert apart == {"zeros": [True] * 3, "repeated": [False] * 3}
 # side.
 
 # %% Load, and count tags=["fold"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 long = [{"rates": list(rates), "edges": edges, "steps": 300, "seed": seed}
         for seed in (1, 2, 3) for rates, edges in RUNS]  # fmt: skip

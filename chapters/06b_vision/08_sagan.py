@@ -11,38 +11,27 @@
 # kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% The forger and the judge tags=["fold"]
 import torch
 from torch import nn
 
 from deepdive.data.images import fashion_mnist, generated_shapes
 from deepdive.models.vision.sagan import Discriminator, Generator, MapAttention, bounded
-from deepdive.page.profile import pick, profile
 from deepdive.training import fit
 from deepdive.training.objectives import Adversaries, adversarial_loss
 from deepdive.training.settings import Update
-from deepdive.training.tasks import images as tasks
-from deepdive.training.tasks.images import ImageBatches, accuracy, loss, tensors
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks import images as tasks
+from deepdive_book.tasks.images import ImageBatches, accuracy, loss, tensors
 
 WIDTH, NOISE, RATE, SIZE = 24, 32, 2e-4, 32
 COUNT = pick(ci=600, laptop=20_000, gpu=60_000)
@@ -92,15 +81,15 @@ def train(middle, seed, steps, images):
 images, unseen = read("train", COUNT), read("test", COUNT // 10)
 
 # %% Where does a place look? tags=["fold"]
-from deepdive.inspect import record
-from deepdive.page.looks import looks
+from deepdive.core.hooks import record
+from deepdive_book.ch06b.figures.image_attention import image_attention
 
 shown = train("attention", seed=1, steps=pick(ci=20, laptop=600, gpu=1500), images=images)
 torch.manual_seed(3)
 with torch.no_grad(), record(shown.generator, "*.weights") as seen:
     made = shown(4)
 weights = next(iter(seen.values()))[0][:, 0]  # (4, 196, 196)
-looks({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 14, at=91)
+image_attention({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in range(4)}, 14, at=91)
 
 # %% [markdown]
 # *Press a place, or draw a finger over the image: yellow lies where this place looks while the
@@ -244,7 +233,7 @@ print(f"the sorter is right for {accuracy(sorter, *unseen):.0%} of unseen images
       f"real against real: {floor:.2f}")  # fmt: skip
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Three forgers, each with a judge of its own kind: convolutions alone; with one more block of "
@@ -262,8 +251,8 @@ predict(
 
 
 # %% Measure tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.tables import table
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.kit.tables import table
 
 
 def measure(middle, seed, steps):
@@ -280,7 +269,7 @@ def measure(middle, seed, steps):
 steps = pick(ci=20, laptop=150, gpu=1500, experiment=round(1500 * share()))
 seeds = (1, 2, 3, 4, 5) if profile() == "experiment" else (1,)
 points = [{"middle": middle, "seed": seed, "steps": steps} for seed in seeds for middle in MIDDLES]
-file = kept("06b_vision", "sagan")
+file = results_path("06b_vision", "sagan")
 data = "generated" if profile() == "ci" else "fashion_mnist"
 rows = sweep(measure, points, file if profile() == "experiment" else None, data=data, minutes=90)
 table([[row["middle"], row["distance"]] for row in rows],
@@ -300,7 +289,7 @@ print("the kept runs" if kept_runs else "live runs", f"of {longest} steps")
 # %% Each seed's distance tags=["slide", "surprise", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(6, 2.6))
 axes = figure.subplots()
@@ -419,7 +408,7 @@ def judged(middle, seed, steps):
 # %% Three judges tags=["fold"]
 steps = pick(ci=10, laptop=60, gpu=1600, experiment=round(1600 * share()))
 points = [{"middle": middle, "seed": seed, "steps": steps} for seed in seeds for middle in MIDDLES]
-file = kept("06b_vision", "sagan_judges")
+file = results_path("06b_vision", "sagan_judges")
 judges = sweep(judged, points, file if profile() == "experiment" else None, data=data, minutes=60)
 if profile() != "ci" and file is not None and file.is_file():
     judges = json.loads(file.read_text())["rows"]
@@ -452,7 +441,7 @@ table([[m, f"{mean(some):.1f} ({min(some):.1f} to {max(some):.1f})"] for m, some
 # %% Count and time tags=["fold"]
 import time
 
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 lines = []
 for middle in MIDDLES:

@@ -11,32 +11,21 @@
 # long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Films of digits tags=["fold"]
 import torch
 
-from deepdive.data.films import MOTIONS, moving_digits
-from deepdive.page.profile import pick, profile
+from deepdive_book.data.moving_digits import MOTIONS, moving_digits
+from deepdive_book.kit.profile import pick, profile
 
 FRAMES, SIZE, PATCH = 4, 16, 4
 SIDE = SIZE // PATCH
@@ -46,7 +35,7 @@ print(films.source)
 # %% Press a patch tags=["fold"]
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
-from deepdive.page.video_attention import video_attention
+from deepdive_book.ch06b.figures.video_attention import video_attention
 
 NAMES = ["space only", "joint", "divided", "local and global", "axial"]
 CALLED = dict(zip(RULES, NAMES, strict=True))
@@ -91,7 +80,7 @@ video_attention(films.pixels[4, :, 0], schemes, side=SIDE, chosen=21, scheme="di
 # frames 1 and 3 meet, frame 2 has only itself, and lines and columns are too few for a second one.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def pairs(scheme, frames, side):
@@ -126,7 +115,7 @@ table([[CALLED[name], f"{pairs(name, 8, 14):,}", round(pairs(name, 8, 14) / PATC
 # **folded into the batch**, and plain attention does the rest:
 
 # %% Fold, attend, unfold tags=["nbval-check-output"]
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
 from deepdive.layers import space_time
 from deepdive.layers.space_time import Folded
 
@@ -244,7 +233,7 @@ def measure(scheme, steps, seed):
 
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Space only reads each frame alone, as ViT reads an image, and takes the mean of what the "
@@ -287,14 +276,14 @@ assert same
 # shuffled. It only shows that the code runs. The results are those of the saved runs below it.
 
 # %% Measure tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 steps = pick(ci=12, laptop=100, gpu=400, experiment=round(400 * share()))
 asked = [(scheme, seed, n) for n in (steps, 4 * steps) for seed in (1, 2, 3) for scheme in RULES]
 if profile() != "experiment":
     asked = [("space_only", 1, steps), ("divided_space_time", 1, steps)]
 points = [{"scheme": scheme, "steps": n, "seed": seed} for scheme, seed, n in asked]
-file = kept("06b_vision", "video")
+file = results_path("06b_vision", "video")
 target = file if profile() == "experiment" else None
 made = "digits of scikit-learn, films generated"
 measured = sweep(measure, points, target, data=made, minutes=120)
@@ -346,7 +335,7 @@ table([[CALLED[name], *(spread(of(name, kind, MANY)) for kind in KINDS)] for nam
 # %% Motion and digit, seed by seed tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(3.7, 5.0), layout="constrained")
 for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
@@ -428,7 +417,7 @@ assert behind == [1.1, 22.9]
 # *one* layer, fewer parameters than joint attention here, got 98.7 %. The counts:
 
 # %% Numbers and operations tags=["fold", "nbval-check-output"]
-from deepdive.page.flops import count_flops
+from deepdive_book.kit.flops import count_flops
 
 film = torch.zeros(1, FRAMES, 1, SIZE, SIZE)
 lines = []

@@ -11,34 +11,23 @@
 # page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The images tags=["fold"]
 import torch
 from torch import nn
 
 from deepdive.data.images import fashion_mnist, generated_shapes
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.images import ImageBatches, tensors
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.images import ImageBatches, tensors
 
 SIDE, PATCH, KINDS = pick(ci=(16, 4, 4), laptop=(28, 7, 10), gpu=(28, 7, 10))
 GRID = SIDE // PATCH  # patches a side
@@ -55,7 +44,7 @@ names = clothes.names
 (x, y), (new, truth) = tensors(clothes), tensors(others)
 
 # %% Three ViTs tags=["fold"]
-from deepdive.models.before.convnet import ConvNet
+from deepdive.models.classic.convnet import ConvNet
 from deepdive.models.vision import vit
 
 
@@ -132,15 +121,15 @@ def moved(x, by, ways):
 
 
 # %% Shuffle and add noise tags=["fold"]
-from deepdive.layers.patches import cut, joined
+from deepdive.layers.patches import patchify, unpatchify
 
 
 def shuffled(x, across, draw):
     """Each image cut into across x across squares, which change places by lot."""
     size = SIDE // across
-    squares = cut(x, size)  # (B, across * across, size * size)
+    squares = patchify(x, size)  # (B, across * across, size * size)
     order = torch.rand(squares.shape[:2], generator=draw).argsort(1)
-    return joined(squares.gather(1, order[..., None].expand_as(squares)), size, SIDE, SIDE)
+    return unpatchify(squares.gather(1, order[..., None].expand_as(squares)), size, SIDE, SIDE)
 
 
 def noisy(x, spread, draw):
@@ -155,7 +144,7 @@ FINE = pick(ci=8, laptop=7, gpu=7)  # squares a side that are smaller than a pat
 
 def spoiled(x):
     """Name -> the images, spoiled."""
-    lots, light = torch.rand(len(x), GRID**2, generator=drawn()), cut(x, PATCH).sum(2)
+    lots, light = torch.rand(len(x), GRID**2, generator=drawn()), patchify(x, PATCH).sum(2)
     yield "as it is", x
     for shade, called in ((GREY, "grey"), (BLACK, "black")):
         for k in HIDDEN:
@@ -175,11 +164,11 @@ def spoiled(x):
 # %% Train one tags=["fold"]
 from time import process_time
 
-from deepdive.page.experiments import kept, share, sweep
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.images import loss
-from deepdive.training.tasks.images import predict as logits
+from deepdive_book.kit.experiments import results_path, share, sweep
+from deepdive_book.tasks.images import loss
+from deepdive_book.tasks.images import predict as logits
 
 SOME = pick(ci=200, laptop=300, gpu=2000, experiment=2000)  # new images that are spoiled
 
@@ -219,7 +208,7 @@ def states(image):
 
 
 # %% Ask both of every state tags=["fold"]
-from deepdive.page.spoil import Spoiled, spoil
+from deepdive_book.ch06b.figures.image_corruptions import Spoiled, corruption_slider
 
 say = {name: logits(net, new[:SOME], progress=False).argmax(1) for name, net in nets.items()}
 agreed = torch.stack([rows == truth[:SOME] for rows in say.values()]).all(0)
@@ -233,7 +222,7 @@ for kind in pick(ci=(0, 1), laptop=(9, 8, 3), gpu=(9, 8, 3)):
     pixels = {way: ((many[:, :, 0] + 1) * 127.5).round().byte().numpy()
               for way, many in every.items()}  # fmt: skip
     shown.append(Spoiled(names[kind], kind, pixels, says))
-spoil(shown, names, WAYS, level=2)
+corruption_slider(shown, names, WAYS, level=2)
 
 # %% [markdown]
 # *Choose what happens to the image and how far it goes. Each square of a map is one state: a column
@@ -298,8 +287,8 @@ assert all(same)
 assert not finer
 
 # %% Operations and weights tags=["fold"]
-from deepdive.page.flops import count_flops
-from deepdive.page.tables import table
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.tables import table
 
 
 def per_image(net, batch=8):
@@ -322,7 +311,7 @@ table([[name, sum(p.numel() for p in net.parameters() if p.requires_grad), per_i
 # %% Ways to spoil an image tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 first = int((truth == pick(ci=1, laptop=9, gpu=9)).nonzero()[0])
 ways = dict(spoiled(new[first : first + 1]))
@@ -389,7 +378,7 @@ if profile() == "experiment":
     asked = [(name, False, n, seed) for seed in seeds for name, n in whole]
     asked += [(name, True, steps, seed) for seed in seeds for name in MODELS if "no" not in name]
 points = [dict(zip(("model", "erase", "steps", "seed"), each, strict=True)) for each in asked]
-file = kept("06b_vision", "robustness")
+file = results_path("06b_vision", "robustness")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="fashion_mnist", minutes=90)
 table([[row["model"], row["steps"], row["right"]["as it is"]] for row in measured],
@@ -445,7 +434,7 @@ print(f"{kind}, {most} batches of 64, seeds {sorted({row['seed'] for row in rows
 # toe on the left or on the right, at the top or at the bottom, is all the same to it.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "On new images that are whole, the ViT is right in about 85 %. In how many is the bag right, "

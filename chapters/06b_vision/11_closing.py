@@ -7,26 +7,15 @@
 # <small>Book 6.2 and 6.5 · before this page: the pages of this chapter · 6 min to read</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% [markdown]
 # ## One block, and who meets whom
 #
@@ -34,8 +23,8 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # is whom a token meets in one layer:
 
 # %% Squares and rows of squares tags=["fold"]
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 ASKS, MEETS = ROLES["query"], ROLES["key"]
 
@@ -120,13 +109,13 @@ show(svg(378, 306, body), "Small grids of patches, one for each page. In each so
 import json
 from statistics import mean
 
-from deepdive.page.experiments import kept
-from deepdive.page.tables import table
+from deepdive_book.kit.experiments import results_path
+from deepdive_book.kit.tables import table
 
 
 def runs(name, key, **wanted):
     """What each kept run with these settings has found."""
-    file = kept("06b_vision", name)
+    file = results_path("06b_vision", name)
     rows = json.loads(file.read_text())["rows"] if file is not None and file.is_file() else []
     return [row[key] for row in rows if wanted.items() <= row.items()]
 
@@ -284,7 +273,7 @@ table([[what, f"{a}: {spread(one)}", f"{b}: {spread(two)}"] for what, a, one, b,
 # ## Your predictions in this chapter
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import score
+from deepdive_book.kit.predictions import score
 
 score("06b_vision/")
 

@@ -10,43 +10,33 @@
 # takes a few seconds</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import torch
 
+from deepdive.layers.patches import patchify
+
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import permutation
+from deepdive_book.course.assignment.variants import permutation
 
 # %%
-from deepdive.course.specimens.pictures import gaps, pictures
-from deepdive.layers.patches import cut
-from deepdive.page.plotting import show
+from deepdive_book.course.specimens.pictures import gaps, pictures
+from deepdive_book.kit.plotting import show
 
 # %% tags=["variant"] exercise="a-diagnosis"
 BEDS = [letter for pair in permutation([permutation("AB"), permutation("CD")]) for letter in pair]
 
 # %%
-from deepdive.course.clinic.pictures import (
+from deepdive_book.course.clinic.pictures import (
     admit,
     healthy,
     ill,
@@ -504,9 +494,9 @@ cured = operate("patches", rows)
 assert cured.off < 4, f"trained with yours it is still off by {cured.off:.1f} %"
 ### BEGIN HIDDEN TESTS
 colour = torch.rand(2, 3, 4, 6, generator=torch.Generator().manual_seed(2))
-assert torch.equal(rows(colour, 2), cut(colour, 2)), "squares of 2 x 2 in colour are off"
+assert torch.equal(rows(colour, 2), patchify(colour, 2)), "squares of 2 x 2 in colour are off"
 tall = torch.arange(32.0).view(1, 1, 8, 4)
-assert torch.equal(rows(tall), cut(tall, 4)), "a picture twice as high as wide is off"
+assert torch.equal(rows(tall), patchify(tall, 4)), "a picture twice as high as wide is off"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mend-patches"

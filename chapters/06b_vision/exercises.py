@@ -10,46 +10,36 @@
 # need · no data, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import torch
 
 # %%
-from deepdive.checks import missed, returned
-
-# %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive.core.checks import missed, returned
 
 # %%
-from deepdive.inspect import record
-from deepdive.layers.patches import cut, joined
+from deepdive.core.hooks import record
+from deepdive.layers.patches import patchify, unpatchify
 from deepdive.models.vision.vit import TINY, vit
 
+# %% tags=["variant"]
+from deepdive_book.course.assignment.variants import choose, number, rename
+
+# %%
 # An image for the last exercise, and the same with its patches in another order.
 g = torch.Generator().manual_seed(6)
 image = torch.randn(1, 1, 8, 8, generator=g)
-patches = cut(image, 2)  # (1, 16, 4)
-moved = joined(patches[:, torch.randperm(16, generator=g)], 2, 8, 8)
+patches = patchify(image, 2)  # (1, 16, 4)
+moved = unpatchify(patches[:, torch.randperm(16, generator=g)], 2, 8, 8)
 
 # %% [markdown]
 # ## 1. A sentence of patches
@@ -100,7 +90,7 @@ scores = next(iter(seen.values()))[0][0, 0].numel()
 assert said["tokens"] == entered, (
     f"tokens: {missed(said['tokens'], entered)}: patches a side, squared, and the learned row"
 )
-width = cut(blank, PATCH).shape[-1]
+width = patchify(blank, PATCH).shape[-1]
 assert said["numbers"] == width, f"numbers: {missed(said['numbers'], width)}: a pixel has three"
 assert said["pairs"] == scores, (
     f"pairs: {missed(said['pairs'], scores, ',')}: every row asks every row"

@@ -10,40 +10,27 @@
 # logarithms from school · 16 min to read · a laptop is enough; headphones help</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The recordings tags=["fold"]
 import torch
 
-from deepdive.data.speech import fsdd, ljspeech
-from deepdive.data.voices import voices
-from deepdive.page.profile import profile
+from deepdive_book.ch06c.runs import waveform
+from deepdive_book.ch06c.runs.waveform import RATE
+from deepdive_book.kit.profile import profile
 
-RATE = 8000  # samples a second
+spoken = waveform.load_recordings()
 if profile() == "ci":
-    spoken = voices(160, seed=1)
     chosen = [i for i, word in enumerate(spoken.words) if word in ("SEVEN", "SIX", "NINE")][:3]
 else:
-    spoken = fsdd()
     chosen = [spoken.names.index(name) for name in ("7_jackson_45", "6_theo_21", "9_jackson_39")]
 waves = [torch.from_numpy(wave) for wave in spoken.waves]
 who = sorted({*spoken.speakers})
@@ -51,11 +38,11 @@ print(f"data {spoken.source}")
 print(f"{len(waves):,} recordings, {len(who)} speakers, {spoken.seconds / 60:.1f} minutes")
 
 # %% A recording, moment by moment tags=["slide", "fold"]
-from deepdive.page.spectrum_slices import Spoken, spectrum_slices
+from deepdive_book.ch06c.figures.spectrogram_explorer import Spoken, spectrogram_explorer
 
 shown = [Spoken(f"{spoken.words[i].lower()}, said by {spoken.speakers[i]}", waves[i], RATE)
          for i in chosen]  # fmt: skip
-spectrum_slices(shown, n_mels=20, start=0.35)
+spectrogram_explorer(shown, n_mels=20, start=0.35)
 
 # %% [markdown]
 # *Play the recording; then move over it with the pointer, a finger or the arrow keys. Orange: 25 ms
@@ -130,7 +117,7 @@ print("5,000 and 3,000 Hz: the same values")
 # %% Those five steps, and the library's tags=["fold"]
 from math import pi
 
-from deepdive.audio.mel import hann, log_mel, mel_filters
+from deepdive.audio.mel import log_mel, mel_filters
 
 wave = waves[chosen[0]].double()
 pieces = torch.stack([wave[t : t + 200] for t in range(0, len(wave) - 199, 80)])
@@ -147,7 +134,7 @@ print(f"{power.shape[1]} frequencies in each, then {mine.shape[1]} bands")
 # %% The triangles tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.6, 2.2), layout="constrained")
 axes = figure.subplots()
@@ -205,43 +192,11 @@ with_alt(figure, "The 20 bands of one frame as points; a line that is drawn by 1
 # the player below. A second of speech is now 100 numbers from 0 to 49: it could be a sentence of a
 # strange language. HuBERT (book 6.3.3) learns from such units.
 
-# %% Bands of all recordings tags=["fold"]
-from functools import cache
-
-
-def centred(frames):
-    """Frames (T, n), from each band its mean taken away."""
-    return frames - frames.mean(0)
-
-
-@cache
-def bands(n):
-    """Of each recording its log-mel frames (T, n), at least one."""
-    return [log_mel(torch.nn.functional.pad(w, (0, max(0, 200 - len(w)))), RATE, n) for w in waves]
-
-
-# %% Learn units tags=["fold"]
-from sklearn.cluster import KMeans
-
-
-def learned(frames, n=50):
-    """The centres (n, bands) of every tenth frame or of all, where they are few."""
-    rows = torch.cat([centred(x) for x in frames])
-    rows = rows[:: max(1, len(rows) // 12_000)]
-    means = KMeans(n, n_init=1, max_iter=50, random_state=0).fit(rows.numpy())
-    return torch.from_numpy(means.cluster_centers_).to(rows.dtype)
-
-
-def units(frames, centres):
-    """The number of the nearest centre of each frame."""
-    return torch.cdist(centred(frames), centres).argmin(1)
-
-
 # %% The units of one recording tags=["fold"]
-first = chosen[0]
-others = [x for x, s in zip(bands(20), spoken.speakers, strict=True) if s != spoken.speakers[first]]
-centres = learned(others)
-row = units(bands(20)[first], centres)
+first, bands = chosen[0], waveform.mel_bands(20)
+others = [x for x, s in zip(bands, spoken.speakers, strict=True) if s != spoken.speakers[first]]
+centers = waveform.fit_units(others)
+row = waveform.assign_units(bands[first], centers)
 print(f"{spoken.words[first]}, {len(row)} frames, units of other speakers:")
 for some in row.split(11):
     print(*some.tolist())
@@ -255,34 +210,34 @@ for some in row.split(11):
 # and only the phase is guessed, tells you how much. The last player has, besides its units, the
 # recording's own mean of each band. (A digit lasts half a second; some players show that as 0:00.)
 
-# %% Make sound of it tags=["fold"]
-from deepdive.audio.back import griffin_lim, wave_of
-from deepdive.audio.mel import frames, power_spectrum
-
-
-def kept_forms(wave, centres):
-    """What is heard of a wave after each step."""
-    power = power_spectrum(frames(wave.double(), 200, 80) * hann(200), 256)
-    forms = {"as recorded": wave, "all 129 frequencies, phase guessed": griffin_lim(power, 200, 80)}
-    for n in (80, 20, 10):
-        forms[f"{n} mel bands"] = wave_of(log_mel(wave, RATE, n), RATE)
-    rows = log_mel(wave, RATE, 20)
-    typical = centres[units(rows, centres)] + rows.mean(0)
-    forms["20 bands, each frame one of 50 units"] = wave_of(typical, RATE)
-    loud = {name: form / form.abs().max() * 0.6 for name, form in forms.items()}
-    return list(loud.items())
-
-
 # %% One digit tags=["slide", "fold"]
-from deepdive.page.sound import Hidden, listening, players
+from deepdive_book.kit.sound import Hidden, listening, players
+
+FORMS = {"as recorded": "recording", "all 129 frequencies, phase guessed": "spectrum",
+         "80 mel bands": "80 bands", "20 mel bands": "20 bands", "10 mel bands": "10 bands",
+         "20 bands, each frame one of 50 units": "units"}  # fmt: skip
+
+
+def loud(wave):
+    """The wave, equally loud in every form."""
+    return wave / wave.abs().max() * 0.6
+
+
+def every_form(wave, centers):
+    """What is heard of a wave after each step."""
+    return [(name, loud(waveform.resynthesize(wave, form, centers)))
+            for name, form in FORMS.items()]  # fmt: skip
+
 
 generated = "Generated speech: no person says this. " * (profile() == "ci")
-players(kept_forms(waves[first], centres), RATE,
+players(every_form(waves[first], centers), RATE,
         f"{generated}{spoken.words[first].lower()}, said by {spoken.speakers[first]}; the units "
         "were learned from other speakers.")  # fmt: skip
 
 # %% A sentence tags=["fold"]
 from deepdive.audio.files import resampled
+from deepdive.data.speech import ljspeech
+from deepdive_book.data.synthetic_speech import voices
 
 if profile() == "ci":
     long, text, books = torch.from_numpy(voices(1, 5, length=4).waves[0]), "four digits", others
@@ -291,7 +246,7 @@ else:
     clear = [resampled(w, lj.rate, RATE) for w in lj.waves]
     long, text = clear[1], lj.words[1]
     books = [log_mel(w, RATE, 20) for k, w in enumerate(clear) if k != 1]
-players(kept_forms(long, learned(books)), RATE,
+players(every_form(long, waveform.fit_units(books)), RATE,
         f"{generated}“{text}” The units were learned from other sentences of the same "
         "reader.")  # fmt: skip
 
@@ -304,17 +259,15 @@ players(kept_forms(long, learned(books)), RATE,
 # %% A listening test tags=["fold"]
 import random
 
-draw, forms = random.Random(4), ("80 mel bands", "10 mel bands", "50 units")
-some = draw.sample([i for i, s in enumerate(spoken.speakers) if s != spoken.speakers[first]], 9)
+rng, forms = random.Random(4), {"80 mel bands": "80 bands", "10 mel bands": "10 bands",
+                                "50 units": "units"}  # fmt: skip
+some = rng.sample([i for i, s in enumerate(spoken.speakers) if s != spoken.speakers[first]], 9)
 test = []
 for k, i in enumerate(some):
-    form, rows = forms[k % 3], bands(20)[i]
-    if form == "50 units":
-        again = wave_of(centres[units(rows, centres)] + rows.mean(0), RATE)
-    else:
-        again = wave_of(log_mel(waves[i], RATE, int(form[:2])), RATE)
-    test.append(Hidden(form, again / again.abs().max() * 0.6, spoken.words[i]))
-draw.shuffle(test)
+    name, form = [*forms.items()][k % 3]
+    again = waveform.resynthesize(waves[i], form, centers)
+    test.append(Hidden(name, loud(again), spoken.words[i]))
+rng.shuffle(test)
 listening(test, RATE, sorted({*spoken.words}))
 
 # %% [markdown]
@@ -329,7 +282,7 @@ listening(test, RATE, sorted({*spoken.words}))
 # little of what a recogniser can do with them.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The 129 frequencies of each frame are summed up in 5 bands. Compared with all 129, how many "
@@ -345,91 +298,44 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### What happens: open this once you have predicted
 
-# %% Rows of numbers tags=["fold"]
+# %% Every form, classified tags=["fold"]
 import numpy as np
-import torch.nn.functional as F
 
-labels, voice = np.array(spoken.words), np.array(spoken.speakers)
-
-
-def stretches(frames, n=10):
-    """Frames (T, d) -> the mean of each of n stretches of time, as one row (n d,)."""
-    return F.adaptive_avg_pool1d(frames.float().T[None], n)[0].T.flatten().numpy()
-
-
-def right(rows, kinds, groups, made=None):
-    """Of each recording whether the nearest centroid of the other groups has its kind; `made` gives
-    the rows of those asked, where they are made in another way.
-    """
-    hits, made = np.zeros(len(kinds)), rows if made is None else made
-    for group in {*groups.tolist()}:
-        asked, learn = groups == group, groups != group
-        names = np.unique(kinds[learn])
-        means = np.stack([rows[learn & (kinds == name)].mean(0) for name in names])
-        far = (means**2).sum(1) - 2 * made[asked] @ means.T  # and the row's own length
-        hits[asked] = names[far.argmin(1)] == kinds[asked]
-    return hits
-
-
-# %% Every form of a recording tags=["fold"]
-def spectra():
-    found = []
-    for wave in waves:
-        whole = F.pad(wave, (0, max(0, 200 - len(wave)))).double()
-        power = power_spectrum(frames(whole, 200, 80) * hann(200), 256)
-        found.append(power.clamp(min=1e-10).log())
-    return found
-
-
+labels, speakers = np.array(spoken.words), np.array(spoken.speakers)
 COUNTS = (80, 40, 20, 10, 5, 2)
-forms = {"129 frequencies": spectra()} | {f"{n} bands": bands(n) for n in COUNTS}
-forms |= {"13 cepstra": [(x.double() @ cepstral(13, 40)).float() for x in bands(40)]}
-rows = {name: np.stack([stretches(centred(x)) for x in found]) for name, found in forms.items()}
-straight = [F.pad(wave, (0, max(0, 2000 - len(wave))))[:2000].numpy() for wave in waves]
-rows = {"the wave itself, its first quarter of a second": np.stack(straight), **rows}
-
-
-# %% And units, learned without the speaker who is asked tags=["fold"]
-def one_hot(found, centres):
-    return np.stack([stretches(F.one_hot(units(x, centres), len(centres))) for x in found])
-
-
-def right_by_units(kinds, groups, found):
-    """As `right`, with units learned from the other groups alone."""
-    hits = np.zeros(len(kinds))
-    for group in sorted({*groups.tolist()}):
-        centres = learned([x for x, g in zip(found, groups, strict=True) if g != group])
-        each, asked = one_hot(found, centres), groups == group
-        hits[asked] = right(each, kinds, groups)[asked]
-    return hits
-
-
-told = {name: right(x, labels, voice) for name, x in rows.items()}
-told["50 units"] = right_by_units(labels, voice, bands(20))
-speaker = {name: right(x, voice, labels) for name, x in rows.items()}
-speaker["50 units"] = right_by_units(voice, labels, bands(20))
+forms = {"129 frequencies": waveform.log_spectra()}
+forms |= {f"{n} bands": waveform.mel_bands(n) for n in COUNTS}
+forms |= {"13 cepstra": waveform.cepstra()}
+vectors = {name: np.stack([waveform.pool(waveform.center(x)) for x in features])
+           for name, features in forms.items()}  # fmt: skip
+quarter = [torch.nn.functional.pad(wave, (0, max(0, 2000 - len(wave))))[:2000] for wave in waves]
+vectors = {"the wave itself, its first quarter of a second": np.stack(quarter), **vectors}
+digit_hits = {name: waveform.nearest_centroid(x, labels, speakers) for name, x in vectors.items()}
+speaker_hits = {name: waveform.nearest_centroid(x, speakers, labels) for name, x in vectors.items()}
+digit_hits["50 units"] = waveform.nearest_centroid_of_units(bands, labels, speakers)
+speaker_hits["50 units"] = waveform.nearest_centroid_of_units(bands, speakers, labels)
 
 # %% How many digits are recognised tags=["surprise", "slide", "fold"]
 from deepdive.evaluate import bootstrap
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
-def by_speaker(hits):
-    """Shares in %, one a speaker."""
-    return np.array([100 * hits[voice == one].mean() for one in who])
+def by_speaker(name):
+    """The accuracy on digits in %, one a speaker."""
+    return waveform.accuracy_by(speakers, digit_hits[name])
 
 
 numbers = {"129 frequencies": 12_900, "13 cepstra": 1_300, "50 units": 100}
 numbers |= {f"{n} bands": 100 * n for n in COUNTS}
-table([[name, numbers.get(name, RATE), bootstrap(by_speaker(hits))] for name, hits in told.items()],
+table([[name, numbers.get(name, RATE), bootstrap(by_speaker(name))] for name in digit_hits],
       ["what is kept", "numbers a second", "digits recognised (%)"],
       formats={"numbers a second": ",d", "digits recognised (%)": ".1f"},
       caption=f"a speaker not heard before, {len(who)} in turn; {len(waves):,} recordings; in "
       "brackets 95 % intervals over the speakers")  # fmt: skip
 
 # %% Compared with all 129 frequencies tags=["surprise", "fold"]
-base = by_speaker(told["129 frequencies"])
-table([[name, bootstrap(by_speaker(hits) - base)] for name, hits in told.items()
+base = by_speaker("129 frequencies")
+table([[name, bootstrap(by_speaker(name) - base)] for name in digit_hits
        if name != "129 frequencies"],
       ["what is kept", "points more than with 129 frequencies"],
       formats={"points more than with 129 frequencies": "+.1f"},
@@ -451,7 +357,7 @@ table([[name, bootstrap(by_speaker(hits) - base)] for name, hits in told.items()
 # %% Speaker by speaker tags=["fold"]
 names = {"129 frequencies": "all 129", "10 bands": "10 bands", "5 bands": "5 bands",
          "50 units": "50 units"}  # fmt: skip
-table([[one, *(by_speaker(told[name])[i] for name in names)] for i, one in enumerate(who)],
+table([[one, *(by_speaker(name)[i] for name in names)] for i, one in enumerate(who)],
       ["speaker", *names.values()], formats=dict.fromkeys(names.values(), ".0f"),
       caption="digits recognised in %, by others' centroids")  # fmt: skip
 
@@ -465,13 +371,13 @@ table([[one, *(by_speaker(told[name])[i] for name in names)] for i, one in enume
 figure = Figure(figsize=(4.6, 3.4), layout="constrained")
 axes = figure.subplots()
 line = [f"{n} bands" for n in COUNTS]
-for name, hits, colour, mark in (("which digit", told, "#0072B2", "o"),
-                                 ("who speaks", speaker, "#D55E00", "s")):  # fmt: skip
+for name, hits, colour, mark in (("which digit", digit_hits, "#0072B2", "o"),
+                                 ("who speaks", speaker_hits, "#D55E00", "s")):  # fmt: skip
     axes.plot(
         COUNTS, [100 * hits[form].mean() for form in line], mark + "-", color=colour, label=name
     )
     axes.axhline(100 * hits["50 units"].mean(), color=colour, linestyle=":", linewidth=1.2)
-    chance = 100 / (10 if hits is told else len(who))
+    chance = 100 / (10 if hits is digit_hits else len(who))
     axes.axhline(chance, color=colour, alpha=0.35, linewidth=0.8)
 axes.set(
     xscale="log",
@@ -494,27 +400,26 @@ with_alt(figure, "Two lines over the number of mel bands, from 2 to 80: which di
 # has a level of its own, which is about the same in each word; up to here it was taken away:
 
 # %% With and without the mean tags=["fold"]
-plain = np.stack([stretches(x) for x in bands(20)])
-both = {"20 bands as they are": (right(plain, labels, voice), right(plain, voice, labels)),
-        "20 bands, mean taken away": (told["20 bands"], speaker["20 bands"]),
-        "50 units of these": (told["50 units"], speaker["50 units"])}  # fmt: skip
+plain = np.stack([waveform.pool(x) for x in bands])
+both = {"20 bands as they are": (waveform.nearest_centroid(plain, labels, speakers),
+                                 waveform.nearest_centroid(plain, speakers, labels)),
+        "20 bands, mean taken away": (digit_hits["20 bands"], speaker_hits["20 bands"]),
+        "50 units of these": (digit_hits["50 units"], speaker_hits["50 units"])}  # fmt: skip
 table([[name, *(100 * hits.mean() for hits in pair)] for name, pair in both.items()],
       ["what is kept", "which digit (%)", "who speaks (%)"],
       formats=dict.fromkeys(["which digit (%)", "who speaks (%)"], ".1f"),
       caption="recognised by nearest centroids, as above")  # fmt: skip
 
-
-# %% What these rows carry tags=["fold"]
-def by_digit(hits):
-    """Shares in %, one a digit."""
-    return np.array([100 * hits[labels == one].mean() for one in sorted({*labels.tolist()})])
-
-
-plainly, less = both["20 bands as they are"], (told["20 bands"], speaker["20 bands"])
-table([["mean taken away: digits", bootstrap(by_speaker(less[0]) - by_speaker(plainly[0]))],
-       ["mean taken away: voices", bootstrap(by_digit(less[1]) - by_digit(plainly[1]))],
+# %% What these vectors carry tags=["fold"]
+plain_digits, plain_voices = both["20 bands as they are"]
+voices_of = {"plain": plain_voices, **speaker_hits}
+voices_by_digit = {name: waveform.accuracy_by(labels, hits) for name, hits in voices_of.items()}
+table([["mean taken away: digits",
+        bootstrap(by_speaker("20 bands") - waveform.accuracy_by(speakers, plain_digits))],
+       ["mean taken away: voices",
+        bootstrap(voices_by_digit["20 bands"] - voices_by_digit["plain"])],
        ["units, not 20 bands: voices",
-        bootstrap(by_digit(speaker["50 units"]) - by_digit(less[1]))]],
+        bootstrap(voices_by_digit["50 units"] - voices_by_digit["20 bands"])]],
       ["what is changed: what is recognised", "points more"], formats={"points more": "+.1f"},
       caption="95 % intervals: over speakers for digits, over digits for voices")  # fmt: skip
 
@@ -531,17 +436,11 @@ table([["mean taken away: digits", bootstrap(by_speaker(less[0]) - by_speaker(pl
 # A file of 8,000 samples a second, read as if it had 16,000, is no error to any program: it is
 # played twice as fast, an octave higher, and every band is filled with what belongs to another.
 
-
 # %% Read at the wrong rate tags=["fold"]
-def at_rate(wave, rate):
-    size = rate // 40
-    whole = F.pad(wave, (0, max(0, size - len(wave))))
-    return log_mel(whole, rate, 20, high=8000.0 if rate > RATE else None)
-
-
-wrong = np.stack([stretches(centred(at_rate(wave, 2 * RATE))) for wave in waves])
-confused = right(rows["20 bands"], labels, voice, made=wrong)
-print("digits recognised:", f"{100 * told['20 bands'].mean():.1f} %, at the wrong rate",
+wrong = [waveform.center(waveform.mel_bands_at(wave, 2 * RATE)) for wave in waves]
+queries = np.stack([waveform.pool(x) for x in wrong])
+confused = waveform.nearest_centroid(vectors["20 bands"], labels, speakers, queries)
+print("digits recognised:", f"{100 * digit_hits['20 bands'].mean():.1f} %, at the wrong rate",
       f"{100 * confused.mean():.1f} %")  # fmt: skip
 players([("at the right rate", waves[first]), ("read as if it had twice the rate",
          resampled(waves[first], 2 * RATE, RATE))], RATE)  # fmt: skip
@@ -628,8 +527,9 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #    bits.
 #
 #    </details>
-# 3. *(measure, 10 min)* Are more digits recognised with 100 units than with 50? Change
-#    `learned(frames, n=50)` and ask again, for two other values of `random_state` as well.
+# 3. *(measure, 10 min)* Are more digits recognised with 100 units than with 50? Give
+#    `waveform.nearest_centroid_of_units` `n=100` and ask again, for two other values of `seed` as
+#    well.
 #
 #    <details><summary>Answer</summary>
 #

@@ -11,33 +11,22 @@
 # laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% What eight frames say tags=["fold"]
 from math import pi, sin
 
-from deepdive.page.diagrams import ROLES, svg, text
-from deepdive.page.plotting import show
 from deepdive.training.objectives import collapse
+from deepdive_book.kit.diagrams import ROLES, svg, text
+from deepdive_book.kit.plotting import show
 
 HELLO = {"-": [4, 1, 0, 1, 3, 1, 0, 1], "h": [1, 3, 1, 0, 0, 0, 0, 0],
          "e": [0, 1, 4, 1, 0, 0, 0, 0], "l": [0, 0, 0, 3, 2, 4, 1, 0],
@@ -80,11 +69,11 @@ show(svg(414, 266, body), "Eight frames of sound from left to right; below each 
 # Many paths say the same text. Here are all of "cat" in five frames:
 
 # %% All ways to say cat tags=["fold"]
-from deepdive.page.lattice import lattice
+from deepdive_book.ch06c.figures.ctc_lattice import ctc_lattice
 
 CAT = {"-": [3, 3, 3, 3, 3], "c": [2, 1, 0, 0, 0], "a": [0, 1, 2, 1, 0], "t": [0, 0, 0, 1, 2]}
 TOO = {"-": [1, 1, 3, 1, 2], "t": [3, 3, 0, 0, 0], "o": [1, 1, 2, 4, 3]}
-lattice({"cat": CAT, "too": TOO})
+ctc_lattice({"cat": CAT, "too": TOO})
 
 # %% [markdown]
 # *Each frame has five parts to give to its symbols. The paths `c c - a t`, `- c a - t` and
@@ -151,15 +140,15 @@ from math import prod
 
 import torch
 
-from deepdive.page.lattice import sums
 from deepdive.training.objectives import ctc_loss
+from deepdive_book.ch06c.figures.ctc_lattice import sums
 
 AT = {"-": [1, 2, 1], "a": [3, 1, 0], "t": [0, 1, 3]}
-rows = torch.tensor([*AT.values()]).T  # frames down, symbols across
+frames = torch.tensor([*AT.values()]).T  # frames down, symbols across
 for path in itertools.product(range(3), repeat=3):
     if collapse(path) == [1, 2]:
-        print("".join("-at"[k] for k in path), prod(int(rows[t, k]) for t, k in enumerate(path)))
-logits = rows.double().log()[None]  # softmax makes shares of the parts
+        print("".join("-at"[k] for k in path), prod(int(frames[t, k]) for t, k in enumerate(path)))
+logits = frames.double().log()[None]  # softmax makes shares of the parts
 loss = ctc_loss(logits, torch.tensor([3]), torch.tensor([[1, 2]]), torch.tensor([2]))
 print("by the loss:", round(64 * float((-loss).exp())), "of 64. The lattice:")
 for symbol, row in zip("-a-t-", sums("at", AT).ways, strict=True):
@@ -251,54 +240,13 @@ for symbol, *both in table_of:
 # it is asked about people it has not heard. (In the profile `ci` generated voices say digits
 # instead.)
 
-# %% Utterances tags=["fold"]
-from functools import cache
-
-from deepdive.audio.mel import mfcc
-from deepdive.data.speech import Utterances, an4
-from deepdive.data.voices import voices
-from deepdive.page.profile import pick, profile
-
-LETTERS = "- ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # symbol 0 is the blank, 1 the space
-
-
-@cache
-def data():
-    """Utterances to learn from, and those of people who are not among them."""
-    if profile() == "ci":
-        said = voices(80, seed=3, length=(1, 2))
-        rows = tuple(mfcc(wave, said.rate).numpy() for wave in said.waves)
-        made = Utterances(rows, said.words, said.speakers, said.names, said.source)
-        return made.held_out(["high"])
-    every = an4()
-    short = every.only(i for i, row in enumerate(every.features) if len(row) <= 250)
-    return short.held_out(sorted({*short.speakers})[::10])
-
-
-# %% Make batches of them tags=["fold"]
-from torch.nn.utils.rnn import pad_sequence
-
-
-@cache
-def tensors(part):
-    """Of each utterance 13 cepstra a frame, mean 0 and deviation 1 within it, and its symbols."""
-    rows = [torch.as_tensor(row) for row in data()[part].features]
-    rows = [(row - row.mean(0)) / (row.std(0) + 1e-5) for row in rows]
-    return rows, [torch.tensor([LETTERS.index(x) for x in words]) for words in data()[part].words]
-
-
-def batch(part, places):
-    """Padded frames (B, N, 13), how many are real, symbols (B, U), how many are real."""
-    frames, texts = ([kind[i] for i in places] for kind in tensors(part))
-    sizes = [torch.tensor([len(each) for each in kind]) for kind in (frames, texts)]
-    return pad_sequence(frames, True), sizes[0], pad_sequence(texts, True), sizes[1]
-
-
 # %% A recogniser tags=["fold"]
 from torch import nn
 
+from deepdive_book.ch06c.runs import ctc
 
-class Recogniser(nn.Module):
+
+class Recognizer(nn.Module):
     """Convolutions that halve the number of frames, a GRU in both directions, scores of symbols."""
 
     def __init__(self, halvings=2, norm=False, width=128):
@@ -308,7 +256,7 @@ class Recogniser(nn.Module):
         made = nn.BatchNorm1d if norm else nn.Identity
         self.norms = nn.ModuleList(made(width) for _ in self.halve)
         self.gru = nn.GRU(width, width, batch_first=True, bidirectional=True)
-        self.out = nn.Linear(2 * width, len(LETTERS))
+        self.out = nn.Linear(2 * width, len(ctc.LETTERS))
 
     def forward(self, frames, lengths):
         x = frames.transpose(1, 2)
@@ -323,104 +271,18 @@ class Recogniser(nn.Module):
 from deepdive.training.objectives import frames_needed
 
 
-def loss_of(model, values):
+def batch_loss(model, batch):
     """Mean CTC loss a letter, torch's, of the texts for which there are frames enough."""
-    frames, lengths, texts, sizes = values
-    scores, lengths = model(frames, lengths)
-    fits = frames_needed(texts, sizes) <= lengths
+    scores, lengths = model(batch.frames, batch.lengths)
+    fits = frames_needed(batch.symbols, batch.symbol_lengths) <= lengths
     log_p = scores[fits].log_softmax(-1).transpose(0, 1)
-    return F.ctc_loss(log_p, texts[fits], lengths[fits], sizes[fits])  # the mean, a letter
-
-
-# %% Look at what it writes tags=["fold"]
-from deepdive.decoding.ctc import greedy
-from deepdive.evaluate.transcripts import character_error_rate, word_error_rate
-
-AFTER = pick(ci=10, laptop=25, gpu=25)  # steps between two looks
-SHOWN = min(range(len(data()[1])), key=lambda i: abs(len(data()[1].words[i]) - 12))
-
-
-def look(model, step):
-    """What the model says of people it has not heard."""
-    values, words = batch(1, range(len(data()[1]))), data()[1].words
-    model.eval()
-    with torch.no_grad():
-        scores, lengths = model(*values[:2])
-        loss = float(loss_of(model, values))
-    model.train()
-    written = ["".join(LETTERS[k] for k in text) for text in greedy(scores, lengths)]
-    real = torch.arange(scores.shape[1]) < lengths[:, None]
-    blanks = (scores.argmax(-1) == 0)[real].float().mean()
-    empty = sum(not text.strip() for text in written) / len(written)
-    numbers = [loss, float(blanks), empty, word_error_rate(words, written)]
-    numbers += [character_error_rate(words, written)]
-    says = scores[SHOWN, : lengths[SHOWN]].softmax(-1)
-    return [step, *(round(number, 3) for number in numbers), written[SHOWN]], says
-
-
-# %% In which order they come tags=["fold"]
-import random
-
-
-def orders(short_first, size, draw):
-    """Places of one batch after the other; at first the shortest utterances, if asked."""
-    lengths = [len(row) for row in tensors(0)[0]]
-    order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    while True:
-        if not short_first:
-            draw.shuffle(order)
-        short_first = False
-        yield from (order[i : i + size] for i in range(0, len(order) - size + 1, size))
-
-
-# %% Train one tags=["fold"]
-@cache
-def train(rate, bias, halvings, short_first, norm, steps, seed):
-    """A recogniser, and a look at it every few steps."""
-    torch.manual_seed(seed)
-    model, looks = Recogniser(halvings, norm), []
-    model.out.bias.data[0] += bias
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    turns = orders(short_first, 16, random.Random(seed))
-    for step in range(steps + 1):
-        if step % AFTER == 0:
-            looks.append(look(model, step))
-        optimizer.zero_grad()
-        loss_of(model, batch(0, next(turns))).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimizer.step()
-    return model.eval(), looks
-
-
-# %% Decode, with a model of words and without tags=["fold"]
-import time
-
-from deepdive.decoding.ctc import WordScores, prefix_beam
-from deepdive.decoding.ngram import UNKNOWN, NGram
-
-
-def decoded(model):
-    """Word and character errors of three ways to write, and how long these take."""
-    sentences = [text.split() for text in data()[0].words]
-    known = {word for sentence in sentences for word in sentence} | {UNKNOWN}
-    words = WordScores(NGram(sentences, 3, known), LETTERS, alpha=0.5, beta=1.0)
-    with torch.no_grad():
-        scores, lengths = model(*batch(1, range(len(data()[1])))[:2])
-    rows = [row[:n].log_softmax(-1) for row, n in zip(scores, lengths.tolist(), strict=True)]
-    ways = {"greedy": lambda: greedy(scores, lengths)}
-    for name, spoken in (("beam", None), ("beam with words", words)):
-        ways[name] = lambda lm=spoken: [prefix_beam(r, language_model=lm)[0].symbols for r in rows]
-    found = {}
-    for name, way in ways.items():
-        start = time.process_time()
-        written = ["".join(LETTERS[k] for k in text) for text in way()]
-        took = time.process_time() - start
-        both = (rate(data()[1].words, written) for rate in (word_error_rate, character_error_rate))
-        found[name] = [*(round(each, 3) for each in both), round(took, 2)]
-    return found
+    return F.ctc_loss(log_p, batch.symbols[fits], lengths[fits], batch.symbol_lengths[fits])
 
 
 # %% What is measured tags=["fold"]
+from deepdive_book.kit.profile import pick, profile
+
+CHECK_EVERY = pick(ci=10, laptop=25, gpu=25)  # steps
 AS_IS = {"rate": 2e-3, "bias": 0.0, "halvings": 2, "short_first": False, "norm": False}
 SETTINGS = {
     "as it is": {}, "blank held down at first": {"bias": -3.0},
@@ -430,84 +292,62 @@ SETTINGS = {
 
 
 def measure(setting, steps, seed):
-    """The looks at one training; for the last setting also what it says and how it is read."""
-    model, looks = train(**AS_IS | SETTINGS[setting], steps=steps, seed=seed)
-    found = {"looks": [line for line, _ in looks]}
+    """The checks of one training; for the last setting also its probabilities and decodings."""
+    given = AS_IS | SETTINGS[setting]
+    torch.manual_seed(seed)
+    model = Recognizer(given["halvings"], given["norm"])
+    model.out.bias.data[0] += given["bias"]
+    checks = ctc.train_model(model, batch_loss, steps, seed, check_every=CHECK_EVERY,
+                             lr=given["rate"], short_first=given["short_first"])  # fmt: skip
+    found = {"looks": [line for line, _ in checks]}
     if setting == "normalised inside":
-        symbols = [0, *sorted({LETTERS.index(x) for x in data()[1].words[SHOWN]})]
-        found["decoded"] = decoded(model)
-        found["says"] = {str(line[0]): (1000 * says[:, symbols]).round().int().tolist()
-                         for line, says in looks if seed == 1 and line[0] in PICTURED}  # fmt: skip
+        pictured = {CHECK_EVERY * k for k in (0, 1, 3, 5, 8, 12)} | {steps} if seed == 1 else ()
+        found["decoded"] = ctc.decode(model)
+        found["says"] = ctc.example_probabilities(checks, pictured)
     return found
 
 
-# %% Measure tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
+# %% Measure, or read what was measured tags=["fold"]
+from deepdive_book.kit import rows
+from deepdive_book.kit.experiments import share
 
-steps = pick(ci=20, laptop=50, gpu=500, experiment=round(500 * share() / 25) * 25)
-file = kept("06c_speech", "ctc")
-alone = profile() != "laptop" or file is None or not file.is_file()  # no kept rows to show
-asked, seeds = [("as it is", steps), *[("normalised inside", steps)] * alone], (1,)
-if profile() == "experiment":
-    fewer_steps = round(250 * share() / 25) * 25
-    asked, seeds = [*asked, *((name, fewer_steps) for name in [*SETTINGS][1:-1])], (1, 2, 3)
-PICTURED = [AFTER * k for k in (0, 1, 3, 5, 8, 12)] + [steps]
-points = [{"setting": name, "steps": n, "seed": seed} for name, n in asked for seed in seeds]
-target = file if profile() == "experiment" else None
-measured = sweep(measure, points, target, data="an4_mfcc", minutes=300)
-
-# %% Read what was kept tags=["fold"]
-import json
-from statistics import mean
-
-runs, kept_runs = measured, False
-if profile() != "ci" and file is not None and file.is_file():
-    runs, kept_runs = json.loads(file.read_text())["rows"], True
-WHAT = {"loss": 1, "blank": 2, "empty": 3, "words": 4, "letters": 5}
-
-
-def of(setting):
-    """The runs with this setting, one a seed."""
-    return sorted((r for r in runs if r["setting"] == setting), key=lambda r: r["seed"])
-
-
-def at(setting, step, what):
-    """For each seed what was seen at this step, or at the last one before it."""
-    looks = [[line for line in r["looks"] if line[0] <= step][-1] for r in of(setting)]
-    return [line[WHAT[what]] for line in looks]
-
-
-# %% Numbers of several seeds tags=["fold"]
-def spread(values, times=100, digits=0):
-    """The mean of the seeds, and in brackets the lowest and the highest."""
-    shown = [f"{times * value:.{digits}f}" for value in (mean(values), min(values), max(values))]
-    return f"{shown[0]} ({shown[1]} to {shown[2]})"
-
-
-print(f"{len(data()[0])} utterances to learn from,\n{len(data()[1])} of other people")
-for run in measured:
+steps, n = pick(ci=20, laptop=50, gpu=500), round(250 * share() / 25) * 25
+asked = [("as it is", 2 * n), ("normalised inside", 2 * n)]
+asked += [(setting, n) for setting in [*SETTINGS][1:-1]]
+few = [{"setting": setting, "steps": steps, "seed": 1} for setting, _ in asked[:2]]
+found = rows.load_or_measure(
+    measure, "06c_speech", "ctc", data="an4_mfcc", minutes=300,
+    points=[{"setting": setting, "steps": n, "seed": seed}
+            for setting, n in asked for seed in (1, 2, 3)],
+    few=few, live=few[:1] if profile() == "laptop" else few,
+)  # fmt: skip
+runs = {setting: rows.select(found.rows, setting=setting) for setting in SETTINGS}
+train, test = ctc.load_utterances()
+example = test.words[ctc.example_index()]
+print(f"{len(train)} utterances to learn from,\n{len(test)} of other people")
+for run in found.measured:
     print(f"trained here, {run['steps']} steps, {run['setting']}:")
     print(f"{100 * run['looks'][-1][4]:.0f} % of the words are wrong")
-print("below:", "long trainings, kept beside the page" if kept_runs else
+print("below:", "long trainings, kept beside the page" if found.saved else
       "these, too short to judge by")  # fmt: skip
 
 # %% What it writes after so many steps tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
-first, lines = of("as it is")[0], []
-for step in (0, 25, 100, 200, 300, 400, 500):
-    for line in (line for line in first["looks"] if line[0] == step):
-        percent = [f"{100 * line[WHAT[what]]:.0f}" for what in ("empty", "words", "letters")]
-        lines.append([step, *percent, f"“{line[-1]}”"])
-which = "the slowest of three seeds" if kept_runs else "one seed"
+lines = []
+for line in runs["as it is"][0]["looks"]:
+    if line[0] in (0, 25, 100, 200, 300, 400, 500):
+        percent = [f"{100 * line[ctc.METRICS[name]]:.0f}" for name in ("empty", "words", "letters")]
+        lines.append([line[0], *percent, f"“{line[-1]}”"])
+which = "the slowest of three seeds" if found.saved else "one seed"
 table(lines, ["steps", "left empty", "words wrong", "letters wrong", "it writes"],
       caption=f"{which}: utterances left empty and errors in %, and what it writes for "
-      f"“{data()[1].words[SHOWN]}”")  # fmt: skip
+      f"“{example}”")  # fmt: skip
 
 # %% Curves of all seeds tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 
 def curves(settings, last):
@@ -515,7 +355,7 @@ def curves(settings, last):
     figure = Figure(figsize=(4.6, 4.4), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     for (setting, style), colour in zip(settings.items(), ("#0072B2", "#D55E00"), strict=False):
-        for k, run in enumerate(of(setting)):
+        for k, run in enumerate(runs[setting]):
             looks = [line for line in run["looks"] if line[0] <= last]
             steps, label = [line[0] for line in looks], f"{style}words" if k == 0 else None
             upper.plot(steps, [line[1] for line in looks], color=colour)
@@ -550,55 +390,30 @@ with_alt(curves({"as it is": ""}, 500), "Above, the loss falls within 25 steps t
 # optimisation, and it is done here.
 
 
-# %% A recogniser without ears tags=["fold"]
-def fewer(values):
-    """The same utterances with one frame of four, as the recogniser has them."""
-    _, lengths, texts, sizes = values
-    return (lengths + 3) // 4, texts, sizes
-
-
-def asked_at_first(values):
-    """What the paths ask of a frame, if every symbol is as likely as any other: (V,)."""
-    lengths, texts, sizes = fewer(values)
-    scores = torch.zeros(len(texts), int(lengths.max()), len(LETTERS), requires_grad=True)
-    ctc_loss(scores, lengths, texts, sizes).sum().backward()
-    real = torch.arange(scores.shape[1]) < lengths[:, None]
-    return (scores.detach().softmax(-1) - scores.grad)[real].mean(0)
-
-
-# %% The best it can say tags=["fold"]
-def deaf(values, others, steps):
-    """The best shares for all frames alike, and their loss a letter on other utterances."""
-    bias = torch.zeros(len(LETTERS), requires_grad=True)
-    optimizer = torch.optim.Adam([bias], lr=0.15)
-    for step in range(steps + 1):
-        lengths, texts, sizes = fewer(values if step < steps else others)
-        scores = bias.expand(len(texts), int(lengths.max()), -1)
-        loss = (ctc_loss(scores, lengths, texts, sizes) / sizes).mean()
-        if step < steps:
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    return bias.detach().softmax(-1), loss.item()
-
-
 # %% Its best shares tags=["fold"]
-some = batch(0, random.Random(0).sample(range(len(data()[0])), pick(ci=20, laptop=100, gpu=100)))
-asks = asked_at_first(some)
-best, deaf_loss = deaf(some, batch(1, range(len(data()[1]))), pick(ci=15, laptop=80, gpu=80))
+import random
+
+sampled = random.Random(0).sample(range(len(train)), pick(ci=20, laptop=100, gpu=100))
+some = ctc.make_batch(ctc.TRAIN, sampled)
+targets = ctc.target_probabilities(some)
+best, constant_loss = ctc.fit_constant(some, ctc.make_batch(ctc.TEST),
+                                       pick(ci=15, laptop=80, gpu=80))  # fmt: skip
 most = best.argsort(descending=True)[:5].tolist()
 names = {0: "blank", 1: "space"}
-table([[names.get(k, LETTERS[k]), f"{100 / len(LETTERS):.1f}", f"{100 * asks[k]:.1f}",
+table([[names.get(k, ctc.LETTERS[k]), f"{100 / len(ctc.LETTERS):.1f}", f"{100 * targets[k]:.1f}",
         f"{100 * best[k]:.1f}"] for k in most],
       ["symbol", "all alike", "what the paths then ask for", "best for one that hears nothing"],
       caption="in % of all frames; the five largest")  # fmt: skip
 
 # %% Its loss, and the recogniser's tags=["fold"]
+from statistics import mean
+
 flat = [mean(line[1] for line in run["looks"] if 50 <= line[0] <= 150 or profile() == "ci")
-        for run in of("as it is")]  # fmt: skip
-table([["hears nothing, best shares", f"{deaf_loss:.2f}"],
-       ["ours, steps 50 to 150", spread(flat, 1, 2)],
-       ["ours, before its first step", f"{mean(at('as it is', 0, 'loss')):.1f}"]],
+        for run in runs["as it is"]]  # fmt: skip
+table([["hears nothing, best shares", f"{constant_loss:.2f}"],
+       ["ours, steps 50 to 150", rows.mean_and_range(flat, 2)],
+       ["ours, before its first step",
+        f"{mean(ctc.metric_at(runs['as it is'], 0, 'loss')):.1f}"]],
       ["recogniser", "loss a letter"],
       caption="ours: mean of the seeds (lowest to highest)")  # fmt: skip
 
@@ -616,7 +431,7 @@ table([["hears nothing, best shares", f"{deaf_loss:.2f}"],
 # ## What ends it?
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Every frame says the blank. Suppose the score of the blank begins 3 lower than all others, so "
@@ -636,55 +451,45 @@ predict(
 
 
 # %% Six trainings: how much do they write? tags=["surprise", "fold"]
-def each(setting, step, what):
-    """What was seen at this step in %, one number a seed."""
-    return ", ".join(f"{100 * value:.0f}" for value in at(setting, step, what))
+def percent_at(setting, step, metric):
+    """A metric at this step in %, one number a seed."""
+    values = ctc.metric_at(runs[setting], step, metric)
+    return ", ".join(f"{100 * value:.0f}" for value in values)
 
 
-ran = [setting for setting in SETTINGS if of(setting)]
+ran = [setting for setting in SETTINGS if runs[setting]]
 LONGER = "“as it is” and “normalised inside” had 500 steps, the others 250"
-table([[setting, each(setting, 200, "empty"), each(setting, 200, "words"),
-        each(setting, 100, "blank")] for setting in ran],
+table([[setting, percent_at(setting, 200, "empty"), percent_at(setting, 200, "words"),
+        percent_at(setting, 100, "blank")] for setting in ran],
       ["training", "utterances left empty, 200 steps", "words wrong, 200 steps",
        "frames that say blank, 100 steps"],
       caption=f"in %, one number a seed, in the same order; {LONGER}")  # fmt: skip
 
-
 # %% How much of it is right? tags=["surprise", "fold"]
-def starts(setting):
-    """Of each seed the look from which on less than 90 % of the letters are wrong, or None."""
-    found = []
-    for run in of(setting):
-        late = [k for k, line in enumerate(run["looks"]) if line[5] >= 0.9][-1:]
-        after = run["looks"][late[0] + 1 :] if late else run["looks"]
-        found.append(after[0][0] if after else None)
-    return found
-
-
-table([[setting, each(setting, 250, "letters"),
-        ", ".join("not yet" if step is None else str(step) for step in starts(setting))]
+table([[setting, percent_at(setting, 250, "letters"), ", ".join(
+        "not yet" if step is None else str(step) for step in ctc.steps_until(runs[setting]))]
        for setting in ran],
       ["training", "letters wrong, 250 steps, %", "steps until under 90 % are wrong"],
       caption="one number a seed, in the same order; not yet: not in its 250 steps")  # fmt: skip
 
 # %% What the seeds carry tags=["fold"]
-if kept_runs:
-    plain, held = starts("as it is"), starts("blank held down at first")
-    assert all(b < a for a, b in zip(plain, held, strict=True))  # seed by seed
-    assert starts("normalised inside") == [100, 100, 100]
+def is_lower(setting, step, metric):
+    """Whether a metric is lower than that of the training as it is, seed by seed."""
+    both = (ctc.metric_at(runs[name], step, metric) for name in (setting, "as it is"))
+    return all(a < b for a, b in zip(*both, strict=True))
+
+
+if found.saved:
+    starts = {setting: ctc.steps_until(runs[setting]) for setting in ran}
+    later = zip(starts["blank held down at first"], starts["as it is"], strict=True)
+    assert all(a < b for a, b in later)
+    assert starts["normalised inside"] == [100, 100, 100]
     for other in ("blank held down at first", "2.5 times the rate", "normalised inside"):
-        assert all(b < a for a, b in zip(at("as it is", 200, "empty"), at(other, 200, "empty"),
-                                         strict=True))  # fmt: skip
-    assert all(
-        b < a
-        for a, b in zip(
-            at("as it is", 250, "letters"),
-            at("blank held down at first", 250, "letters"),
-            strict=True,
-        )
-    )
-    for what in ("words", "letters"):
-        assert max(at("normalised inside", 250, what)) < min(at("as it is", 250, what)) - 0.3
+        assert is_lower(other, 200, "empty")
+    assert is_lower("blank held down at first", 250, "letters")
+    for metric in ("words", "letters"):
+        worst = max(ctc.metric_at(runs["normalised inside"], 250, metric))
+        assert worst < min(ctc.metric_at(runs["as it is"], 250, metric)) - 0.3
     print("this holds in every seed")
 
 # %% The first and the last setting tags=["fold"]
@@ -694,17 +499,13 @@ with_alt(curves({"as it is": "as it is: ", "normalised inside": "normalised: "},
 
 
 # %% How much do the frames differ, before any training? tags=["fold"]
-def differences(norm, seed):
+def deviation(norm, seed):
     """How far the score of a symbol strays from frame to frame, in a recogniser that is new."""
     torch.manual_seed(seed)
-    model = Recogniser(norm=norm)
-    with torch.no_grad():
-        scores, lengths = model(*batch(0, range(40))[:2])
-    real = torch.arange(scores.shape[1]) < lengths[:, None]
-    return scores[real].std(0).mean().item()
+    return ctc.score_deviation(Recognizer(norm=norm))
 
 
-lines = [[setting, spread([differences(norm, seed) for seed in (1, 2, 3)], 1, 3)]
+lines = [[setting, rows.mean_and_range([deviation(norm, seed) for seed in (1, 2, 3)], 3)]
          for setting, norm in (("as it is", False), ("normalised inside", True))]  # fmt: skip
 table(lines, ["recogniser", "deviation of a symbol's score from frame to frame"],
       caption="before the first step: mean of three seeds (lowest to highest)")  # fmt: skip
@@ -751,44 +552,50 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% One utterance while the model learns tags=["surprise", "fold"]
-run = next((r for r in of("normalised inside") if r.get("says")), None)
-last = max(r["steps"] for r in of("normalised inside"))
-shown = [k for k in (0, AFTER, 3 * AFTER, 8 * AFTER, last) if run and str(k) in run["says"]]
-symbols = [0, *sorted({LETTERS.index(x) for x in data()[1].words[SHOWN]})]
+normalised, symbols = runs["normalised inside"], ctc.example_symbols()
+run = next((r for r in normalised if r.get("says")), None)
+last = max(r["steps"] for r in normalised)
+shown = [CHECK_EVERY * k for k in (0, 1, 3, 8)] + [last]
+shown = [step for step in shown if run and str(step) in run["says"]]
 figure = Figure(figsize=(4.6, 1.2 * max(1, len(shown)) + 0.5), layout="constrained")
 panes = figure.subplots(max(1, len(shown)), 1, sharex=True, squeeze=False)[:, 0]
 for axes, step in zip(panes, shown, strict=False):
     says = torch.tensor(run["says"][str(step)]) / 1000
     axes.fill_between(range(len(says)), says[:, 0], color="#8a8a8a", alpha=0.35, linewidth=0)
     for k, symbol in enumerate(symbols[1:], 1):
-        blue = LETTERS[symbol] != " "
+        blue = ctc.LETTERS[symbol] != " "
         axes.plot(says[:, k], "-" if blue else ":", color="#0072B2" if blue else "#D55E00")
         for t in range(len(says) * blue):
             near = says[max(0, t - 2) : t + 3, k]
             if says[t, k] > 0.35 and says[t, k] == near.max():
                 lifted = 1.03 + 0.32 * (t // 2 % 2)  # neighbours stand one above the other
-                axes.text(t, lifted, LETTERS[symbol], ha="center")
+                axes.text(t, lifted, ctc.LETTERS[symbol], ha="center")
     axes.set(ylim=(0, 1.7), yticks=[0, 1], xlim=(0, len(says) - 1), ylabel=f"{step} steps")
 axes.set_xlabel("frame, 0.04 s each")
 with_alt(figure, "The shares of blank and letters in each frame of one utterance, after more and "
          "more steps: first all alike, then mostly blank, then a spike a letter.")  # fmt: skip
 
 # %% How many frames say the blank tags=["fold"]
-letters = sum(map(len, data()[1].words))
-frames = sum((len(row) + 3) // 4 for row in data()[1].features)
+def spread_at(step, metric):
+    """A metric of the normalised recogniser at a step, in %."""
+    return rows.mean_and_range(ctc.metric_at(normalised, step, metric), digits=0, scale=100)
+
+
+letters = sum(map(len, test.words))
+frames = sum((len(row) + 3) // 4 for row in test.features)
 table([["letters and spaces a hundred frames", f"{100 * letters / frames:.0f}"],
-       *[[f"frames that say blank, {step} steps, %", spread(at("normalised inside", step, "blank"))]
+       *[[f"frames that say blank, {step} steps, %", spread_at(step, "blank")]
          for step in (25, last)],
-       [f"letters wrong, {last} steps, %", spread(at("normalised inside", last, "letters"))]],
+       [f"letters wrong, {last} steps, %", spread_at(last, "letters")]],
       ["people not heard in training", "mean (lowest to highest seed)"])  # fmt: skip
 
 # %% How wide the spikes are tags=["fold"]
 path = [symbols[k] for k in torch.tensor(run["says"][str(last)]).argmax(1).tolist()]
-runs_of = [(k, len([*same])) for k, same in itertools.groupby(path) if k]
-print(f"said: “{data()[1].words[SHOWN]}”, written: “{run['looks'][-1][-1]}”")
+spikes = [(k, len([*same])) for k, same in itertools.groupby(path) if k]
+print(f"said: “{example}”, written: “{run['looks'][-1][-1]}”")
 print("likeliest of its symbols in the picture:")
 for what, wanted in (("letters", lambda k: k > 1), ("spaces", lambda k: k == 1)):
-    long = [n for k, n in runs_of if wanted(k)]
+    long = [n for k, n in spikes if wanted(k)]
     print(f"{len(long)} {what}, frames each:", *long)
 
 # %% [markdown]
@@ -817,23 +624,25 @@ for what, wanted in (("letters", lambda k: k > 1), ("spaces", lambda k: k == 1))
 # $$\text{score} = \log p_\text{ctc} + a \log p_\text{lm} + b\,n$$
 
 # %% Three ways to write tags=["fold"]
-sound = sum(map(len, data()[1].features)) / 100
+seconds = sum(map(len, test.features)) / 100
 lines = []
 for way in ("greedy", "beam", "beam with words"):  # decoded one step after the last look
-    found = [r["decoded"][way] for r in of("normalised inside")]
-    lines.append([way, spread([f[0] for f in found], digits=1),
-                  spread([f[1] for f in found], digits=1),
-                  f"{100 * mean(f[2] for f in found) / sound:.2f}"])  # fmt: skip
+    words, letters, took = (rows.values(normalised, "decoded", way, k) for k in range(3))
+    lines.append([way, rows.mean_and_range(words, scale=100),
+                  rows.mean_and_range(letters, scale=100),
+                  f"{100 * mean(took) / seconds:.2f}"])  # fmt: skip
 table(lines, ["decoding", "words wrong, %", "letters wrong, %", "time, in % of the sound's"],
       caption=f"one step after the last look ({last} steps), means of the seeds (lowest to "
       "highest)")  # fmt: skip
 
 # %% The cat of the lattice tags=["nbval-check-output", "fold"]
+from deepdive.decoding.ctc import greedy, prefix_beam
+
 shares = torch.tensor([*CAT.values()]).double().T / 5
 print("greedy, symbols:", greedy(shares[None], torch.tensor([5]))[0])
-for found in prefix_beam(shares.log(), beams=100, least=0.0)[:3]:
-    text = "".join("-cat"[k] for k in found.symbols)
-    print(f"beam: “{text}”, {3125 * torch.tensor(found.log_prob).exp():.0f} of 3,125")
+for hypothesis in prefix_beam(shares.log(), beams=100, least=0.0)[:3]:
+    text = "".join("-cat"[k] for k in hypothesis.symbols)
+    print(f"beam: “{text}”, {3125 * torch.tensor(hypothesis.log_prob).exp():.0f} of 3,125")
 
 # %% [markdown]
 # The words help in every seed: of a hundred words at least 54.1 are wrong without them, and at most
@@ -849,9 +658,10 @@ for found in prefix_beam(shares.log(), beams=100, least=0.0)[:3]:
 # less often, or leave these utterances out and say how many. The library's loss refuses:
 
 # %% Which texts have frames enough tags=["fold"]
-lengths, texts, sizes = batch(0, range(len(data()[0])))[1:]
-counted = [[2**h, int((frames_needed(texts, sizes) > -(-lengths // 2**h)).sum())] for h in range(5)]
-table(counted, ["frames in one", "texts without a path"], caption=f"of {len(texts)} utterances")
+batch = ctc.make_batch(ctc.TRAIN)
+needed = frames_needed(batch.symbols, batch.symbol_lengths)
+counts = [[2**h, int((needed > -(-batch.lengths // 2**h)).sum())] for h in range(5)]
+table(counts, ["frames in one", "texts without a path"], caption=f"of {len(train)} utterances")
 
 # %% The library refuses tags=["nbval-check-output"]
 import textwrap

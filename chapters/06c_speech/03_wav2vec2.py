@@ -10,48 +10,20 @@
 # beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
-
-# %% Sound to learn from tags=["fold"]
-from functools import cache
-
-import torch
-
-from deepdive.data.voices import voices
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.utterances import heard, heard_an4
-
-
-@cache
-def data():
-    """Utterances to learn from, and those of people who are not heard before the measurement."""
-    found = heard(voices(96, 1, length=(2, 4))) if profile() == "ci" else heard_an4()
-    return found.parted(sorted({*found.speakers})[::7])
-
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Turn the arrow tags=["fold"]
-from deepdive.page.find_code import find_code
+from deepdive_book.ch06c.figures.contrastive_loss_demo import contrastive_loss_demo
 
-find_code([40, 100, 190, 290], said=130)
+contrastive_loss_demo([40, 100, 190, 290], said=130)
 
 # %% [markdown]
 # *A moment of sound has been hidden. The thick arrow is the network's answer. R is the code of what
@@ -72,7 +44,7 @@ find_code([40, 100, 190, 290], said=130)
 # </details>
 
 # %% Where the loss is smallest and largest tags=["fold", "nbval-check-output"]
-from deepdive.page.find_code import shares
+from deepdive_book.ch06c.figures.contrastive_loss_demo import shares
 
 of_right = [shares([40, 100, 190, 290], turn, 0.5)[0] for turn in range(360)]
 print("smallest loss at", of_right.index(max(of_right)), "degrees, largest at",
@@ -85,9 +57,9 @@ print("smallest loss at", of_right.index(max(of_right)), "degrees, largest at",
 # words to ask for. **wav2vec 2.0** (Baevski et al. 2020) makes its own answers:
 
 # %% Draw the two ways tags=["slide", "fold", "nbval-check-output"]
-from deepdive.page.diagrams import ROLES, arrow, svg
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, arrow, svg
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 body = [box(34, 150, "sound", "value", 60), box(138, 150, "convolutions", "key", 112),
         box(138, 42, "one learned\nrow in all gaps", "value", 126),
@@ -138,6 +110,8 @@ show(svg(448, 282, body), "Sound goes through convolutions; their rows take two 
 # %% The same from the library tags=["nbval-check-output"]
 from math import log
 
+import torch
+
 from deepdive.training.objectives import contrastive_loss
 
 said = torch.tensor([[[3.0, 4.0]] * 3])
@@ -183,20 +157,11 @@ assert abs(share_of_first - expected) < 0.02
 # is 1 − (entries in use) / (entries there), and has the weight 0.1.
 
 # %% A small wav2vec 2.0 tags=["fold"]
-from deepdive.layers import PreNorm
-from deepdive.layers.sound import layer_norms
-from deepdive.models.speech.code_finder import CodeFinder
+from deepdive.core import PreNorm
+from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech.wav2vec2 import BASE, wav2vec2
-from deepdive.training import fit
-from deepdive.training.objectives import (
-    contrastive_loss,
-    diversity_loss,
-    hidden_spans,
-    used_entries,
-    wrong_places,
-)
-from deepdive.training.optim import adam, linear
-from deepdive.training.tasks.utterances import batches
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
+from deepdive.training.objectives import diversity_loss, hidden_spans, sample_negatives
 
 SMALL = BASE.but(
     channels=13, widths=(96, 96), kernels=(3, 3), strides=(2, 1), norms=layer_norms,
@@ -212,145 +177,63 @@ def losses(model, batch):
     sound, mask, _ = batch
     real = model.encoder.real(mask)
     hidden = hidden_spans(real)
-    said, target, usage = model(sound, hidden, mask)
-    wrong = wrong_places(hidden, SMALL.n_negatives)
-    return contrastive_loss(said, target, hidden, wrong), diversity_loss(usage, hidden)
+    output, target, usage = model(sound, hidden, mask)
+    negatives = sample_negatives(hidden, SMALL.n_negatives)
+    return contrastive_loss(output, target, hidden, negatives), diversity_loss(usage, hidden)
 
 
-# %% Listen tags=["fold"]
-from deepdive.training.tasks.utterances import padded
+# %% What is measured tags=["fold"]
+from functools import cache
+
+from deepdive_book.ch06c.runs import wav2vec2 as experiment
+
+LAYERS = {"cepstra": experiment.CEPSTRA, "not trained": None, "not trained, convolved": 0}
 
 
-@torch.no_grad()
-def entries(model):
-    """How many entries of each codebook serve for 32 utterances of other people, without noise."""
-    model.eval()
-    sound, mask = padded(data()[1].frames[:32])
-    usage = model.quantiser(model.encoder.embeddings.heard(sound)).usage
-    found = used_entries(usage, model.encoder.real(mask))
-    model.train()
-    return [round(float(x), 1) for x in found]
-
-
-# %% Train it tags=["fold"]
 @cache
-def listened(diversity, steps, seed):
+def pretrain(diversity, steps, seed):
     """A model that has listened, and how many entries were used on the way."""
     torch.manual_seed(seed)
-    model, used = CodeFinder(wav2vec2(SMALL)), []
-
-    def loss(model, batch):
-        if len(used) * max(1, steps // 10) <= loss.step:
-            used.append(entries(model))
-        loss.step += 1
-        model.quantiser.temperature = max(0.5, 2 * 0.25 ** (loss.step / steps))
-        contrast, evenness = losses(model, batch)
-        return contrast + diversity * evenness
-
-    loss.step = 0
-    fit(model, batches(data()[0].frames, 16, seed=seed), loss, steps=steps, seed=seed,
-        optimizer=adam(model, lr=3e-3, betas=(0.9, 0.98), weight_decay=0.01),
-        schedule=linear(3e-3, max(1, steps // 10), steps), progress=False)  # fmt: skip
-    return model, [*used, entries(model)]
-
-
-# %% Ask for the phones tags=["fold"]
-from deepdive.explain.probes import tag_accuracy
-from deepdive.training.tasks.utterances import middles, states
-
-
-def rows(encoder, some, layer):
-    """States of all rows behind a layer, the phone in the middle of each, and who spoke."""
-    if layer == "cepstra":  # seven frames beside each other, as many as a row is made of
-        at = [middles(encoder, len(x)) for x in some.frames]
-        found = [torch.cat([x[i + k] for k in range(-3, 4)], 1)
-                 for x, i in zip(some.frames, at, strict=True)]  # fmt: skip
-    else:
-        found = states(encoder, some.frames, layer)
-    phones = torch.cat([p[middles(encoder, len(p))] for p in some.phones])
-    people = [who for who, x in zip(some.speakers, found, strict=True) for _ in x]
-    return torch.cat(found), phones.tolist(), people
-
-
-# %% A linear map tags=["fold"]
-def probe(encoder, layer, seed):
-    """Right on rows of new people in %, each person's, by a linear map learned on 40 utterances."""
-    order = torch.randperm(len(data()[0]), generator=torch.Generator().manual_seed(seed))
-    x, phones, _ = rows(encoder, data()[0].only(order[:40].tolist()), layer)
-    new, truth, people = rows(encoder, data()[1], layer)
-    mean, deviation = x.mean(0), x.std(0) + 1e-6
-    scaled = [(part - mean) / deviation for part in (x, new)]
-    right = tag_accuracy((scaled[0], phones), (scaled[1], truth), 10.0)
-    each = {who: right[torch.tensor([p == who for p in people])] for who in sorted({*people})}
-    return [round(100 * float(r.double().mean()), 2) for r in each.values()]
-
-
-# %% Find the right code tags=["fold"]
-from deepdive.training.objectives.codes import compared
-
-
-@torch.no_grad()
-def found_code(model, seed=0):
-    """Of the hidden rows of new people: in how many % the right code is found, how many wrong codes
-    differ from it and so stay in the comparison, and how often a guess among these is right, in %.
-    """
-    model.eval()
-    draw, hits, left = torch.Generator().manual_seed(seed), [], []
-    for sound, mask, _ in batches(data()[1].frames, 32):
-        hidden = hidden_spans(model.encoder.real(mask), draw=draw)
-        said, target, _ = model(sound, hidden, mask)
-        logits = compared(said, target, hidden, wrong_places(hidden, 20, draw))
-        hits.append(logits.argmax(1) == 0)
-        left.append(logits.isfinite().sum(1) - 1)
-    hits, left = torch.cat(hits).double(), torch.cat(left).double()
-    found = 100 * hits.mean(), left.mean(), 100 * (1 / (1 + left)).mean()
-    return [round(float(value), 2) for value in found]
-
-
-# %% Count which phones take which entry tags=["fold"]
-@torch.no_grad()
-def taken_for(model):
-    """How often each entry of the first codebook is taken for each phone, by new people."""
-    every = [model.encoder.embeddings.heard(x[None])[0] for x in data()[1].frames]
-    which = model.eval().quantiser(torch.cat(every)[None]).usage[0, :, 0].argmax(-1)
-    phones = torch.tensor(rows(model.encoder, data()[1], 0)[1])
-    joint = torch.zeros(len(data()[0].names), SMALL.codes, dtype=torch.long)
-    return joint.index_put_((phones, which), torch.ones_like(phones), accumulate=True).tolist()
-
-
-# %% Measure tags=["fold"]
-LAYERS = {"cepstra": "cepstra", "not trained": None, "not trained, convolved": 0}
+    model = Wav2Vec2ForPreTraining(wav2vec2(SMALL))
+    return model, experiment.train_model(model, losses, steps, seed, diversity=diversity)
 
 
 def measure(model, steps, diversity, seed):
     """What a probe finds in one kind of rows, and what became of the codebooks."""
     torch.manual_seed(seed)
     if model in LAYERS:
-        return {"probe": probe(wav2vec2(SMALL), LAYERS[model], seed)}
-    finder, used = listened(diversity, steps, seed)
-    found = dict(zip(("found", "left", "chance"), found_code(finder), strict=True))
+        return {"probe": experiment.probe_accuracy(wav2vec2(SMALL), LAYERS[model], seed)}
+    finder, used = pretrain(diversity, steps, seed)
+    accuracy = experiment.code_accuracy(finder)
     if model == "compared":  # the same training, asked how many wrong codes are left
-        return found
-    return {"probe": probe(finder.encoder, None, seed), "used": used,
-            "convolved": probe(finder.encoder, 0, seed), "found": found["found"],
-            "joint": taken_for(finder)}  # fmt: skip
+        return accuracy
+    probes = {name: experiment.probe_accuracy(finder.encoder, layer, seed)
+              for name, layer in (("probe", None), ("convolved", 0))}  # fmt: skip
+    return {**probes, "used": used, "found": accuracy["found"],
+            "joint": experiment.phone_code_counts(finder)}  # fmt: skip
 
 
-# %% Which runs, and where they are kept tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
+# %% Measure, or read what was measured tags=["fold"]
+from deepdive_book.kit import rows
+from deepdive_book.kit.experiments import share
+from deepdive_book.kit.profile import pick
 
-steps = pick(ci=12, laptop=60, gpu=2000, experiment=round(400 * share()))
-asked = [("listened", steps, 0.1), ("listened", steps, 0.0), ("cepstra", 0, 0.0),
-         ("not trained", 0, 0.0), ("not trained, convolved", 0, 0.0),
-         ("compared", steps, 0.1), ("compared", steps, 0.0)]  # fmt: skip
-seeds = (1, 2, 3) if profile() == "experiment" else (1,)
-names = ["model", "steps", "diversity", "seed"]
-points = [dict(zip(names, (*each, seed), strict=True)) for seed in seeds for each in asked]
-if profile() != "experiment":
-    points = [point for point in points if point["diversity"] or not point["steps"]]
-file = kept("06c_speech", "wav2vec2")
-target_file = file if profile() == "experiment" else None
-measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
+
+def points(steps, seed):
+    """The runs of one seed, without the second loss and with it."""
+    runs = [("listened", steps, 0.1), ("listened", steps, 0.0), ("cepstra", 0, 0.0),
+            ("not trained", 0, 0.0), ("not trained, convolved", 0, 0.0),
+            ("compared", steps, 0.1), ("compared", steps, 0.0)]  # fmt: skip
+    return [{"model": model, "steps": n, "diversity": diversity, "seed": seed}
+            for model, n, diversity in runs]  # fmt: skip
+
+
+found = rows.load_or_measure(
+    measure, "06c_speech", "wav2vec2", data="an4_mfcc", minutes=400,
+    points=[point for seed in (1, 2, 3) for point in points(round(400 * share()), seed)],
+    few=[point for point in points(pick(ci=12, laptop=60, gpu=2000), 1)
+         if point["diversity"] or not point["steps"]],
+)  # fmt: skip
 
 # %% [markdown]
 # ## Were the hours worth anything?
@@ -377,31 +260,21 @@ measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
 # laid the words along the frames, by the most probable path, and errs mostly at borders ([the next
 # page](04_hubert.ipynb) says how often).
 
-# %% Read what was kept tags=["fold"]
-import json
+# %% Accuracies of each kind of rows tags=["fold"]
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
-found_rows, kept_runs = measured, False
-if profile() != "ci" and file is not None and file.is_file():
-    found_rows, kept_runs = json.loads(file.read_text())["rows"], True
-said_of = "the kept runs" if kept_runs else "live, too short to judge by"
-labelled = data()[0].only(range(40)).minutes
-print(f"{data()[0].minutes:.0f} minutes to listen to, {labelled:.0f} of them with phones")
-print(f"asked about {len({*data()[1].speakers})} others, {data()[1].minutes:.0f} minutes")
+about = "the kept runs" if found.saved else "live, too short to judge by"
+train, test = experiment.load_utterances()
+labelled = train.only(range(experiment.LABELED)).minutes
+print(f"{train.minutes:.0f} minutes to listen to, {labelled:.0f} of them with phones")
+print(f"asked about {len({*test.speakers})} others, {test.minutes:.0f} minutes")
 
 
-# %% A kind of run, and its spread tags=["fold"]
-def of(model, diversity=0.0):
-    """The runs of a kind, one a seed."""
-    return [r for r in found_rows if (r["model"], r["diversity"]) == (model, diversity)]
-
-
-def spread(values):
-    """The mean of the seeds, and the lowest and the highest."""
-    values = list(values)
-    return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})" if values else "not run"
+def accuracies(part, model, diversity):
+    """The mean over speakers, one value a seed."""
+    return [*map(mean, rows.values(found.rows, part, model=model, diversity=diversity))]
 
 
 KINDS = [("seven frames of cepstra", "cepstra", 0.0, "probe"),
@@ -409,27 +282,27 @@ KINDS = [("seven frames of cepstra", "cepstra", 0.0, "probe"),
          ("not trained, after the last layer", "not trained", 0.0, "probe"),
          ("has listened, after the convolutions", "listened", 0.1, "convolved"),
          ("has listened, after the last layer", "listened", 0.1, "probe")]  # fmt: skip
-lines = [[called, spread(mean(r[part]) for r in of(model, weight))]
-         for called, model, weight, part in KINDS]  # fmt: skip
+lines = [[name, rows.mean_and_range(accuracies(part, model, weight))]
+         for name, model, weight, part in KINDS]  # fmt: skip
 
 # %% Phones read off the rows tags=["slide"]
 table(lines, ["rows", "right, % of rows"],
-      caption=f"{said_of}: phones of new people; mean of people, then of seeds (lowest to "
+      caption=f"{about}: phones of new people; mean of people, then of seeds (lowest to "
       "highest)")  # fmt: skip
 
 # %% How sure is that, over people? tags=["fold"]
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 
 
-def gained(part, other, less):
+def gained(part, other, other_part):
     """How much more is right in rows that have listened: over people, and of the least seed."""
-    runs, others = of("listened", 0.1), of(other, 0.1 if other == "listened" else 0.0)
-    gains = [[a - b for a, b in zip(x[part], y[less], strict=True)]
-             for x, y in zip(runs, others, strict=True)]  # fmt: skip
-    each = [mean(person) for person in zip(*gains, strict=True)]
-    means = [mean(one) for one in gains]
-    return [bootstrap(each) if len(each) > 1 else mean(each), f"{min(means):+.1f}",
-            f"{max(means):+.1f}"]  # fmt: skip
+    runs, others = (
+        rows.select(found.rows, model=model, diversity=0.1 if model == "listened" else 0.0)
+        for model in ("listened", other)
+    )
+    speakers, seeds = experiment.gains(runs, others, part, other_part)
+    return [bootstrap(speakers) if len(speakers) > 1 else mean(speakers), f"{min(seeds):+.1f}",
+            f"{max(seeds):+.1f}"]  # fmt: skip
 
 
 table([["last layer, not cepstra", *gained("probe", "cepstra", "probe")],
@@ -437,7 +310,7 @@ table([["last layer, not cepstra", *gained("probe", "cepstra", "probe")],
        ["convolutions, not untrained", *gained("convolved", "not trained, convolved", "probe")],
        ["last layer, not convolutions", *gained("probe", "listened", "convolved")]],
       ["what is compared", "points more", "least seed", "most"], formats={"points more": "+.1f"},
-      caption=f"{said_of}: mean of the seeds, in brackets 95 % intervals over people")  # fmt: skip
+      caption=f"{about}: mean of the seeds, in brackets 95 % intervals over people")  # fmt: skip
 
 # %% [markdown]
 # **Yes.** From the last layer of the network that listened the map reads 6.6 points more than from
@@ -451,7 +324,7 @@ table([["last layer, not cepstra", *gained("probe", "cepstra", "probe")],
 # and Livescu 2021).
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Now the same without the second loss. Nothing asks for all entries to be used, and fewer are. "
@@ -469,35 +342,38 @@ predict(
 # %% Entries in use tags=["surprise"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.6, 2.9), layout="constrained")
 axes = figure.subplots()
-for weight, colour, called in ((0.1, ROLES["output"], "with the second loss"),
-                               (0.0, ROLES["query"], "without it")):  # fmt: skip
-    for k, run in enumerate(of("listened", weight)):
+for weight, color, name in ((0.1, ROLES["output"], "with the second loss"),
+                            (0.0, ROLES["query"], "without it")):  # fmt: skip
+    for k, run in enumerate(rows.select(found.rows, model="listened", diversity=weight)):
         used = [mean(both) for both in run["used"]]
         at = [i * run["steps"] / (len(used) - 1) for i in range(len(used))]
-        axes.plot(at, used, color=colour, label=called if k == 0 else None)
+        axes.plot(at, used, color=color, label=name if k == 0 else None)
 axes.set(xlabel="steps", ylabel="entries in use, of 32", ylim=(0, 33))
 axes.legend(frameon=False, loc="upper right")
 with_alt(figure, "Entries in use over the training, one line a seed, for a training with the "
          "second loss and, where it was run, for one without.")  # fmt: skip
 
 # %% The same in numbers tags=["surprise"]
-both_ways = [("with", of("listened", 0.1)), ("without", of("listened", 0.0))]
-table([[called, spread(mean(r["used"][-1]) for r in runs), spread(r["found"] for r in runs),
-        spread(mean(r["probe"]) for r in runs)] for called, runs in both_ways],
+both = [(name, rows.select(found.rows, model="listened", diversity=weight))
+        for name, weight in (("with", 0.1), ("without", 0.0))]  # fmt: skip
+table([[name, rows.mean_and_range([mean(used[-1]) for used in rows.values(runs, "used")]),
+        rows.mean_and_range(rows.values(runs, "found")),
+        rows.mean_and_range([*map(mean, rows.values(runs, "probe"))])] for name, runs in both],
       ["second loss", "entries in use, of 32", "right code found, %", "phones right, %"],
-      caption=f"{said_of}: mean of seeds (lowest to highest)")  # fmt: skip
+      caption=f"{about}: mean of seeds (lowest to highest)")  # fmt: skip
 
 # %% How many wrong codes are left tags=["surprise", "fold"]
-first_seed = [(called, r) for called, weight in (("with", 0.1), ("without", 0.0))
-              for r in of("compared", weight)[:1]]  # fmt: skip
-table([[called, f"{r['left']:.1f}", f"{r['chance']:.1f}", f"{r['found']:.1f}"]
-       for called, r in first_seed],
+compared = rows.select(found.rows, model="compared", seed=1)
+first_seed = [(name, run) for name, weight in (("with", 0.1), ("without", 0.0))
+              for run in compared if run["diversity"] == weight]  # fmt: skip
+table([[name, f"{run['left']:.1f}", f"{run['chance']:.1f}", f"{run['found']:.1f}"]
+       for name, run in first_seed],
       ["second loss", "wrong codes left, of 20", "a guess is right, %", "right code found, %"],
-      caption=f"{said_of}, the first seed: without those that equal the right one")  # fmt: skip
+      caption=f"{about}, the first seed: without those that equal the right one")  # fmt: skip
 
 # %% [markdown]
 # Without the second loss the codebook shrinks to fewer than ten entries of 32 within the first
@@ -509,18 +385,17 @@ table([[called, f"{r['left']:.1f}", f"{r['chance']:.1f}", f"{r['found']:.1f}"]
 # the rows do not need them.
 
 # %% What an entry stands for tags=["fold"]
-some = of("listened", 0.1)[0]
-joint = torch.tensor(some["joint"]).double()
+counts = rows.values(found.rows, "joint", model="listened", diversity=0.1)[0]
+joint = torch.tensor(counts).double()
 joint = joint[:, joint.sum(0) > 0]
-names_of = data()[0].names
 by_phone = joint / joint.sum(0)  # of each entry: which phones it is taken for
 order = by_phone.argmax(0).argsort(stable=True)
 figure = Figure(figsize=(4.6, 7.4), layout="constrained")
 axes = figure.subplots()
 image = axes.imshow(by_phone[:, order], cmap="Blues", vmin=0, vmax=1, aspect="auto")
-called = ["silence" if name == "_" else name for name in names_of[: len(joint)]]
+labels = ["silence" if name == "_" else name for name in train.names[: len(joint)]]
 axes.set_yticks(range(len(joint)), [f"{name} {int(n)}" for name, n in
-                                    zip(called, joint.sum(1), strict=True)])  # fmt: skip
+                                    zip(labels, joint.sum(1), strict=True)])  # fmt: skip
 axes.set_xticks([])
 axes.set_xlabel(f"entries of the first codebook\n({len(order)} of 32 are taken)")
 figure.colorbar(image, orientation="horizontal", label="share of the entry's rows", shrink=0.7)

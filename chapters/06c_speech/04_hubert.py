@@ -10,60 +10,32 @@
 # page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
-
-# %% Sound, and what is laid along it tags=["fold"]
-from functools import cache
-
-import torch
-
-from deepdive.audio.mel import stacked
-from deepdive.data.voices import voices
-from deepdive.page.profile import pick, profile
-from deepdive.training.tasks.utterances import heard, heard_an4
-
-
-@cache
-def data():
-    """Utterances to learn from, and those of people who are not heard before the measurement."""
-    found = heard(voices(96, 1, length=(2, 4))) if profile() == "ci" else heard_an4()
-    return found.parted(sorted({*found.speakers})[::7])
-
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A small HuBERT tags=["fold"]
-from deepdive.layers import PreNorm
-from deepdive.layers.sound import layer_norms
-from deepdive.models.speech.hubert import BASE, UnitSayer, hubert
-from deepdive.training import fit
-from deepdive.training.objectives import hidden_spans, make_units, unit_loss
-from deepdive.training.optim import adam, linear
-from deepdive.training.tasks.utterances import batches, middles, states
+import torch
+
+from deepdive.core import PreNorm
+from deepdive.layers.speech_frontend import layer_norms
+from deepdive.models.speech.hubert import BASE, hubert
+from deepdive.training.objectives import hidden_spans, unit_loss
+from deepdive_book.ch06c.runs.hubert import TEST, TRAIN, Experiment, load_utterances
+from deepdive_book.kit.profile import pick
 
 SMALL = BASE.but(
     channels=13, widths=(96, 96), kernels=(3, 3), strides=(2, 1), norms=layer_norms,
     residual=PreNorm, place_width=16, place_groups=4, d_model=96, n_heads=4, n_layers=3,
     d_ff=288, d_target=48, dropout=0.0, ff_dropout=0.0, attention_dropout=0.0,
 )  # fmt: skip
-K, LAYER = pick(ci=16, laptop=64, gpu=100), 2  # units, and the layer that the second ones are of
+K = pick(ci=16, laptop=64, gpu=100)  # units
 
 
 def loss(model, batch):
@@ -74,69 +46,30 @@ def loss(model, batch):
     return unit_loss(model(sound, hidden, mask), units[:, : real.shape[1]], hidden, real)
 
 
-# %% Make units tags=["fold"]
-def rows_of(encoder, some, layer):
-    """Rows of each utterance: 39 cepstra and their slopes (layer 0), or states behind a layer."""
-    if layer:
-        return states(encoder, some.frames, layer)
-    return [stacked(x)[middles(encoder, len(x))] for x in some.frames]
-
-
-def units_of(encoder, layer, seed):
-    """Units of the training people's rows, and the unit of each row of both kinds of people."""
-    draw = torch.Generator().manual_seed(seed)
-    mine, new = (rows_of(encoder, some, layer) for some in data())
-    every = torch.cat(mine)
-    some = every[torch.randperm(len(every), generator=draw)[:6_000]]
-    units = make_units(some, K, 10, draw)
-    return [units(x) for x in mine], [units(x) for x in new]
-
-
-# %% Phones, by kind of sound tags=["fold"]
-from matplotlib.figure import Figure
-
-from deepdive.evaluate.units import counts, of_counts
-from deepdive.page.film import film
-
-KINDS = ("_", "IY IH EY EH AE AA AO AW AY AH ER OY OW UH UW", "W Y R L M N NG",
-         "V DH Z ZH F TH S SH HH", "JH CH B D G P T K")  # fmt: skip
-FEW = 50  # rows; a phone with fewer is left out of the sheets
-
-
-@cache
-def phones_of(which):
-    """The phone in the middle of each row of an utterance, of the training's people (0) or of new
-    ones (1)."""
-    encoder = hubert(SMALL)
-    return [p[middles(encoder, len(p))] for p in data()[which].phones]
-
-
-def shown_phones():
-    """The phones of new people that are frequent enough, by kind, and the names of the others."""
-    names, said = data()[1].names, torch.cat(phones_of(1))
-    often = dict(zip(names, torch.bincount(said, minlength=len(names)).tolist(), strict=True))
-    order = [p for kind in KINDS for p in kind.split() if often.get(p, 0) >= FEW]
-    return order, {p: n for p, n in often.items() if 0 < n < FEW}
-
+experiment = Experiment(lambda: hubert(SMALL), loss, n_units=K, layer=2)
 
 # %% One sheet tags=["fold"]
-def shares_in(units):
-    """Which share of each phone (a line) lies in each unit (a column), in the order shown."""
-    order, names = shown_phones()[0], data()[1].names
-    table_of = counts(torch.cat(phones_of(1)).tolist(), torch.cat(units).tolist())
-    some = table_of[[names.index(p) for p in order]]
-    return table_of, some / some.sum(1, keepdims=True)
+from matplotlib.figure import Figure
+
+from deepdive.evaluate.phone_purity import of_counts
+from deepdive_book.ch06c.runs.hubert import frequent_phones, phone_fractions
+from deepdive_book.kit.frame_strip import film
+
+train, test = load_utterances()
+phones = experiment.phones(TEST)
+order, rare = frequent_phones(phones, test.names)
+numbers_of_phones = [test.names.index(p) for p in order]
 
 
 def sheet(units, k):
     """A table of phones and units: the fuller a cell, the more of the phone lies in the unit."""
-    table_of, part = shares_in(units)
-    found, order = of_counts(table_of), part.argmax(0).argsort(kind="stable")
+    counts, part = phone_fractions(phones, units, numbers_of_phones)
+    found, columns = of_counts(counts), part.argmax(0).argsort(kind="stable")
     figure = Figure(figsize=(3.6, 5.2), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(part[:, order], cmap="Blues", vmin=0, vmax=part.max(), aspect="auto",
+    axes.imshow(part[:, columns], cmap="Blues", vmin=0, vmax=part.max(), aspect="auto",
                 interpolation="nearest")  # fmt: skip
-    axes.set_yticks(range(len(part)), shown_phones()[0], fontsize=9)
+    axes.set_yticks(range(len(part)), order, fontsize=9)
     axes.set_xticks([])
     axes.set_xlabel(f"{k} boxes")
     numbers = (found.phone_purity, found.unit_purity, found.shared)
@@ -145,18 +78,9 @@ def sheet(units, k):
     return figure, f"{k} boxes, fullest cell {100 * part.max():.0f} %: {', '.join(each)}"
 
 
-# %% Sort into k boxes tags=["fold"]
-@cache
-def sorted_into(k):
-    """Cepstra of new people in k units."""
-    draw = torch.Generator().manual_seed(0)
-    mine, new = (rows_of(hubert(SMALL), some, 0) for some in data())
-    units = make_units(torch.cat(mine)[::18], k, 10, draw)
-    return [units(x) for x in new]
-
-
 # %% Six sheets tags=["fold"]
-frames, captions = zip(*(sheet(sorted_into(k), k) for k in (2, 4, 8, 16, 32, 64)), strict=True)
+clusters = {k: experiment.cluster_cepstra(k) for k in (2, 4, 8, 16, 32, 64)}
+frames, captions = zip(*(sheet(units, k) for k, units in clusters.items()), strict=True)
 film(frames, captions, "Six tables of phones down and boxes across, for 2, 4, 8, 16, 32 and "
      "64 boxes. The more boxes there are, the more a phone is spread over several.")  # fmt: skip
 
@@ -180,15 +104,15 @@ film(frames, captions, "Six tables of phones down and boxes across, for 2, 4, 8,
 # </details>
 
 # %% Which phones lie together at 64 boxes?
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
-order, part = shown_phones()[0], shares_in(sorted_into(64))[1]
+part = phone_fractions(phones, clusters[64], numbers_of_phones)[1]
 together = sorted(((float(part[[a, b]].min(0).sum()), order[a], order[b])
                    for a in range(len(order)) for b in range(a)), reverse=True)  # fmt: skip
-rare = ", ".join(f"{p} {n}" for p, n in shown_phones()[1].items()) or "none"
-n_rows, people = sum(map(len, phones_of(0))), len({*data()[0].speakers})
-print(f"{n_rows:,} snippets of {people} people to sort; {sum(map(len, phones_of(1))):,} of "
-      f"{len({*data()[1].speakers})} new ones in the sheets; left out: {rare}")  # fmt: skip
+left_out = ", ".join(f"{p} {n}" for p, n in rare.items()) or "none"
+n_train, n_test = (sum(map(len, experiment.phones(part))) for part in (TRAIN, TEST))
+print(f"{n_train:,} snippets of {len({*train.speakers})} people to sort; {n_test:,} of "
+      f"{len({*test.speakers})} new ones in the sheets; left out: {left_out}")  # fmt: skip
 table([[f"{b} and {a}", f"{100 * x:.0f} %"] for x, a, b in together[:5]],
       ["two phones", "of both in the same boxes"])  # fmt: skip
 
@@ -211,7 +135,7 @@ table([[f"{b} and {a}", f"{100 * x:.0f} %"] for x, a, b in together[:5]],
 #   mutual information*.)
 
 # %% The same from the library tags=["nbval-check-output"]
-from deepdive.evaluate.units import agreement
+from deepdive.evaluate.phone_purity import agreement
 
 print(agreement([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2, 2]))
 
@@ -223,19 +147,19 @@ print(agreement([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2, 2]))
 # centres at 0 and 2:
 
 # %% Two centres on a line tags=["nbval-check-output"]
-rows, centres = torch.tensor([0.0, 2.0, 5.0, 6.0, 7.0]), torch.tensor([0.0, 2.0])
+points, centres = torch.tensor([0.0, 2.0, 5.0, 6.0, 7.0]), torch.tensor([0.0, 2.0])
 for _ in range(3):
-    group = (rows[:, None] - centres).abs().argmin(1)
-    centres = torch.stack([rows[group == u].mean() for u in range(2)])
+    group = (points[:, None] - centres).abs().argmin(1)
+    centres = torch.stack([points[group == u].mean() for u in range(2)])
     print("groups", group.tolist(), "| centres", centres.tolist())
 
 # %% [markdown]
 # ## Say the unit
 
 # %% Draw the loop tags=["slide", "fold", "nbval-check-output"]
-from deepdive.page.diagrams import arrow, svg, text
-from deepdive.page.diagrams.layers import box
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams.layers import box
+from deepdive_book.kit.plotting import show
 
 body = []
 for y, title, rows_are, made, network in (
@@ -284,82 +208,31 @@ print(f"{unit_loss(shares.log(), right, gaps) / log(2):.2f} bits; the third row 
 # than in the cepstra. Therefore the **second training**: k-means on states of a middle layer makes
 # new units, and a new network learns to say these.
 
-
-# %% Teach a network to say units tags=["fold"]
-def taught(units, steps, seed, model=None):
-    """A model that has learned to say these units (or one that goes on)."""
-    torch.manual_seed(seed)
-    model = UnitSayer(hubert(SMALL), K) if model is None else model
-    made = batches(data()[0].frames, 8, units, seed=seed)
-    fit(model, made, loss, steps=steps, seed=seed,
-        optimizer=adam(model, lr=3e-3, betas=(0.9, 0.98), weight_decay=0.01),
-        schedule=linear(3e-3, max(1, steps // 10), steps), progress=False)  # fmt: skip
-    return model
-
-
-# %% Which network, and whose units tags=["fold"]
-from copy import deepcopy
-
-
-@cache
-def model_of(kind, steps, seed):
-    """A network after the first training, after going on, or after the second training."""
-    if kind == "first":
-        return taught(units_for("cepstra", 0, seed)[0], steps, seed)
-    if kind == "once more":
-        before = deepcopy(model_of("first", steps, seed))
-        return taught(units_for("cepstra", 0, seed)[0], steps, seed + 10, before)
-    return taught(units_for("first", steps, seed)[0], steps, seed + 20)
-
-
-@cache
-def units_for(kind, steps, seed):
-    """Units of one kind, of the training people's rows and of those of new people."""
-    torch.manual_seed(seed)
-    if kind == "cepstra":
-        return units_of(hubert(SMALL), 0, seed)
-    trained = kind != "not trained"
-    return units_of(model_of(kind, steps, seed).encoder if trained else hubert(SMALL), LAYER, seed)
-
-
-# %% Lay units beside phones tags=["fold"]
-from deepdive.evaluate.units import by_speaker, differences
-
-RIVAL = {"not trained": "cepstra", "first": "cepstra", "once more": "first", "second": "once more"}
+# %% Teach networks to say units, or read what was measured tags=["fold"]
+from deepdive_book.kit import rows
+from deepdive_book.kit.experiments import share
 
 
 def measure(units, steps, seed):
-    """Purities and shared information with the phones of new people, in %, with 95 % intervals over
-    people; and by how much these are higher than with the units of a rival, the people paired."""
-    who = data()[1].speakers
-    phones, mine = (
-        [x.tolist() for x in part] for part in (phones_of(1), units_for(units, steps, seed)[1])
-    )
-    found = {"": by_speaker(phones, mine, who)}
-    if units in RIVAL:
-        rival = RIVAL[units]
-        other = units_for(rival, 0 if rival == "cepstra" else steps, seed)[1]
-        found["more_"] = differences(phones, mine, [x.tolist() for x in other], who)
-    return {before + name: [round(100 * x, 2) for x in each]
-            for before, part in found.items() for name, each in part.items()}  # fmt: skip
+    """How well units of one kind agree with phones, and how much better than the baseline's."""
+    return experiment.evaluate(units, steps, seed)
 
 
-# %% Which runs, and where they are kept tags=["fold"]
-from deepdive.page.experiments import kept, share, sweep
+def points(lengths, seeds):
+    """Units that no training makes, then those of each training, by its length."""
+    untrained = [(units, 0, seed) for seed in seeds for units in ("cepstra", "not trained")]
+    trained = [(units, steps, seed) for steps in lengths for seed in seeds
+               for units in ("first", "once more", "second")]  # fmt: skip
+    return [{"units": units, "steps": steps, "seed": seed}
+            for units, steps, seed in untrained + trained]  # fmt: skip
 
-asked, SHORT = ("first", "once more", "second"), pick(ci=10, laptop=100, gpu=2000)
-if profile() == "experiment":
-    SHORT, LONG = (max(2, round(n * share())) for n in (100, 800))
-points = [{"units": units, "steps": 0, "seed": seed}
-          for seed in (1, 2, 3) for units in ("cepstra", "not trained")]  # fmt: skip
-points += [{"units": units, "steps": steps, "seed": seed}
-           for steps in ((SHORT, LONG) if profile() == "experiment" else (SHORT,))
-           for seed in (1, 2, 3) for units in asked]  # fmt: skip
-if profile() != "experiment":
-    points = [p for p in points if p["seed"] == 1]
-file = kept("06c_speech", "hubert")
-target_file = file if profile() == "experiment" else None
-measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
+
+few = points([pick(ci=10, laptop=100, gpu=2000)], [1])
+found = rows.load_or_measure(
+    measure, "06c_speech", "hubert", data="an4_mfcc", minutes=400,
+    points=points([max(2, round(n * share())) for n in (100, 800)], [1, 2, 3]),
+    few=few, live=[point for point in few if point["units"] in ("cepstra", "first")],
+)  # fmt: skip
 
 # %% [markdown]
 # ## Are the boxes sounds?
@@ -374,11 +247,13 @@ measured = sweep(measure, points, target_file, data="an4_mfcc", minutes=400)
 # frames. How far can that be trusted? On generated voices one knows exactly which phone is where:
 
 # %% Lay phones along voices whose phones are known
-from deepdive.audio.mel import mfcc, standardised
-from deepdive.training.tasks.phones import align_phones
+from deepdive.audio.mel import mfcc, stacked, standardised
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.tasks.forced_alignment import align_phones
+from deepdive_book.tasks.utterances import load_audio
 
 known = voices(96, 1, length=(2, 4))
-exact = heard(known)
+exact = load_audio(known)
 texts = [[exact.names.index(p.name) for p in row if p.name != "_"] for row in known.phones]
 wide = [standardised(stacked(mfcc(wave, known.rate))).numpy() for wave in known.waves]
 laid = align_phones(wide, texts, len(exact.names), turns=5)
@@ -390,67 +265,48 @@ print(f"frames with their true phone: {100 * right.double().mean():.0f} % (gener
 # laid by the same 39 numbers of which the first units are made, so that what they have wrong may
 # favour these units.
 
-# %% Read what was kept tags=["fold"]
-import json
-from statistics import mean
-
+# %% Tables of runs tags=["fold"]
 from deepdive.evaluate import Interval
 
-found_rows, kept_runs = measured, False
-if profile() != "ci" and file is not None and file.is_file():
-    found_rows, kept_runs = json.loads(file.read_text())["rows"], True
 live = pick(ci="generated voices, too short to judge by", laptop="one live run", gpu="one live run")
-said_of = "the kept runs" if kept_runs else live
-ran = [row["steps"] for row in found_rows if row["units"] in asked]
+about = "the kept runs" if found.saved else live
+ran = rows.values([row for row in found.rows if row["steps"]], "steps")
 LENGTHS = [n for n in sorted({*ran}) if ran.count(n) == max(map(ran.count, ran))]  # whole ones
 CALLED = {"cepstra": "cepstra and slopes", "not trained": "layer 2, not trained",
           "first": "layer 2, first training", "once more": "layer 2, first goes on",
           "second": "layer 2, second training"}  # fmt: skip
 
 
-# %% Tables of runs tags=["fold"]
-def of(kind, steps):
-    """The runs of a kind, one a seed."""
-    return [r for r in found_rows if r["units"] == kind and r["steps"] == steps]
 
-
-def spread(kind, steps, name):
-    """A measure's mean over the seeds, and the lowest and the highest."""
-    values = [r[name][0] for r in of(kind, steps)]
-    return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
-
-
-def shown(kinds):
-    """A table of purities and shared information."""
-    lines = [
-        [f"{CALLED[kind]}, {n} steps" if n else CALLED[kind],
-         *(spread(kind, n, name) for name in ("phone_purity", "unit_purity", "shared"))]
-        for kind in kinds for n in ((0,) if kind in ("cepstra", "not trained") else LENGTHS)
-    ]  # fmt: skip
+def units_table(kinds):
+    lines = []
+    for kind in kinds:
+        for n in (0,) if kind in ("cepstra", "not trained") else LENGTHS:
+            lines.append([f"{CALLED[kind]}, {n} steps" if n else CALLED[kind], *(
+                rows.mean_and_range(rows.values(found.rows, m, 0, units=kind, steps=n))
+                for m in ("phone_purity", "unit_purity", "shared"))])  # fmt: skip
     return table(lines, ["units of", "phone purity, %", "unit purity, %", "shared, %"],
-                 caption=f"{said_of}: {K} units, phones of new people; mean of seeds "
+                 caption=f"{about}: {K} units, phones of new people; mean of seeds "
                  "(lowest to highest)")  # fmt: skip
 
 
-# %% Tables of differences tags=["fold"]
-def against(kind, said):
-    """By how much the units of a kind are better than their rival's, each run."""
-    lines = [[n, r["seed"], *(Interval(*r[f"more_{name}"]) for name in ("shared", "unit_purity"))]
-             for n in LENGTHS for r in of(kind, n)]  # fmt: skip
-    heads = ["shared (points)", "unit purity (points)"]
+def differences_table(kind, title):
+    lines = [[n, run["seed"], *(Interval(*run[f"more_{m}"]) for m in ("shared", "unit_purity"))]
+             for n in LENGTHS for run in rows.select(found.rows, units=kind, steps=n)]  # fmt: skip
+    heads = ["shared (points)", "unit purity (points)"]  # better than the baseline by
     return table(lines, ["steps", "seed", *heads], formats=dict.fromkeys(heads, "+.1f"),
-                 caption=f"{said_of}: {said}; in brackets 95 % intervals over "
-                 f"{len({*data()[1].speakers})} new people, paired")  # fmt: skip
+                 caption=f"{about}: {title}; in brackets 95 % intervals over "
+                 f"{len({*test.speakers})} new people, paired")  # fmt: skip
 
 
 # %% Units beside phones tags=["slide"]
-shown(["cepstra", "not trained", "first"])
+units_table(["cepstra", "not trained", "first"])
 
 # %% The first training less the cepstra
-against("first", "layer 2 after the first training, less cepstra and slopes")
+differences_table("first", "layer 2 after the first training, less cepstra and slopes")
 
 # %% The shortest of these, run here tags=["fold"]
-for row in measured:
+for row in found.measured:
     if row["units"] in ("cepstra", "first"):
         print(f"run here: {CALLED[row['units']]}, {row['steps']} steps, seed {row['seed']}: shared "
               f"{row['shared'][0]:.1f} %")  # fmt: skip
@@ -476,10 +332,10 @@ for row in measured:
 # both have cost the same:
 
 # %% New units, or more of the old tags=["slide"]
-shown(["first", "once more", "second"])
+units_table(["first", "once more", "second"])
 
 # %% The second training less going on
-against("second", "layer 2 after the second training, less the first that goes on")
+differences_table("second", "layer 2 after the second training, less the first that goes on")
 
 # %% [markdown]
 # After 100 steps the second training does **not** pay. The network that goes on with its old units
@@ -491,7 +347,7 @@ against("second", "layer 2 after the second training, less the first that goes o
 # for as long with the old units.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Each of the 64 units of cepstra is cut into sixteen at random: every snippet draws a number "
@@ -511,13 +367,13 @@ predict(
 
 # %% Cut each unit at random tags=["surprise"]
 torch.manual_seed(0)
-phones, units = torch.cat(phones_of(1)), torch.cat(units_for("cepstra", 0, 1)[1])
+labels, units = torch.cat(phones), torch.cat(experiment.units("cepstra", 0, 1)[TEST])
 cut_lines = []
 for parts in (1, 2, 16):
     cut = units * parts + torch.randint(parts, units.shape)
-    found = agreement(phones.tolist(), cut.tolist())
+    agreed = agreement(labels.tolist(), cut.tolist())
     cut_lines.append([K * parts, *(round(100 * x, 1) for x in (
-        found.phone_purity, found.unit_purity, found.shared))])  # fmt: skip
+        agreed.phone_purity, agreed.unit_purity, agreed.shared))])  # fmt: skip
 table(cut_lines, ["units", "phone purity, %", "unit purity, %", "shared, %"],
       caption="units of cepstra, cut at random")  # fmt: skip
 
@@ -543,6 +399,8 @@ table(cut_lines, ["units", "phone purity, %", "unit purity, %", "shared, %"],
 # convolutions that tell places in the place of one wide one.
 
 # %% A step of data2vec on sound tags=["fold", "nbval-check-output"]
+from copy import deepcopy
+
 from deepdive.models.speech import data2vec_audio
 from deepdive.training.objectives import averaged_states, state_loss
 
@@ -637,22 +495,24 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked.
 one = agreement([0] * 4 + [1] * 4 + [2] * 4, [0] * 4 + [1, 1, 2, 2] * 2)
-rows, centres = torch.tensor([0.0, 1.0, 8.0, 9.0]), torch.tensor([0.0, 1.0])
+points, centres = torch.tensor([0.0, 1.0, 8.0, 9.0]), torch.tensor([0.0, 1.0])
 for _ in range(3):
-    group = (rows[:, None] - centres).abs().argmin(1)
-    centres = torch.stack([rows[group == u].mean() for u in range(2)])
+    group = (points[:, None] - centres).abs().argmin(1)
+    centres = torch.stack([points[group == u].mean() for u in range(2)])
 print(f"{one.phone_purity:.2f} {one.unit_purity:.2f} | centres {centres.tolist()}")
 
 # %%
 # Exercise 3, run: units of the first 13 columns, and of all 39.
-mine, new = (rows_of(hubert(SMALL), some, 0) for some in data())
+from deepdive.training.objectives import make_units
+
+mine, new = (experiment.cepstra(part) for part in (TRAIN, TEST))
 shared_of = {13: [], 39: []}
 for columns, each in shared_of.items():
     for seed in (1, 2, 3):
         draw = torch.Generator().manual_seed(seed)
         units = make_units(torch.cat(mine)[::18, :columns], K, 10, draw)
-        said = torch.cat([units(x[:, :columns]) for x in new])
-        each.append(100 * agreement(torch.cat(phones_of(1)).tolist(), said.tolist()).shared)
+        named = torch.cat([units(x[:, :columns]) for x in new])
+        each.append(100 * agreement(torch.cat(phones).tolist(), named.tolist()).shared)
 table([[columns, *each] for columns, each in shared_of.items()],
       ["numbers a row", "seed 1", "seed 2", "seed 3"],
       formats=dict.fromkeys(("seed 1", "seed 2", "seed 3"), ".1f"),

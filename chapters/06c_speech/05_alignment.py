@@ -14,26 +14,15 @@
 # runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% [markdown]
 # ## By hand: where is a letter?
@@ -44,8 +33,8 @@ setup(PROFILE, drive=SAVE_TO_DRIVE)
 # %% Draw the weights tags=["fold"]
 import torch
 
-from deepdive.page.diagrams import ROLES, links
-from deepdive.page.plotting import show
+from deepdive_book.kit.diagrams import ROLES, links
+from deepdive_book.kit.plotting import show
 
 tenths = torch.tensor([[8.0, 2, 0, 0, 0], [1, 6, 3, 0, 0], [0, 0, 2, 2, 6]])
 show(links([f"row {i}" for i in range(5)], ["S", "I", "X"], tenths / 10), "Lines from three "
@@ -75,411 +64,68 @@ assert centres.tolist() == torch.tensor([0.2, 1.2, 3.4]).tolist()
 # %% [markdown]
 # ## The letters of a small Speech2Text
 #
-# A small network that listens and writes has learned spoken digits. The folds hold its code: the
-# data, the model, its training, and what is measured.
-
-# %% Spoken digits, as frames tags=["fold"]
-import random
-from functools import cache
-
-from deepdive.audio.mel import log_mel
-from deepdive.data.speech import DIGITS, fsdd
-from deepdive.data.voices import voices
-from deepdive.page.experiments import kept, share, sweep
-from deepdive.page.profile import pick, profile
-
-BANDS, STEP = 40, 0.010  # numbers a frame, seconds from one to the next
-
-
-# %% Recordings and frames tags=["fold"]
-@cache
-def digits(part):
-    """Recordings of single digits, and the frames (T, 40) of each, shifted and scaled alike."""
-    real = profile() != "ci"
-    seed, n = {"train": (1, 240), "test": (2, 80)}[part]
-    spoken = fsdd(part) if real else voices(n, seed)
-    frames = [log_mel(wave, spoken.rate, BANDS) for wave in spoken.waves]
-    return spoken, frames
-
-
-@cache
-def scale():
-    every = torch.cat(digits("train")[1])
-    return every.mean(0), every.std(0)
-
-
-# %% Strings of digits tags=["fold"]
-LETTERS = "EFGHINORSTUVWXZ "
-PAD, START, END = 1, 2, 3
-ID = {letter: i + 4 for i, letter in enumerate(LETTERS)}
-
-
-def string(part, n, draw, alike=False):
-    """n recordings of one speaker, drawn with replacement; `alike`: all of the same digit."""
-    spoken, _ = digits(part)
-    voice = draw.choice(sorted({*spoken.speakers}))
-    mine = [i for i, each in enumerate(spoken.speakers) if each == voice]
-    if alike:
-        word = spoken.words[draw.choice(mine)]
-        mine = [i for i in mine if spoken.words[i] == word]
-    return [draw.choice(mine) for _ in range(n)]
-
-
-# %% Strings in batches tags=["fold"]
-def batch(part, strings):
-    """Frames (B, T, 40) of strings, which are real, tokens (B, U), and the texts."""
-    spoken, frames = digits(part)
-    mean, std = scale()
-    rows = [(torch.cat([frames[i] for i in each]) - mean) / std for each in strings]
-    texts = [" ".join(spoken.words[i] for i in each) for each in strings]
-    tokens = [torch.tensor([START, *(ID[c] for c in text), END]) for text in texts]
-    pad = torch.nn.utils.rnn.pad_sequence
-    real = torch.arange(max(map(len, rows))) < torch.tensor([*map(len, rows)])[:, None]
-    return pad(rows, True), real, pad(tokens, True, PAD), texts
-
-
-# %% New strings in every step tags=["fold"]
-class Strings:
-    """Batches of strings of one to four digits, 64 digits a batch, drawn anew in every run."""
-
-    def __init__(self, steps, seed):
-        self.steps, self.seed = steps, seed
-
-    def __iter__(self):
-        draw = random.Random(self.seed)
-        for _ in range(self.steps):
-            n = draw.randint(1, 4)
-            yield batch("train", [string("train", n, draw) for _ in range(64 // n)])
-
+# A small network that listens and writes has learned spoken digits. The fold holds the network and
+# its loss; its data, its training, and what is measured are in
+# `deepdive_book/ch06c/runs/alignment.py`.
 
 # %% A small Speech2Text tags=["fold"]
 import torch.nn.functional as F
 
 from deepdive.models.speech import speech2text
-from deepdive.training import fit
-from deepdive.training.optim import adam, linear
+from deepdive_book.ch06c.runs import alignment
 
-SIZES = {"n_features": BANDS, "vocab_size": 20, "d_model": 64, "n_layers": 2,
+SIZES = {"n_features": alignment.BANDS, "vocab_size": 20, "d_model": 64, "n_layers": 2,
          "n_decoder_layers": 2, "n_heads": 4, "n_decoder_heads": 4, "d_ff": 128,
-         "d_decoder_ff": 128, "width": 64, "dropout": 0.1, "end": END}  # fmt: skip
+         "d_decoder_ff": 128, "width": 64, "dropout": 0.1, "end": alignment.END}  # fmt: skip
 
 
-def build():
+def build_model():
     return speech2text.speech2text(**SIZES, kernels=(5, 5))
 
 
-def loss(model, given):
+def loss(model, batch):
     """Of each next letter."""
-    frames, real, tokens, _ = given
-    logits = model(frames, tokens[:, :-1], real)
-    return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=PAD)
+    logits = model(batch.features, batch.tokens[:, :-1], batch.mask)
+    targets = batch.tokens[:, 1:]
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=alignment.PAD)
 
 
-# %% Train it tags=["fold"]
-@cache
-def trained(steps, seed):
-    torch.manual_seed(seed)
-    model = build()
-    fit(model, Strings(steps, seed), loss, steps=steps, seed=seed, optimizer=adam(model, lr=2e-3),
-        schedule=linear(2e-3, max(1, steps // 10), steps), progress=False)  # fmt: skip
-    return model
-
-
-# %% Let them write tags=["fold"]
-from deepdive.decoding import greedy
-from deepdive.evaluate.transcripts import word_error_rate
-
-NEW = pick(ci=10, laptop=30, gpu=60, experiment=100)  # strings to write, of takes not trained on
-
-
-def fresh(n, alike=False, part="test"):
-    draw = random.Random(100 * n + alike)
-    return [string(part, n, draw, alike) for _ in range(NEW)]
-
-
-@torch.no_grad()
-def written(model, given):
-    """The text of each string that a model writes, one most probable letter after the other."""
-    frames, real, _, texts = given
-    most = 2 * max(map(len, texts))
-    rows = greedy(model, frames, real, bos=START, eos=END, max_length=most)
-    return ["".join(LETTERS[i - 4] for i in row if i >= 4) for row in rows]
-
-
-# %% Count wrong words tags=["fold"]
-def errors(model, n, alike=False):
-    """Wrong words in % of those that were said, and how many are written on average."""
-    given = batch("test", fresh(n, alike))
-    said = written(model, given)
-    words = sum(len(text.split()) for text in said) / len(said)
-    return round(100 * word_error_rate(given[3], said), 2), round(words, 2)
-
-
-# %% Where does each letter look? tags=["fold"]
-from itertools import pairwise
-
-from deepdive.inspect import record
-
-
-def ends(part, each):
-    """Where each digit of a string begins and where the last one ends, in frames."""
-    found = [0]
-    for i in each:
-        found.append(found[-1] + len(digits(part)[1][i]))
-    return found
-
-
-@torch.no_grad()
-def looks(model, given):
-    """Weights (B, U, T') of each head, layer-head, with the right letters before it."""
-    frames, real, tokens, _ = given
-    with record(model, "decoder.*cross.*weights") as seen:
-        model(frames, tokens[:, :-1], real)
-    return {f"{layer}-{h}": weights[0][:, h] for layer, weights in enumerate(seen.values(), 1)
-            for h in range(weights[0].shape[1])}  # fmt: skip
-
-
-# %% Four groups of letters tags=["fold"]
-GROUPS = ("first", "second, open", "second, settled", "later")
-
-
-def groups(text):
-    """Of each letter its digit and its group, None for a space. A letter is settled when one digit
-    alone begins with what is written of it: T may become two or three, TH only three."""
-    names, found, digit, begun = {*DIGITS}, [], 0, ""
-    for letter in text:
-        if letter == " ":
-            digit, begun = digit + 1, ""
-            found.append((digit, None))
-            continue
-        fits = sum(name.startswith(begun) for name in names)
-        second = 1 if fits > 1 else 2
-        found.append((digit, (0, second, 3)[min(len(begun), 2)]))
-        begun += letter
-    return found
-
-
-# %% Means of a group tags=["fold"]
-def by_group(value, texts):
-    """The mean of value(i, u, digit) in % over letters u of texts i, one number a group."""
-    found = ([], [], [], [])
-    for i, text in enumerate(texts):
-        for u, (digit, group) in enumerate(groups(text)):
-            if group is not None:
-                found[group].append(float(value(i, u, digit)))
-    return [round(100 * sum(each) / max(1, len(each)), 1) for each in found]
-
-
-# %% Is a place in its digit? tags=["fold"]
-def scored(places, texts, bounds):
-    """Shares in % of letters whose place (B, U), in frames, lies in the digit that they spell."""
-    return by_group(lambda i, u, k: bounds[i][k] <= float(places[i][u]) < bounds[i][k + 1], texts)
-
-
-def inside(weights, texts, bounds):
-    """The mean weight in % inside the digit that a letter spells; rows are four frames apart."""
-    rows = [[-(-cut // 4) for cut in cuts] for cuts in bounds]
-    return by_group(lambda i, u, k: weights[i, u, rows[i][k] : rows[i][k + 1]].sum(), texts)
-
-
-# %% Ask every head tags=["fold"]
-def heads_of(model, strings):
-    """For each head where its centre lies and how much of its weight, a number a group; and how
-    often in % the centre of the next letter is no earlier."""
-    given, found = batch("test", strings), {}
-    texts, bounds = given[3], [ends("test", each) for each in strings]
-    for name, weights in looks(model, given).items():
-        middles = 4 * torch.arange(weights.shape[-1])
-        centres = weights @ middles.float()  # in frames
-        onward = [float(b >= a - 4) for row, text in zip(centres, texts, strict=True)
-                  for a, b in pairwise(row[: len(text)])]  # fmt: skip
-        found[name] = {"centre": scored(centres, texts, bounds),
-                       "weight": inside(weights, texts, bounds),
-                       "onward": round(100 * sum(onward) / len(onward), 1)}  # fmt: skip
-    return found
-
-
-# %% A rival that does not listen tags=["fold"]
-def straight(strings):
-    """What the letters' places would be on a straight line from the beginning to the end."""
-    texts = batch("test", strings)[3]
-    bounds = [ends("test", each) for each in strings]
-    places = [[(u + 0.5) / len(t) * cuts[-1] for u in range(len(t))]
-              for t, cuts in zip(texts, bounds, strict=True)]  # fmt: skip
-    return scored(places, texts, bounds)
-
-
-# %% A path that only goes forward tags=["fold"]
-def forward_path(weights):
-    """The rows of each letter on the best path through weights (U, S): the path begins in the first
-    row, ends in the last, and no letter goes back or is left out."""
-    worth, (U, S) = weights.double(), weights.shape
-    best, stayed = torch.full((U, S), -torch.inf).double(), torch.zeros(U, S, dtype=torch.bool)
-    best[0, 0] = worth[0, 0]
-    for s in range(1, S):
-        came = torch.cat([torch.tensor([-torch.inf]).double(), best[:-1, s - 1]])
-        stayed[:, s] = best[:, s - 1] >= came
-        best[:, s] = worth[:, s] + torch.maximum(best[:, s - 1], came)
-    u, rows = U - 1, [[] for _ in range(U)]
-    for s in reversed(range(S)):
-        rows[u].insert(0, s)
-        u -= int(not stayed[u, s])
-    return rows
-
-
-# %% How far is the beginning of a digit off? tags=["fold"]
-def off(begins, texts, bounds):
-    """By how many ms, on average, a letter that begins a digit but the first is said to begin (B,
-    U), in frames, before or after the digit does."""
-    found = [abs(begins[i][u] - bounds[i][digit]) * 1000 * STEP
-             for i, text in enumerate(texts)
-             for u, (digit, group) in enumerate(groups(text)) if group == 0 and digit]  # fmt: skip
-    return round(sum(found) / max(1, len(found)), 1)
-
-
-def laid(rows, texts, bounds):
-    """The scores of texts whose letters have these rows, each four frames long."""
-    middles = [[4 * sum(some) / max(1, len(some)) for some in each] for each in rows]
-    begins = [[4 * some[0] if some else 0 for some in each] for each in rows]
-    return {"places": scored(middles, texts, bounds), "off": off(begins, texts, bounds)}
-
-
-# %% Long enough for a row each tags=["fold"]
-def fitting(strings):
-    """Texts and bounds of strings whose sound has rows enough, and their places in the list."""
-    texts, found = batch("test", strings)[3], []
-    for i, (text, each) in enumerate(zip(texts, strings, strict=True)):
-        cuts = ends("test", each)
-        twice = sum(a == b for a, b in pairwise(text))
-        if -(-cuts[-1] // 4) >= len(text) + twice:
-            found.append((i, text, cuts))
-    return found
-
-
-def forward_scores(model, strings):
-    """Of a path through the mean of all heads that may only go forward."""
-    weights = sum(looks(model, batch("test", strings)).values()) / 8
-    kept_ones = fitting(strings)
-    rows = [forward_path(weights[i, : len(t), : -(-cuts[-1] // 4)]) for i, t, cuts in kept_ones]
-    return laid(rows, *zip(*((t, cuts) for _, t, cuts in kept_ones), strict=True))
-
-
-# %% A line, and weights spread evenly tags=["fold"]
-def deaf(strings):
-    """What a straight line gets, and what a head gets that gives all rows the same weight."""
-    _, texts, bounds = zip(*fitting(strings), strict=True)
-    begins = [[u / len(t) * cuts[-1] for u in range(len(t))]
-              for t, cuts in zip(texts, bounds, strict=True)]  # fmt: skip
-    even = torch.zeros(len(texts), max(map(len, texts)), max(-(-c[-1] // 4) for c in bounds))
-    for row, cuts in zip(even, bounds, strict=True):
-        row[:, : -(-cuts[-1] // 4)] = 1 / -(-cuts[-1] // 4)
-    return {"off": off(begins, texts, bounds), "even": inside(even, texts, bounds)}
-
-
-# %% Measure tags=["fold"]
-LENGTHS = (1, 2, 3, 4, 5, 6, 8)
-SHOWN = pick(ci=1, laptop=1, gpu=1, experiment=2)  # the seed of the pictures
+# %% Train it, or read what was measured tags=["fold"]
+from deepdive_book.kit import rows
+from deepdive_book.kit.experiments import share
+from deepdive_book.kit.profile import pick
 
 
 def measure(system, steps, seed):
     """What one run writes, and where its letters look."""
-    model, four = trained(steps, seed), fresh(4)
-    told = {str(n): errors(model, n) for n in LENGTHS}
-    told["alike"] = errors(model, 4, alike=True)
-    found = {
-        "errors": told,
-        "heads": heads_of(model, four),
-        "line": straight(four),
-        "deaf": deaf(four),
-        "forward": forward_scores(model, four),
-    }
-    if seed == SHOWN:
-        found["shown"] = [pictured(model, each) for each in examples(model)]
-    return found
+    model = alignment.train_model(build_model, loss, steps, seed)
+    with_examples = seed == pick(ci=1, laptop=1, gpu=1, experiment=2)
+    return alignment.evaluate(model, with_examples)
 
 
-# %% Three strings for the pictures tags=["fold"]
-def examples(model):
-    """A string of four different digits, written rightly where there is one; one of eight digits;
-    and one of a digit said four times, written wrongly where there is one."""
-    four, eight, alike = fresh(4), fresh(8)[0], fresh(4, alike=True)
-    spoken = digits("test")[0]
-    four = [each for each in four if len({spoken.words[i] for i in each}) == 4]
-
-    def right(each):
-        given = batch("test", [each])
-        return written(model, given) == given[3]
-
-    return [next(filter(right, four), four[0]), eight,
-            next((each for each in alike if not right(each)), alike[0])]  # fmt: skip
-
-
-def pictured(model, each):
-    """A string by its recordings, what is written of it, and the weights in thousandths."""
-    frames, real, _, texts = batch("test", [each])
-    says = written(model, (frames, real, None, texts))[0]
-    tokens = torch.tensor([[START, *(ID[c] for c in says), END]])
-    weights = looks(model, (frames, real, tokens, texts))
-    return {"string": each, "says": says, "weights": {
-        name: [[round(1000 * w) for w in row] for row in found[0].tolist()]
-        for name, found in weights.items()}}  # fmt: skip
-
-
-# %% Run, or read what was run tags=["fold"]
-steps = pick(ci=30, laptop=150, gpu=2000, experiment=round(2000 * share()))
-seeds = (1, 2, 3) if profile() == "experiment" else (1,)
-points = [{"system": "Speech2Text", "steps": steps, "seed": seed} for seed in seeds]
-file = kept("06c_speech", "alignment")
-target = file if profile() == "experiment" else None
-measured = sweep(measure, points, target, data="fsdd", minutes=240)
-
-
-# %% Read what was kept tags=["fold"]
-import json
-from statistics import mean
-
-rows, kept_runs = measured, False
-if profile() != "ci" and file is not None and file.is_file():
-    rows, kept_runs = json.loads(file.read_text())["rows"], True
-most = max(row["steps"] for row in rows)
-shown_row = next(row for row in rows if "shown" in row)
-
-
-runs = sorted((r for r in rows if r["system"] == "Speech2Text"), key=lambda r: r["seed"])
-
-
-def spread(found):
-    """The mean over the seeds, and the lowest and the highest."""
-    return f"{mean(found):.1f} ({min(found):.1f} to {max(found):.1f})"
-
+few, long = pick(ci=30, laptop=150, gpu=2000), round(2000 * share())
+found = rows.load_or_measure(
+    measure, "06c_speech", "alignment", data="fsdd", minutes=240,
+    points=[{"system": "Speech2Text", "steps": long, "seed": seed} for seed in (1, 2, 3)],
+    few=[{"system": "Speech2Text", "steps": few, "seed": 1}],
+)  # fmt: skip
+runs = rows.select(found.rows, system="Speech2Text")
+heads = next(run for run in runs if "shown" in run)["heads"]
+examples = next(run for run in runs if "shown" in run)["shown"]
 
 # %% The recordings of the picture tags=["fold"]
-import numpy as np
+from deepdive_book.ch06c.figures.speech_cross_attention import speech_cross_attention
 
-from deepdive.page.letters_heard import Heard, letters_heard
-
-by_weight = sorted(shown_row["heads"], key=lambda h: shown_row["heads"][h]["weight"][0])
+by_weight = sorted(heads, key=lambda head: heads[head]["weight"][0])
 HEADS = {f"head {by_weight[-1]}": by_weight[-1:], f"head {by_weight[0]}": by_weight[:1],
          "mean of all eight": by_weight}  # fmt: skip
-
-
-def heard(name, shown):
-    """What the picture needs of one string."""
-    spoken, frames = digits("test")
-    each = shown["string"]
-    cuts = ends("test", each)
-    words = [(spoken.words[i], a, b) for i, (a, b) in zip(each, pairwise(cuts), strict=True)]
-    weights = {k: np.mean([shown["weights"][h] for h in some], 0) / 1000
-               for k, some in HEADS.items()}  # fmt: skip
-    wave = np.concatenate([spoken.waves[i] for i in each])
-    return Heard(name, torch.cat([frames[i] for i in each]), words, shown["says"], weights, wave,
-                 spoken.rate)  # fmt: skip
-
-
-print(f"data {digits('test')[0].source}; the picture's model: {most} steps of 64 digits")
+four, eight, same = (alignment.figure_recording(name, example, HEADS) for name, example in zip(
+    ("four digits", "eight digits", "one digit four times"), examples, strict=True))  # fmt: skip
+print(f"data {alignment.load_digits('test')[0].source}; the picture's model: "
+      f"{max(run['steps'] for run in runs)} steps of 64 digits")  # fmt: skip
 
 # %% Press a letter tags=["slide", "fold"]
-letters_heard([heard("four digits", shown_row["shown"][0])], letter=0)
+speech_cross_attention([four], letter=0)
 
 # %% [markdown]
 # *Above, the sound of four digits and where each begins and ends; below, the letters that a small
@@ -494,23 +140,25 @@ letters_heard([heard("four digits", shown_row["shown"][0])], letter=0)
 # All letters at once, the weights averaged over the eight heads:
 
 # %% Draw all letters at once tags=["fold"]
+import numpy as np
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 
-def all_letters(shown):
+def plot_letters(example):
     """Letters down, time across; the steps are the path that only goes forward."""
-    text, cuts = shown["says"], ends("test", shown["string"])
-    weights = np.mean([shown["weights"][h] for h in by_weight], 0)[: len(text)]
-    seconds = 4 * STEP * weights.shape[1]
+    text, cuts = example["says"], alignment.boundaries("test", example["string"])
+    weights = np.mean([example["weights"][head] for head in by_weight], 0)[: len(text)]
+    step = alignment.POOL * alignment.STEP  # seconds from one hidden state to the next
     figure = Figure(figsize=(3.7, 4.6), layout="constrained")
     axes = figure.subplots()
     axes.imshow(weights, cmap="Blues", aspect="auto", interpolation="nearest",
-                extent=(0, seconds, len(text) - 0.5, -0.5))  # fmt: skip
-    axes.vlines(STEP * np.array(cuts[1:-1]), -0.5, len(text) - 0.5, "#888", "dashed", linewidth=1)
-    for u, rows in enumerate(forward_path(torch.tensor(weights))):
-        axes.hlines(u, 4 * STEP * rows[0], 4 * STEP * (rows[-1] + 1), ROLES["query"], linewidth=2)
+                extent=(0, step * weights.shape[1], len(text) - 0.5, -0.5))  # fmt: skip
+    axes.vlines(alignment.STEP * np.array(cuts[1:-1]), -0.5, len(text) - 0.5, "#888", "dashed",
+                linewidth=1)  # fmt: skip
+    for u, states in enumerate(alignment.monotonic_path(torch.tensor(weights))):
+        axes.hlines(u, step * states[0], step * (states[-1] + 1), ROLES["query"], linewidth=2)
     axes.set_yticks(range(len(text)), ["␣" if c == " " else c for c in text], fontsize=9)
     axes.set_xlabel("seconds")
     return with_alt(figure, "A map of weights, letters down and time across: they lie near a "
@@ -518,7 +166,7 @@ def all_letters(shown):
                     "only.")  # fmt: skip
 
 
-all_letters(shown_row["shown"][0])
+plot_letters(examples[0])
 
 # %% [markdown]
 # *The fuller a cell, the larger the weight; dashed lines part the digits; the marks are a path that
@@ -541,9 +189,10 @@ all_letters(shown_row["shown"][0])
 # rows of the sound. Nobody tells it where a letter is spoken; it only learns which letter is next.
 
 # %% Count rows and weights tags=["nbval-check-output", "fold"]
-small = build()
+small = build_model()
 for n in (100, 101, 104, 1000):
-    print(n, "frames:", small.encoder.front(torch.zeros(1, n, BANDS))[0].shape[1], "rows")
+    states = small.encoder.front(torch.zeros(1, n, alignment.BANDS))[0]
+    print(n, "frames:", states.shape[1], "rows")
 print(f"{sum(p.numel() for p in small.parameters()):,} parameters")
 
 # %% [markdown]
@@ -555,14 +204,15 @@ print(f"{sum(p.numel() for p in small.parameters()):,} parameters")
 # digits; the next letter is the most probable one.
 
 # %% Wrong words tags=["slide", "fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
-said_of_runs = "the kept runs" if kept_runs else "one live run, too short to judge by"
-lines = [[f"{n} digit{'s' * (n > 1)}", spread([r["errors"][str(n)][0] for r in runs])]
+about = "the kept runs" if found.saved else "one live run, too short to judge by"
+lines = [[f"{n} digit{'s' * (n > 1)}", rows.mean_and_range(rows.values(runs, "errors", str(n), 0))]
          for n in range(1, 5)]  # fmt: skip
-lines.append(["4 times the same digit", spread([r["errors"]["alike"][0] for r in runs])])
+lines.append(["4 times the same digit",
+              rows.mean_and_range(rows.values(runs, "errors", "alike", 0))])  # fmt: skip
 table(lines, ["what is said", "wrong words in %"],
-      caption=f"{said_of_runs}: mean of the seeds (lowest to highest)")  # fmt: skip
+      caption=f"{about}: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
 # It writes well. A digit that is said four times is harder than four digits drawn at random, in
@@ -581,20 +231,25 @@ table(lines, ["what is said", "wrong words in %"],
 
 
 # %% Letters whose place is in their digit tags=["slide", "fold"]
-def mean_of(row, group, layer, measure):
+from statistics import mean
+
+
+def mean_over_heads(run, group, layer, metric):
     """The mean over the heads of a layer."""
-    return mean(h[measure][group] for name, h in row["heads"].items() if name[0] == layer)
+    return mean(head[metric][group] for name, head in run["heads"].items() if name[0] == layer)
 
 
-def by_letters(measure, rival, called):
-    """A table of the four groups: a rival without ears, and both layers."""
-    lines = [[group, rival[k], *(spread([mean_of(r, k, layer, measure) for r in runs])
-                                 for layer in "12")] for k, group in enumerate(GROUPS)]  # fmt: skip
-    return table(lines, ["letters", called, "layer 1", "layer 2"], formats={called: ".1f"},
-                 caption=f"{said_of_runs}: {len(runs)}, strings of four digits")  # fmt: skip
+def letters_table(metric, baseline, name):
+    """A table of the four groups: a baseline without sound, and both layers."""
+    lines = []
+    for k, group in enumerate(alignment.GROUPS):
+        layers = [[mean_over_heads(run, k, layer, metric) for run in runs] for layer in "12"]
+        lines.append([group, baseline[k], *map(rows.mean_and_range, layers)])
+    return table(lines, ["letters", name, "layer 1", "layer 2"], formats={name: ".1f"},
+                 caption=f"{about}: {len(runs)}, strings of four digits")  # fmt: skip
 
 
-by_letters("centre", runs[0]["line"], "line")
+letters_table("centre", runs[0]["line"], "line")
 
 # %% [markdown]
 # *In % of letters: is the centre in the digit? The line is the straight line, which does not
@@ -603,7 +258,7 @@ by_letters("centre", runs[0]["line"], "line")
 # A centre may fall outside though most of the weight is inside. So here is the weight itself:
 
 # %% The weight in the digit tags=["fold"]
-by_letters("weight", runs[0]["deaf"]["even"], "even")
+letters_table("weight", runs[0]["deaf"]["even"], "even")
 
 # %% [markdown]
 # *In % of the weight: how much lies in the digit that the letter spells? Even: all rows get the
@@ -630,12 +285,13 @@ by_letters("weight", runs[0]["deaf"]["even"], "even")
 # search.
 
 # %% Paths that only go forward tags=["fold"]
-lines = [[group, runs[0]["line"][k], spread([r["forward"]["places"][k] for r in runs])]
-         for k, group in enumerate(GROUPS)]  # fmt: skip
+lines = [[group, runs[0]["line"][k],
+          rows.mean_and_range(rows.values(runs, "forward", "places", k))]
+         for k, group in enumerate(alignment.GROUPS)]  # fmt: skip
 lines.append(["beginning of a digit, ms off", runs[0]["deaf"]["off"],
-              spread([r["forward"]["off"] for r in runs])])  # fmt: skip
+              rows.mean_and_range(rows.values(runs, "forward", "off"))])  # fmt: skip
 table(lines, ["letters", "line", "path"], formats={"line": ".1f"},
-      caption=f"{said_of_runs}: in their digit, in %; last line: mean error in ms")  # fmt: skip
+      caption=f"{about}: in their digit, in %; last line: mean error in ms")  # fmt: skip
 
 # %% [markdown]
 # Read as a path, the same weights put first and second letters into their digit almost always, more
@@ -652,7 +308,7 @@ table(lines, ["letters", "line", "path"], formats={"line": ".1f"},
 # ## Eight digits
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "No training string had more than four digits. Now eight are said. What is written?",
@@ -667,14 +323,13 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% More digits than ever before tags=["surprise"]
-lines = [[n, *(spread([r["errors"][str(n)][k] for r in runs]) for k in (0, 1))]
+lines = [[n, *(rows.mean_and_range(rows.values(runs, "errors", str(n), k)) for k in (0, 1))]
          for n in (4, 5, 6, 8)]  # fmt: skip
 table(lines, ["digits said", "wrong words in %", "words written"],
-      caption=f"{said_of_runs}: mean of the seeds (lowest to highest)")  # fmt: skip
+      caption=f"{about}: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% Look at one of eight tags=["fold"]
-letters_heard([heard("eight digits", shown_row["shown"][1]),
-               heard("one digit four times", shown_row["shown"][2])])  # fmt: skip
+speech_cross_attention([eight, same])
 
 # %% [markdown]
 # Beyond four digits it goes wrong in every run, and the longer the string, the more. The run of the
@@ -696,14 +351,14 @@ letters_heard([heard("eight digits", shown_row["shown"][1]),
 from unittest import mock
 
 torch.manual_seed(0)
-front = build().encoder.front
-short = torch.randn(1, 30, BANDS)
+front = build_model().encoder.front
+short = torch.randn(1, 30, alignment.BANDS)
 filled, real = torch.nn.functional.pad(short, (0, 0, 0, 20)), torch.arange(50)[None] < 30
 alone, beside = front(short)[0], front(filled, real)[0]
-with mock.patch("deepdive.layers.subsample.silenced", lambda rows, mask: rows):
+with mock.patch("deepdive.layers.subsample.mask_padding", lambda rows, mask: rows):
     careless = front(filled, real)[0]
-for name, rows_ in (("silenced", beside), ("careless", careless)):
-    other = (rows_[:, : alone.shape[1]] - alone).abs().amax((0, 2)) > 1e-4
+for name, states in (("silenced", beside), ("careless", careless)):
+    other = (states[:, : alone.shape[1]] - alone).abs().amax((0, 2)) > 1e-4
     print(f"{name}: {int(other.sum())} of {alone.shape[1]} rows differ from the recording alone")
 
 # %% [markdown]
@@ -766,9 +421,9 @@ table(lines, ["size", "layers, each side", "width", "heads", "million weights, c
 from deepdive.models.speech import conformer
 
 mixed = speech2text.speech2text(conformer.TINY, **SIZES, kernel=7, kernels=(5, 5))
-for name, model in (("Speech2Text", build()), ("Conformer", mixed)):
+for name, model in (("Speech2Text", build_model()), ("Conformer", mixed)):
     count = sum(p.numel() for p in model.encoder.parameters())
-    states = model.eval().encoder(torch.zeros(1, 100, BANDS))[0]
+    states = model.eval().encoder(torch.zeros(1, 100, alignment.BANDS))[0]
     print(f"{name}: {count:,} weights listen, {tuple(states.shape)} states of 100 frames")
 
 # %% [markdown] tags=["aside"]
@@ -860,9 +515,10 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 #    750 and 1,500; four times as many.
 #
 #    </details>
-# 3. *(measure, 10 min)* Cut each string of eight digits in the middle, let the model write both
-#    halves, and join the texts: `batch("test", [each[:4]])` and `batch("test", [each[4:]])`. How
-#    many words are wrong now?
+# 3. *(measure, 10 min)* Cut each string of eight digits in the middle, let a model from
+#    `alignment.train_model(build_model, loss, 2000, 1)` write both halves, and join the texts. (Use
+#    `alignment.transcribe` and `alignment.make_batch("test", [string[:4]])`.) How many words are
+#    wrong now?
 #
 #    <details><summary>Answer</summary>
 #
@@ -873,7 +529,7 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked.
-print("rows:", forward_path(tenths))
+print("rows:", alignment.monotonic_path(tenths))
 print(
     (8 + 6 + 3 + 2 + 6, 8 + 6 + 2 + 2 + 6),
     small.encoder.front(torch.zeros(1, 3000, 40))[0].shape[1],

@@ -12,33 +12,22 @@
 # [CTC](02_ctc.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The samples tags=["fold"]
 import torch
 
 from deepdive.data.speech import fsdd
-from deepdive.data.voices import voices
-from deepdive.page.profile import profile
+from deepdive_book.data.synthetic_speech import voices
+from deepdive_book.kit.profile import profile
 
 if profile() == "ci":
     spoken = voices(60, seed=2)
@@ -52,11 +41,11 @@ others = [(f"{made.words[i].lower()} (generated)", made.waves[i]) for i in (1, 2
 print(f"data {spoken.source}; {made.source}")
 
 # %% The recogniser tags=["slide", "fold"]
-from deepdive.page.live.speaking import read, speaking
-from deepdive.page.toys.spoken import PHONES, TARGETS, spoken_digits
+from deepdive_book.ch06c.figures.spoken_digit_recognizer import spoken_digit_recognizer
+from deepdive_book.ch06c.toys.spoken_digits import PHONES, TARGETS, spoken_digits
 
 toy = spoken_digits()
-speaking(toy.model, [*first, *others], phones=PHONES, targets=[*TARGETS.values()],
+spoken_digit_recognizer(toy.model, [*first, *others], phones=PHONES, targets=[*TARGETS.values()],
          names=[*TARGETS], said="The recorded samples are of those it learned from; the generated "
          "ones, and you, it has never heard.")  # fmt: skip
 
@@ -109,7 +98,7 @@ for name, text in (("AB", [1, 2]), ("A", [1])):
 # convolutions see the order of near frames, and a digit may come at any time.
 
 # %% Count it tags=["nbval-check-output", "fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 parts = {"first convolution": toy.model.first, "second convolution": toy.model.second,
          "encoder, two layers": toy.model.encoder, "phones": toy.model.out}  # fmt: skip
@@ -132,7 +121,7 @@ table([*lines, ["all", sum(n for _, n in lines)]], ["part", "weights"])
 # people, and asked about the 500 digits of the one who was left out.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Of the digits of a person from whom it has not learned, how many will it get right, on "
@@ -154,12 +143,12 @@ import numpy as np
 from deepdive.evaluate import bootstrap
 
 
-def hits(share, n=500):
-    """So many right ones of n."""
-    return 100.0 * (np.arange(n) < round(share * n))
+def outcomes(accuracy, n=500):
+    """100 for each right one of n, 0 for the others."""
+    return 100.0 * (np.arange(n) < round(accuracy * n))
 
 
-lines = [[name, bootstrap(hits(share))] for name, share in toy.others.items()]
+lines = [[name, bootstrap(outcomes(accuracy))] for name, accuracy in toy.others.items()]
 lines.append(["mean of the six", bootstrap(100 * np.array([*toy.others.values()]))])
 table(lines, ["left out in training", "digits right (%)"],
       formats={"digits right (%)": ".1f"},
@@ -184,35 +173,15 @@ table(lines, ["left out in training", "digits right (%)"],
 # strong.
 
 # %% Voices, speeds, noise tags=["fold"]
-from deepdive.audio.augment import faster, noisy
+from deepdive_book.ch06c.runs import spoken_digit
+from deepdive_book.ch06c.runs.waveform import accuracy_by
 
-
-def told(change):
-    """Of each recording whether it is told right after a change."""
-    return np.array([
-        [*TARGETS][int(read(toy.model, change(wave)).digits.argmax())] == word
-        for wave, word in zip(spoken.waves, spoken.words, strict=True)
-    ])  # fmt: skip
-
-
-def by_speaker(right):
-    """Shares in %, one a speaker."""
-    who = np.array(spoken.speakers)
-    return np.array([100 * right[who == one].mean() for one in sorted({*spoken.speakers})])
-
-
-draw = torch.Generator().manual_seed(0)
-changes = {"as recorded": lambda wave: wave}
-changes |= {f"played {by} times as fast": lambda wave, by=by: faster(wave, by)
-            for by in (0.7, 1.4, 1.7)}  # fmt: skip
-changes |= {f"in noise, {dB} dB": lambda wave, dB=dB: noisy(wave, dB, generator=draw)
-            for dB in (20, 10, 0)}  # fmt: skip
-
-# %% Ask with each tags=["fold"]
-rows = {name: by_speaker(told(change)) for name, change in changes.items()}
-base = rows["as recorded"]
+speakers = np.array(spoken.speakers)
+accuracies = {name: accuracy_by(speakers, spoken_digit.is_correct(toy.model, spoken, change))
+              for name, change in spoken_digit.changes().items()}  # fmt: skip
+base = accuracies["as recorded"]
 table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
-       for name, each in rows.items()],
+       for name, each in accuracies.items()],
       ["recordings that it learned from", "digits right (%)", "against as recorded (points)"],
       formats={"digits right (%)": ".1f", "against as recorded (points)": "+.1f"},
       caption=f"{len(spoken)} recordings, all of them in its training; in brackets 95 % intervals "

@@ -12,30 +12,19 @@
 # whole chapter: 4½ h reading + 2 h exercises</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A text and the network that judges it tags=["fold"]
 from deepdive.explain.side_by_side import METHODS
-from deepdive.page.explained import coloured
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.kit.attribution_text import coloured
 
 toy = review_words()
 label = int(toy.model(toy.tokens(SENTENCE)).argmax())
@@ -72,18 +61,18 @@ coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](ask
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 7.1 | [Twelve explanations of one answer](01_traits.ipynb) | Which of eleven is right? | 17 |
+# | 7.1 | [Twelve explanations of one answer](01_methods.ipynb) | Which of eleven is right? | 17 |
 # | 7.2 | [Gradients](02_gradients.ipynb) | Sure, so why does no word matter? | 18 |
 # | 7.3 | [Relevance propagation](03_relevance.ipynb) | Which word is paid how much? | 20 |
 # | 7.4 | [Taking words away](04_perturbation.ipynb) | What is a text without this word? | 18 |
 # | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Does a line fit a network? | 17 |
-# | 7.6 | [Trees, rules and automata](06_translation.ipynb) | Can a network become rules? | 18 |
-# | 7.7 | [Models that explain themselves](07_joint.ipynb) | Can a model say why? | 20 |
+# | 7.6 | [Trees, rules and automata](06_surrogates.ipynb) | Can a network become rules? | 18 |
+# | 7.7 | [Models that explain themselves](07_self_explaining.ipynb) | Can a model say why? | 20 |
 # | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention a reason? | 18 |
-# | 7.9 | [Attention is not not explanation](09_is_not_not.ipynb) | Is it no reason at all? | 18 |
-# | 7.10 | [Rollout, flow and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
-# | 7.11 | [Relevance in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
-# | 7.12 | [Patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
+# | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Is it no reason at
+# all? | 18 | | 7.10 | [Rollout, flow and norms](10_rollout.ipynb) | Where does attention lead? | 19
+# | | 7.11 | [Relevance in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17
+# | | 7.12 | [Patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
 # | 7.13 | [Sanity checks and faithfulness](13_sanity.ipynb) | Do pictures know the model? | 14 |
 # | 7.14 | [Shortcuts](14_shortcuts.ipynb) | Right, for the wrong reason? | 15 |
 # | 7.15 | [Bias and extraction](15_bias.ipynb) | What has the model kept of you? | 17 |

@@ -11,32 +11,21 @@
 # kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A model, its rows, its answer tags=["fold"]
 import torch
 
-from deepdive.inspect import record, replace
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive.core.hooks import record, replace
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
 
 POINT = "encoder.embeddings.embedded"  # behind it a word is a row of numbers
 toy = review_words()
@@ -61,7 +50,7 @@ def answer(model, tokens, label, copies=1):
 
 
 # %% Four baselines tags=["fold"]
-from deepdive.data.verdicts import generated_verdicts
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
 
 
 def baselines(model, tokenizer, tokens, mean_row):
@@ -96,7 +85,7 @@ def along(model, tokens, label, start, fractions):
 
 
 # %% Walk it tags=["slide", "fold"]
-from deepdive.page.baseline_way import Way, baseline_way
+from deepdive_book.ch07.figures.integrated_gradients_path import Way, integrated_gradients_path
 
 PLACES, FINE = 40, 16  # places that are shown; steps between two of them
 
@@ -113,7 +102,7 @@ def walked(name, start):
 NAMES = {"[MASK]": "[MASK] for each word", "zeros": "zeros for each word",
          "[PAD]": "[PAD] for each word", "mean": "the mean of other words"}  # fmt: skip
 ways = {name: walked(NAMES[name], start) for name, start in starts.items()}
-baseline_way(words, list(ways.values()))
+integrated_gradients_path(words, list(ways.values()))
 
 # %% [markdown]
 # *Generated text. The way leads from a baseline, a text that says nothing, straight to our text.
@@ -168,8 +157,8 @@ baseline_way(words, list(ways.values()))
 # %% The cup as a network tags=["fold"]
 from torch import nn
 
+from deepdive.core.hooks import HookPoint
 from deepdive.explain.gradients import gradient_sum, gradient_x_input, integrated_gradients
-from deepdive.inspect import HookPoint
 
 
 class Cup(nn.Module):
@@ -226,8 +215,8 @@ print(f"{share.sum():.2f} shared out, of {ends[1] - ends[0]:.2f}")
 
 # %% What each method says of the sentence tags=["slide", "fold"]
 from deepdive.explain.gradients import gradient_norm, smoothgrad
-from deepdive.page.explained import coloured
-from deepdive.page.tables import table
+from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.tables import table
 
 STEPS = 64
 
@@ -274,7 +263,7 @@ table([[name, *(f"{row[k]:.2f}" for k in chosen), f"{sum(row):.2f}"]
 # change of the answer since the baseline. In this review even [MASK] puts *i* before *cold*.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "At a saturated text gradients are small, but they still have an order. Rank the words of new "
@@ -296,7 +285,7 @@ predict(
 
 # %% Judge the methods on many texts tags=["fold"]
 from deepdive.evaluate.similarity import spearman
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 
 def lost(model, tokenizer, tokens, label):
@@ -346,7 +335,7 @@ table([[name, percent(got["value"]), percent(got["size"])] for name, got in told
       f"one model")  # fmt: skip
 
 # %% [markdown]
-# This is the first of the three networks of [the page before](01_traits.ipynb), on which the
+# This is the first of the three networks of [the page before](01_methods.ipynb), on which the
 # gradient is at its best: on the other two it finds a deciding word in fewer than one text of five.
 #
 # - **Gradient and SmoothGrad** put a deciding word first in about half of the reviews. That is more
@@ -389,12 +378,12 @@ from functools import cache
 from deepdive.data.reviews import rt_polarity
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert.bert import bert
-from deepdive.page.toys.reviews import SPECIALS
 from deepdive.tokenizers import WordTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import batches, encode, loss
-from deepdive.training.tasks.classification import predict as said
+from deepdive_book.ch07.toys.review_words import SPECIALS
+from deepdive_book.tasks.classification import batches, encode, loss
+from deepdive_book.tasks.classification import predict as said
 
 
 # %% What to learn from, what to ask about tags=["fold"]
@@ -440,7 +429,7 @@ def learned(data, steps, seed):
 import json
 from statistics import mean, median
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 ASKED = pick(ci=2, laptop=20, gpu=150, experiment=150)  # texts that are explained
 
@@ -462,7 +451,7 @@ def measure(data, steps, seed):
 # %% The measurements tags=["fold"]
 steps = pick(ci=5, laptop=400, gpu=1200, experiment=round(1200 * share()))
 real = [] if profile() == "ci" else ["rt_polarity"]
-file, ran = kept("07_explain", "gradients"), profile() == "experiment"
+file, ran = results_path("07_explain", "gradients"), profile() == "experiment"
 points = [{"data": data, "steps": steps, "seed": 1} for data in real or ["generated"]]
 if ran:
     points = [{"data": data, "steps": steps, "seed": seed}
@@ -635,7 +624,7 @@ lines["[PAD], read under a mask"] = gaps(slope, change + apart[0] - apart[1])
 # %% Draw the gaps tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.8, 4.6), layout="constrained")
 axes = figure.subplots()

@@ -11,35 +11,24 @@
 # trained models are measured beforehand</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% The stall tags=["slide", "fold", "nbval-check-output"]
-from deepdive.page.paid_back import Stall, paid_back, shares
+from deepdive_book.ch07.figures.lrp_demo import Stall, lrp_demo, shares
 
 STALL = Stall(
     inputs=("Ann", "Bo", "Cy"), hours=(2, 1, 1), units=("soup", "cake"),
     weights=((2, -2, 0), (0, 2, -1)), gifts=(1, 0),
 )  # fmt: skip
-paid_back(STALL)
+lrp_demo(STALL)
 
 # %% [markdown]
 # *From left to right: hours, coins earned, the till. An hour of Ann brings 2 coins of soup, an hour
@@ -90,10 +79,10 @@ paid_back(STALL)
 import torch
 from torch import nn
 
+from deepdive.core.hooks import HookPoint, record
 from deepdive.explain.backward.deeplift import deeplift
 from deepdive.explain.backward.relevance import attn_lrp, deep_taylor, lrp
 from deepdive.explain.gradients import gradient_x_input, integrated_gradients
-from deepdive.inspect import HookPoint, record
 
 
 class Rows(nn.Module):
@@ -193,9 +182,9 @@ assert norm_of(two, (2,)).round().tolist() == [[-1, 1], [-1, 1]]
 
 
 # %% The chapter's model, and how sure it is tags=["fold"]
-from deepdive.data.verdicts import generated_verdicts
-from deepdive.page.profile import pick, profile
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.kit.profile import pick, profile
 
 POINT = "encoder.embeddings.embedded"  # the rows of the words, as they enter the first layer
 toy = review_words()
@@ -231,7 +220,7 @@ def norm(function, x, shape, weight=None, bias=None, eps=1e-5):
 
 def ladder():
     """From gradient x input to the rules of LRP, one change at a time."""
-    whole = layer_rules.rules(EPSILON, layer_rules.held)
+    whole = layer_rules.rules(EPSILON, layer_rules.constant)
     shares = {name: whole[name] for name in ("linear", "addmm")}
     plain = shares | dict.fromkeys((*layer_rules.CURVES, *STEPS), layer_rules.unchanged)
     passes = plain | {name: whole[name] for name in layer_rules.CURVES}
@@ -296,10 +285,10 @@ METHODS = {
 
 
 # %% Held to the truth tags=["fold"]
+from deepdive.explain.evaluation.agreement import recovery
+from deepdive.explain.evaluation.faithfulness import deletion
 from deepdive.explain.games.game import grouped
 from deepdive.explain.games.removal import masked
-from deepdive.explain.judging.agreement import recovery
-from deepdive.explain.judging.faithfulness import deletion
 
 GONE = 6  # words hidden, one after the other, in the curves
 
@@ -336,7 +325,7 @@ from deepdive.layers.heads import Classifier
 from deepdive.models.bert.bert import bert
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import encode, hide_words, loss
+from deepdive_book.tasks.classification import encode, loss, mask_words
 
 
 # %% Train one tags=["fold"]
@@ -351,7 +340,7 @@ def train(layers, seed, steps, wrong):
     def blanks(model, batch):
         labels, tokens = batch
         rate = 0.6 * torch.rand(len(tokens), 1, generator=draw)
-        return loss(model, (labels, hide_words(tokens, rate, 5, toy.mask, draw)))
+        return loss(model, (labels, mask_words(tokens, rate, 5, toy.mask, draw)))
 
     known = reviews.take(range(pick(ci=200, laptop=16_000, gpu=16_000, experiment=16_000)))
     turned = torch.rand(len(known), generator=draw) < wrong
@@ -368,7 +357,7 @@ def train(layers, seed, steps, wrong):
 # %% What is measured tags=["fold"]
 from statistics import mean
 
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 
 def measure(layers, seed, steps, wrong):
@@ -400,7 +389,7 @@ if profile() in ("ci", "experiment"):
     points += [{"layers": n, "seed": s, "steps": steps, "wrong": wrong}
                for n, steps, wrong in settings for s in (1, 2, 3)]  # fmt: skip
 points = points[:2] if profile() == "ci" else points
-file = kept("07_explain", "relevance")
+file = results_path("07_explain", "relevance")
 measured = sweep(measure, points, file if profile() == "experiment" else None, minutes=60)
 runs = measured
 if profile() != "ci" and file is not None and file.is_file():
@@ -408,7 +397,7 @@ if profile() != "ci" and file is not None and file.is_file():
 print(f"measured here: {len(TESTED)} reviews;", "trained beforehand:", len(runs) - 1, "models")
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "We pay such answers back. Linear layers use the epsilon rule; softmax, layer norm and "
@@ -429,7 +418,7 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Who is paid tags=["surprise", "fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def of(layers, wrong=0.05):
@@ -497,7 +486,7 @@ table(lines, ["models", *named],
 # in the chapter's sentence?
 
 # %% One sentence under each rule tags=["fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 words, output = SENTENCE.split(), answer(toy.model, SENTENCE)
 given = {name: way(toy.model, output, blank(toy.model, SENTENCE))[0, 1:-1]
@@ -574,7 +563,7 @@ table(lines, ["of 100", "other seeds"],
 # %% Who is paid instead tags=["fold"]
 from collections import Counter
 
-from deepdive.data.opinions import BAD, GOOD
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
 
 
 def kind(review, place):
@@ -607,7 +596,7 @@ table([[k, *(f"{100 * each[k] / each.total():.0f}" for each in count.values())] 
 # %% What is left of the answer tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 STYLES = {"gradient x input": ("#CC79A7", "-"), "LRP": ("#0072B2", "-"),
           "AttnLRP": ("#009E73", "-"), "DeepLIFT, from [MASK]": ("#D55E00", "--"),

@@ -11,35 +11,24 @@
 # reviews are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Two models that judge reviews tags=["fold"]
 from functools import cache
 
 import torch
 
-from deepdive.data.verdicts import generated_verdicts
-from deepdive.page.profile import pick, profile
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.kit.profile import pick, profile
 
 TOYS = {"learned with blanks": review_words(), "whole texts only": review_words("plain")}
 TOY = TOYS["learned with blanks"]
@@ -71,7 +60,7 @@ for name, toy in TOYS.items():
 
 # %% Five meanings of gone tags=["slide", "fold"]
 from deepdive.explain.games.game import grouped
-from deepdive.explain.games.removal import deleted, drawn, left_out, masked, zeroed
+from deepdive.explain.games.removal import deleted, masked, no_attend, resampled, zero_embedding
 from deepdive.explain.games.samplers import background
 
 POINT = "encoder.embeddings.embedded"  # where the rows enter the first layer
@@ -84,20 +73,24 @@ def five_games(toy, text, label):
     def p(tokens, real=None):
         return toy.model(tokens, real).softmax(-1)[:, label]
 
-    made = {"mask": masked(p, tokens, toy.mask), "zero": zeroed(toy.model, POINT, p, tokens),
-            "no key": left_out(p, tokens), "cut": deleted(p, tokens),
-            "drawn": drawn(p, tokens, background(others(len(tokens) - 2)))}  # fmt: skip
+    made = {
+        "mask": masked(p, tokens, toy.mask),
+        "zero": zero_embedding(toy.model, POINT, p, tokens),
+        "no key": no_attend(p, tokens),
+        "cut": deleted(p, tokens),
+        "drawn": resampled(p, tokens, background(others(len(tokens) - 2))),
+    }
     owner = torch.tensor([-1, *range(len(tokens) - 2), -1])  # [CLS] and [SEP] always stay
     return {way: grouped(game, owner) for way, game in made.items()}
 
 
 # %% Take words away tags=["fold"]
-from deepdive.page.live.thumb import WAYS, thumb
+from deepdive_book.ch07.figures.occlusion import WAYS, occlusion_demo
 
 WORDS = SENTENCE.split()
 COLD = WORDS.index("cold")
 judges = {name: (toy, five_games(toy, SENTENCE, 0)) for name, toy in TOYS.items()}
-thumb(judges, SENTENCE, 0, others(len(WORDS)), gone=[COLD])
+occlusion_demo(judges, SENTENCE, 0, others(len(WORDS)), gone=[COLD])
 
 # %% [markdown]
 # *Press a word: it is away. Press one of the five ways to see what the models read. The bars are
@@ -113,7 +106,7 @@ thumb(judges, SENTENCE, 0, others(len(WORDS)), gone=[COLD])
 # ## Answers to the three tasks, with the numbers
 
 # %% The same in numbers tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 I = len(WORDS) - 6  # noqa: E741
 assert WORDS[I] == "i"
@@ -199,8 +192,8 @@ assert prediction_difference(anew).sub(2).abs().max() < 1e-5
 # %% Words that fit tags=["fold"]
 import re
 
-from deepdive.data.opinions import BAD, GOOD
-from deepdive.data.verdicts import OTHERS, THINGS
+from deepdive_book.data.labeled_cause_reviews import OTHERS, THINGS
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
 
 thing, kind, other = ("|".join(words) for words in (THINGS, GOOD + BAD, OTHERS))
 finds = rf"(?:do not )?find the (?:{thing}) (?:{kind})"
@@ -278,7 +271,7 @@ def lost(name, i):
 
 
 # %% Intervals tags=["fold"]
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 
 
 def span(values, digits=0):
@@ -377,10 +370,10 @@ table(lines, ["search", "review", "the deciding words, %", "questions"],
 # Here $f$ is the margin of the class, and $\lambda$ what a word costs.
 
 # %% Learn a mask tags=["fold"]
+from deepdive.core.hooks import record
 from deepdive.explain.games.game import margin
 from deepdive.explain.games.perturbation import meaningful_perturbation
-from deepdive.inspect import record
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 STEPS = pick(ci=15, laptop=60, gpu=100)
 
@@ -489,7 +482,7 @@ truth_table("whole texts only")
 # the measure: this order must beat random ones, and they must beat the reverse.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The model that saw whole texts only, and 60 reviews that one word decides. We take words away "
@@ -510,7 +503,7 @@ predict(
 # %% Delete in several orders tags=["fold"]
 import numpy as np
 
-from deepdive.explain.judging.faithfulness import area, deletion, random_orders
+from deepdive.explain.evaluation.faithfulness import area, deletion, random_orders
 
 RANDOM = 5
 ONE = CHOSEN["one word"]
@@ -551,7 +544,7 @@ table(lines, ["model, way", "random − right", "reverse − random", "wrong fir
 # %% The curves tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.0, 6.2), layout="constrained")
 grid, styles = np.linspace(0, 1, 21), (("right order", "#0072B2", "-"), ("reverse", "#D55E00", ":"),
@@ -600,8 +593,8 @@ from deepdive.models.bert.bert import bert
 from deepdive.tokenizers import WordTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import batches, encode, hide_words, loss
-from deepdive.training.tasks.classification import predict as predicted
+from deepdive_book.tasks.classification import batches, encode, loss, mask_words
+from deepdive_book.tasks.classification import predict as predicted
 
 MARKS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 FIRST, BLANK = len(MARKS), MARKS.index("[MASK]")  # ids: of the first word, of a blank
@@ -629,7 +622,7 @@ def trained(blanks, seed, steps):
         labels, tokens = batch
         share = torch.rand(len(tokens), 1, generator=draw)
         some = torch.rand(len(tokens), 1, generator=draw) < 0.5  # the other half stays whole
-        return loss(model, (labels, hide_words(tokens, share * some, FIRST, BLANK, draw)))
+        return loss(model, (labels, mask_words(tokens, share * some, FIRST, BLANK, draw)))
 
     some = batches(encode(learned.texts, words, 64), learned.labels, seed=seed)
     fit(model, some, with_blanks if blanks else loss, steps=steps, optimizer=adam(model),
@@ -638,7 +631,8 @@ def trained(blanks, seed, steps):
 
 
 # %% Measure one tags=["fold"]
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path as kept
+from deepdive_book.kit.experiments import sweep
 
 HIDDEN = [0.0, 0.2, 0.5, 0.8]
 
@@ -661,7 +655,7 @@ def measure(blanks, seed, steps, texts):
     ids, truth = encode(tested.texts, words, 64), torch.tensor(tested.labels)
     draw, right = torch.Generator().manual_seed(0), []
     for share in HIDDEN:
-        some = [hide_words(torch.tensor(row), share, FIRST, BLANK, draw).tolist() for row in ids]
+        some = [mask_words(torch.tensor(row), share, FIRST, BLANK, draw).tolist() for row in ids]
         right.append(100 * (predicted(model, some).argmax(1) == truth).float().mean().item())
     found = torch.tensor([curves_of(model, row) for row in ids[:texts]])
     earlier = (found[:, 0] < found[:, 2]).float().mean().item()

@@ -10,35 +10,24 @@
 # to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Judges that were built, and one that has learned tags=["fold"]
 import torch
 
-from deepdive.explain.classifiers import planted
-from deepdive.explain.games.game import Game, all_sets
+from deepdive.explain.games.game import Game, all_coalitions
 from deepdive.explain.games.removal import masked
-from deepdive.page.profile import pick, profile
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys import planted
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.kit.profile import pick, profile
 
 TOYS = {"learned with blanks": review_words(), "whole texts only": review_words("plain")}
 PLANTED = {
@@ -69,7 +58,7 @@ def of_planted(reason):
 
 # %% Move the width and the number of texts tags=["slide", "fold"]
 from deepdive.explain.games.shapley import shapley
-from deepdive.page.near_text import Near, near_text
+from deepdive_book.ch07.figures.lime_demo import Near, lime_demo
 
 EITHER = "i find the music cold and the script dull ."
 judges = {}
@@ -78,7 +67,7 @@ for reason in ("words that add up", "a negation", "two words together", "a keywo
     judges[reason] = Near(text.split(), of_planted(reason), model.shapley(planted.ids(text)))
 either = remembered(TOYS["learned with blanks"].asked(EITHER, 0).game())[0]
 judges["a trained network"] = Near(EITHER.split(), either, shapley(either))
-near_text(judges, samples=2)
+lime_demo(judges, samples=2)
 
 # %% [markdown]
 # *Four judges were built by hand, so their reasons are known; the fifth is
@@ -147,7 +136,7 @@ near_text(judges, samples=2)
 from functools import partial
 from itertools import permutations, product
 
-from deepdive.explain.games.lime import around, lime, weighted_ridge
+from deepdive.explain.games.lime import lime, perturb, weighted_ridge
 from deepdive.explain.games.perturbation import occlusion
 
 
@@ -158,7 +147,7 @@ def points(kept):
 
 three = Game(3, points)
 pair = Game(2, lambda kept: kept[:, 1] * (1 - 2 * kept[:, 0].double()))  # `not`, `good`
-line, _ = lime(pair, all_sets(2), fit=partial(weighted_ridge, penalty=0))
+line, _ = lime(pair, all_coalitions(2), fit=partial(weighted_ridge, penalty=0))
 assert line.round().tolist() == [-2, -1]
 gains = torch.zeros(6, 3)
 for row, order in enumerate(permutations(range(3))):
@@ -189,10 +178,10 @@ print("occlusion", occlusion(three).int().tolist())
 # count $r$ times as much as sets of one or three:
 
 # %% Which weights are fair? tags=["slide"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 need = Game(4, lambda kept: kept[:, :3].all(1).double())
-sets = all_sets(4)[1:-1]
+sets = all_coalitions(4)[1:-1]
 
 
 def fit(r):
@@ -234,7 +223,7 @@ print(f"fit over all sets = mean over all orders, in {2 + len(PLANTED)} games")
 # another seed draws others.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "LIME draws 25 texts near the chapter's review and fits a line to them. Then it draws 1,600 "
@@ -260,7 +249,7 @@ for name, toy in TOYS.items():
     games[name] = game = remembered(toy.asked(SENTENCE, 0).game())[0]
     exact[name] = shapley(game)  # asks about all 16,384 texts
     for n in SIZES:
-        found = [lime(game, around(len(WORDS), n, seed)) for seed in range(SEEDS)]
+        found = [lime(game, perturb(len(WORDS), n, seed)) for seed in range(SEEDS)]
         runs[name, n] = torch.stack([w for w, _ in found]), [float(fit) for _, fit in found]
         if n > 25:  # of fewer sets not all fits have one answer
             sets = [kernel_shap(game, n, seed) for seed in range(SEEDS)]
@@ -268,7 +257,7 @@ for name, toy in TOYS.items():
 
 
 # %% In numbers tags=["slide", "fold", "surprise"]
-from deepdive.evaluate.doubt import bootstrap
+from deepdive.evaluate.confidence_intervals import bootstrap
 
 
 def apart(rows):
@@ -292,8 +281,8 @@ table(lines, ["texts, model", "R² of LIME", "LIME ±", "kernel SHAP ±"],
 import numpy as np
 from matplotlib.figure import Figure
 
-from deepdive.evaluate.doubt import Interval
-from deepdive.page.plotting import with_alt
+from deepdive.evaluate.confidence_intervals import Interval
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(5.2, 4.2), layout="constrained")
 axes = figure.subplots()
@@ -326,10 +315,10 @@ table([[called, k] for called, k in slopes.items()], ["model", "exponent"],
 # it nears is known; LIME nears a line of its own, and where words act together that differs:
 
 # %% What each of them nears tags=["slide", "fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 game = games["learned with blanks"]
-LARGE, every = SIZES[-1], all_sets(len(WORDS))
+LARGE, every = SIZES[-1], all_coalitions(len(WORDS))
 dull, cold = (WORDS.index(word) for word in ("dull", "cold"))
 without = every[~every[:, dull]]
 added = game(without | torch.eye(len(WORDS), dtype=torch.bool)[dull]) - game(without)
@@ -399,7 +388,7 @@ def told(words, values):
 lines = []
 for reason, (_, text) in PLANTED.items():
     game, words = of_planted(reason), text.split()
-    w, fits = lime(game, around(game.size, 1000))
+    w, fits = lime(game, perturb(game.size, 1000))
     rule = anchor(game)
     held = " ".join(w for w, stays in zip(words, rule.parts.tolist(), strict=True) if stays)
     lines.append([f"{reason}: *{text}*".replace("*", "`"), f"{told(words, w)} (R² {fits:.2f})",
@@ -422,7 +411,7 @@ table(lines, ["reason: text", "LIME", "Shapley", "rule"],
 # found them if their largest one or two are exactly these; an anchor, if it is exactly these.
 
 # %% Generated reviews of three kinds tags=["fold"]
-from deepdive.data.verdicts import generated_verdicts
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
 
 MADE = generated_verdicts(2000, seed=77)  # another seed than that of the lessons
 KINDS = ["one word", "with `not`", "either of two"]
@@ -449,7 +438,7 @@ def answers(name, i):
     game, asked = remembered(TOYS[name].asked(MADE.texts[i], label).game())
     rule = anchor(game).parts
     about = asked(), bool(game.nothing() > 0)
-    values = {"LIME": lime(game, around(game.size, 300))[0], "kernel SHAP": kernel_shap(game, 300)}
+    values = {"LIME": lime(game, perturb(game.size, 300))[0], "kernel SHAP": kernel_shap(game, 300)}
     found = {called: {*v.topk(deciding).indices.tolist()} for called, v in values.items()}
     return found | {"Anchors": {*rule.nonzero().flatten().tolist()}}, *about
 
@@ -614,7 +603,7 @@ for called in LINEAR:
     top, size, fits = {}, {}, []
     for text in some:
         game, shares = linear_game(called, text)
-        w, r2 = lime(game, around(game.size, 300))
+        w, r2 = lime(game, perturb(game.size, 300))
         fits.append(r2)
         for method, v in (("LIME", w), ("kernel SHAP", kernel_shap(game, 300)),
                           ("occlusion", occlusion(game))):  # fmt: skip
@@ -677,7 +666,7 @@ table(lines, ["method, model", "top three, %", "times as large"],
 # %% Small by mistake tags=["fold", "nbval-check-output"]
 sums = of_planted("words that add up")  # 2 for `great`
 for penalty in (1.0, 0.001):
-    w, fits = lime(sums, around(sums.size, 200), 0.05, partial(weighted_ridge, penalty=penalty))
+    w, fits = lime(sums, perturb(sums.size, 200), 0.05, partial(weighted_ridge, penalty=penalty))
     print(f"penalty {penalty:g}: great {w[1]:.1f}, R² {fits:.1f}")
 
 # %% [markdown]
@@ -762,7 +751,7 @@ w, fits = lime(both, nearby, fit=free)
 print([round(v) for v in w.tolist()], round(float(fits), 3))
 verdict = Game(3, lambda kept: 6.0 * (kept[:, 0] & (kept[:, 1] | kept[:, 2])))
 print(shapley(verdict).round().int().tolist())
-print([f"{v + 0.0:.2f}" for v in lime(need, all_sets(4), fit=free)[0].tolist()])
+print([f"{v + 0.0:.2f}" for v in lime(need, all_coalitions(4), fit=free)[0].tolist()])
 
 # %% [markdown]
 # ## In three sentences

@@ -7,42 +7,38 @@
 # reason?
 #
 # This page repeats the charge of Jain and Wallace (2019), *Attention is not Explanation*; [the
-# next](09_is_not_not.ipynb) repeats the defence.
+# next](09_attention_is_not_not.ipynb) repeats the defence.
 #
 # <small>Book 7.4.1 · before this page: [recurrent networks](../01_before/07_rnn.ipynb), [what
 # explanations are](00_opening.ipynb) · 18 min to read · a laptop is enough; the long runs are kept
 # beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A model with one attention, trained on generated reviews tags=["fold"]
 from functools import cache, partial
 
 import torch
 
-from deepdive.models.explained.attentive import attentive
-from deepdive.page.profile import pick, profile
-from deepdive.page.runs.debate import Part, fresh, from_states, learned, look, verdict_texts
+from deepdive.models.interpretable.attention_classifier import attentive
+from deepdive_book.ch07.runs.attention_debate import (
+    Part,
+    fresh,
+    from_states,
+    run_model,
+    train_model,
+    verdict_texts,
+)
+from deepdive_book.kit.profile import pick, profile
 
 texts, cause = verdict_texts(*pick(ci=(600, 60), laptop=(2000, 300), gpu=(2000, 300)))
 small = partial(attentive, d_model=32, d_hidden=32)  # two LSTMs, one question
@@ -50,7 +46,7 @@ small = partial(attentive, d_model=32, d_hidden=32)  # two LSTMs, one question
 
 @cache
 def judge(seed):
-    return learned(fresh(texts, seed, small), texts.train, 4, seed, dropped=0.1)
+    return train_model(fresh(texts, seed, small), texts.train, 4, seed, dropped=0.1)
 
 
 model = judge(0)
@@ -60,7 +56,11 @@ print(texts.source)
 # %% What it says of three reviews tags=["fold"]
 from deepdive.explain.attention_weights import alternatives
 from deepdive.explain.attention_weights.alternatives import adversarial, jsd, permuted, tvd
-from deepdive.page.other_weights import Weighed, other_weights, votes
+from deepdive_book.ch07.figures.attention_weight_editor import (
+    Weighed,
+    attention_weight_editor,
+    votes,
+)
 
 REVIEWS = ["i do not find the ending cold , others find the story dull .",
            "critics do not find the script dull , i find the music cold .",
@@ -69,7 +69,7 @@ chosen = []
 for review in REVIEWS:
     words = review.split()
     row = torch.tensor([[texts.words.index(word) for word in words]])
-    seen = look(model, Part(row, torch.zeros(1, dtype=torch.long)))
+    seen = run_model(model, Part(row, torch.zeros(1, dtype=torch.long)))
     quick = from_states(model, seen.states)
     slow = alternatives.reweighted(model, "attention.weights", row)[1]  # runs the whole model
     assert torch.allclose(quick(seen.weights), slow(seen.weights[:, None, None]), atol=1e-5)
@@ -80,7 +80,7 @@ for review in REVIEWS:
     chosen.append(Weighed(called, words, each, bias, seen.weights[0], found.weights[0]))
 
 # %% Weights to move tags=["slide", "fold"]
-other_weights(chosen, texts.names)
+attention_weight_editor(chosen, texts.names)
 
 # %% [markdown]
 # *A generated review. A row is a word: its bar is the weight that the model gives it, the number at
@@ -104,8 +104,8 @@ other_weights(chosen, texts.names)
 # </details>
 
 # %% The tasks in numbers tags=["fold"]
-from deepdive.page.other_weights import answer
-from deepdive.page.tables import table
+from deepdive_book.ch07.figures.attention_weight_editor import answer
+from deepdive_book.kit.tables import table
 
 lines = []
 for text in chosen:
@@ -183,9 +183,9 @@ assert float(own @ vote) == float(other @ vote) == -3
 # %% The rows, kept or live tags=["fold"]
 import json
 
-from deepdive.explain.judging.agreement import kendall
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.runs.debate_rows import SEEDS, accused, unpacked
+from deepdive.explain.evaluation.agreement import kendall
+from deepdive_book.ch07.runs.attention_debate_results import SEEDS, jain_wallace_tests, unpacked
+from deepdive_book.kit.experiments import results_path, sweep
 
 SIZES = {"rt_polarity": {"train": 8000, "epochs": 4},
          "medical_abstracts": {"train": 8000, "epochs": 12}}  # fmt: skip
@@ -195,10 +195,10 @@ points = [{"data": data, "seed": seed, "kind": kind, **SIZES[data], "count": 200
 if profile() != "experiment":
     points = [{"data": "generated", "seed": 0, "kind": kind, "train": 160, "epochs": 1, "count": 6,
                "steps": 20} for kind in ("lstm", "words")]  # fmt: skip
-file = kept("07_explain", "attention_accused")
+file = results_path("07_explain", "attention_accused")
 data = "generated" if profile() != "experiment" else "rt_polarity and medical_abstracts"
 target = file if profile() == "experiment" else None
-rows = sweep(accused, points, target, data=data, minutes=30)
+rows = sweep(jain_wallace_tests, points, target, data=data, minutes=30)
 if profile() != "ci" and file is not None and file.is_file():
     rows = json.loads(file.read_text())["rows"]
 sets = list(dict.fromkeys(row["data"] for row in rows))
@@ -298,7 +298,7 @@ table(lines, ["texts: answer", "tau, gradient", "tau, leaving out"],
 # ## What is a low tau worth?
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "The norm of the gradient and integrated gradients explain the same LSTM on the same reviews. "
@@ -316,7 +316,7 @@ predict(
 # %% Everybody against everybody tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 called = {"attention": "attention", "held": "gradient, held", "left out": "leaving out",
           "norm": "gradient norm", "x input": "gradient x input",
@@ -496,17 +496,17 @@ table(lines, ["", "found: apart", "above 0.5", "same heaviest word", "another se
 # sees.
 
 # %% The rows of BERT, kept or live tags=["fold"]
-from deepdive.page.runs.debate_bert import accused_bert
+from deepdive_book.ch07.runs.attention_debate_bert import jain_wallace_bert
 
 bert_points = [{"data": data, "seed": seed, **size, "count": 100}
                for data, size in SIZES.items() for seed in SEEDS]  # fmt: skip
 if profile() != "experiment":
     bert_points = [{"data": "generated", "seed": 0, "train": 64, "epochs": 1, "count": 3,
                     "steps": 5}]  # fmt: skip
-file = kept("07_explain", "attention_bert")
+file = results_path("07_explain", "attention_bert")
 source = "generated" if profile() != "experiment" else "rt_polarity and medical_abstracts"
 target = file if profile() == "experiment" else None
-berts = sweep(accused_bert, bert_points, target, data=source, minutes=30)
+berts = sweep(jain_wallace_bert, bert_points, target, data=source, minutes=30)
 if profile() != "ci" and file is not None and file.is_file():
     berts = json.loads(file.read_text())["rows"]
 
@@ -557,15 +557,15 @@ predict(
 # #### What happens: open this once you have predicted
 
 # %% Each method against the known cause tags=["fold"]
-from deepdive.explain.judging.agreement import recovery
-from deepdive.page.runs.debate_rows import importances_of, scores
+from deepdive.explain.evaluation.agreement import recovery
+from deepdive_book.ch07.runs.attention_debate_results import importances_of, scores
 
 COUNT = pick(ci=10, laptop=100, gpu=100)
 part, right = texts.test.take(slice(0, COUNT)), []
 planted = {name: [] for name in called}
 planted |= {"found by search": []}
 for seed in pick(ci=(0,), laptop=SEEDS, gpu=SEEDS):
-    seen = look(judge(seed), part)
+    seen = run_model(judge(seed), part)
     answers = from_states(judge(seed), seen.states)
     away = adversarial(answers, seen.weights, part.real, steps=pick(ci=30, laptop=300, gpu=300))
     found = importances_of(judge(seed), part)
@@ -574,12 +574,14 @@ for seed in pick(ci=(0,), laptop=SEEDS, gpu=SEEDS):
     for name, kept_here in planted.items():
         kept_here.append([recovery(e[name], c[: len(e[name])])
                           for e, c in zip(found, cause, strict=False)])  # fmt: skip
-    right.append(scores(look(judge(seed), texts.test, states=False), texts.test)["accuracy"])
+    right.append(
+        scores(run_model(judge(seed), texts.test, states=False), texts.test)["accuracy"]
+    )
 
 # %% Our BERT, in the same way tags=["fold"]
-from deepdive.data.verdicts import generated_verdicts
 from deepdive.explain.gradients import gradient_norm, gradient_x_input, integrated_gradients
-from deepdive.page.toys.reviews import review_words
+from deepdive_book.ch07.toys.review_words import review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
 
 toy, LAST = review_words(), "encoder.stack.blocks.1.attn.mechanism.weights"
 ROWS = "encoder.embeddings.embedded"
@@ -646,7 +648,7 @@ print(f"BERT: last layer's weights shuffled, median move {moved[len(moved) // 2]
 #   stands between them, within the intervals.
 
 # %% The first review, in three colours tags=["fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 first = chosen[0]
 row = torch.tensor([texts.words.index(word) for word in first.words])

@@ -11,26 +11,15 @@
 # the runs over several seeds are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Generated sentences, up to the verb tags=["fold"]
 import random
@@ -38,8 +27,8 @@ from functools import cache
 
 import torch
 
-from deepdive.data.verb_numbers import NOUNS, verb_numbers
-from deepdive.page.profile import pick, profile
+from deepdive_book.data.verb_numbers import NOUNS, verb_numbers
+from deepdive_book.kit.profile import pick, profile
 
 TEXTS = verb_numbers(pick(ci=2_000, laptop=20_000, gpu=20_000), seed=1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({w for text in TEXTS for w in text.words})]
@@ -90,7 +79,7 @@ def train(layers, steps, seed):
 
 
 # %% What one reading leaves behind tags=["fold"]
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 
 @torch.no_grad()
@@ -175,8 +164,8 @@ def measured_rollout(added, rows):
 
 
 # %% The model reads three texts tags=["fold"]
-from deepdive.page.attention_graph import Reading, attention_graph
-from deepdive.page.experiments import kept, share, sweep
+from deepdive_book.ch07.figures.attention_graph import Reading, attention_graph
+from deepdive_book.kit.experiments import results_path, share, sweep
 
 STEPS = pick(ci=40, laptop=600, gpu=600, experiment=round(600 * share()))
 model = train(pick(ci=2, laptop=4, gpu=4), STEPS, 1)
@@ -212,7 +201,7 @@ attention_graph(readings)
 # </details>
 
 # %% The same in numbers tags=["fold"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 first = ["old", "key", "boxes"]
 (tokens, words), label = (text_tokens(SAID[0]), readings[0].words), 0
@@ -233,10 +222,10 @@ table(rows, ["[CLS] and", *(f"`{word}`" for word in first)], caption="the first 
 # number of the subject stood there (*activation patching*, [a page of its own](12_patching.ipynb)).
 
 # %% Put one state in tags=["fold"]
-from deepdive.explain.activations.patching import patch, recovered
+from deepdive.explain.activations.patching import patch, patch_effect
 
 many = text_tokens(SAID[0].replace("key", "keys"))
-back = recovered(patch(model, "*.stream", many, tokens, lambda z: margin(z, 1))).tolist()
+back = patch_effect(patch(model, "*.stream", many, tokens, lambda z: margin(z, 1))).tolist()
 table([[f"`{word}`", *(percent(layer[s]) for layer in back)] for s, word in enumerate(words)],
       ["state of", *(f"after layer {k + 1}" for k in range(depth))],
       caption="how much of the answer one state turns; the first text, one model")  # fmt: skip
@@ -343,7 +332,7 @@ assert abs(0.2 * 2 - 0.4) < 1e-9
 # blank.
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Abnar and Zuidema judge flow more reliable than rollout, and both than the weights of a "
@@ -387,7 +376,7 @@ def where(model, text, label):
     """After each layer: the share of the answer that the subject's number brings back when it is
     put into the state of [CLS], of the subject, of another place (the most of all), (L, 3)."""
     tokens, at = tokens_of([text])[0], text.subject + 1
-    found = recovered(patch(model, "*.stream", tokens, turned(text, text.subject),
+    found = patch_effect(patch(model, "*.stream", tokens, turned(text, text.subject),
                             lambda logits: margin(logits, label)))  # fmt: skip
     others = [s for s in range(found.shape[1]) if s not in (0, at)]
     return torch.stack([found[:, 0], found[:, at], found[:, others].amax(1)], 1)
@@ -473,7 +462,7 @@ if profile() != "experiment":
     asked = [(pick(ci=2, laptop=4, gpu=4), 1)]
 points = [{"layers": layers, "steps": STEPS, "texts": pick(ci=5, laptop=20, gpu=20, experiment=100),
            "seed": seed} for layers, seed in asked]  # fmt: skip
-file = kept("07_explain", "rollout")
+file = results_path("07_explain", "rollout")
 target = file if profile() == "experiment" else None
 measured = sweep(measure, points, target, data="generated", minutes=60)
 
@@ -553,8 +542,8 @@ if kept_runs:
 # %% The way of the number tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.palette import PALETTE
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.palette import PALETTE
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.2, 3.0))
 axes, layers_of = figure.subplots(), range(1, DEEP + 1)
@@ -636,7 +625,7 @@ table(lines, ["rollout", "subject first, %", "its share, %", "correlation with b
 # we would have kept the rollout that finds the subject less often.
 
 # %% One text, all methods tags=["fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 shown = {"weights, last layer": f"raw {depth}", "norms, last layer": f"norm {depth}",
          "rollout": f"rollout {depth}", "flow": f"flow {depth}",
@@ -770,7 +759,7 @@ def cost(words, layers, seed):
 # %% Ask for four lengths tags=["fold"]
 lengths = pick(ci=(4, 8), laptop=(8, 16), gpu=(8, 16), experiment=(8, 16, 32, 64))
 sizes = [{"words": words, "layers": 6, "seed": seed} for words in lengths for seed in (1, 2, 3)]
-spent_file = kept("07_explain", "rollout_cost")
+spent_file = results_path("07_explain", "rollout_cost")
 spent = sweep(cost, sizes, spent_file if profile() == "experiment" else None, data="generated")
 if profile() != "ci" and spent_file is not None and spent_file.is_file():
     spent = json.loads(spent_file.read_text())["rows"]

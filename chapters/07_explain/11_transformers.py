@@ -10,26 +10,15 @@
 # [rollout](10_rollout.ipynb) · 17 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% Generated reviews of a meal tags=["fold"]
 import random
@@ -68,7 +57,7 @@ def meal(draw):
 # %% Texts and tokens tags=["fold"]
 import torch
 
-from deepdive.page.profile import pick, profile
+from deepdive_book.kit.profile import pick, profile
 
 
 def meals(n, seed):
@@ -125,11 +114,11 @@ def train(layers, steps, seed):
 
 
 # %% Every method's numbers for one answer tags=["fold"]
+from deepdive.core.hooks import record
 from deepdive.explain.attention_weights.gradient_rollout import gradient_rollout
 from deepdive.explain.backward.relevance import attn_lrp, lrp
 from deepdive.explain.gradients import gradient_x_input
 from deepdive.explain.rollout import one_call, rollout
-from deepdive.inspect import record
 
 
 def looked(model, tokens, pattern="*.weights"):
@@ -168,7 +157,7 @@ def methods(model, tokens, question):
 # Here are three explanations of each answer.
 
 # %% One review, two answers tags=["slide", "fold"]
-from deepdive.page.explained import coloured
+from deepdive_book.kit.attribution_text import coloured
 
 LAYERS, STEPS = pick(ci=2, laptop=3, gpu=3), pick(ci=25, laptop=500, gpu=500)
 SENTENCE = "the soup was cold but the waiter was kind ."
@@ -216,7 +205,7 @@ coloured(words, pictures)
 # %% The same from the library tags=["nbval-check-output", "fold"]
 from torch import nn
 
-from deepdive.inspect import HookPoint
+from deepdive.core.hooks import HookPoint
 
 
 class OneHead(nn.Module):
@@ -320,7 +309,7 @@ for score in (0.0, 2.0, 6.0):
 # a number has a sign), without `[CLS]` and `[SEP]`. Does it decide *this* question, or the other?
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 predict(
     "Rollout has one picture for both questions, so it finds one of the two at most. Chefer's "
@@ -385,7 +374,7 @@ def after_layers(model):
 
 
 # %% Measure tags=["fold"]
-from deepdive.page.experiments import sweep
+from deepdive_book.kit.experiments import sweep
 
 
 def measure(layers, steps, texts, seed):
@@ -410,7 +399,7 @@ runs = sweep(measure, points)
 # %% Means over the models tags=["fold"]
 from statistics import mean
 
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def spread(values, digits=0):
@@ -466,8 +455,8 @@ table(lines, ["method", "finds it, %", "the other's, %", "with `not`, %", "cost"
 # and the answer goes past the head: `great` counts 2 and `bad` −1.
 
 # %% Two heads whose cause is known tags=["nbval-check-output", "fold"]
-from deepdive.explain.classifiers.planted import ids
-from deepdive.explain.classifiers.planted_attention import copying, decoy
+from deepdive_book.ch07.toys.planted import ids
+from deepdive_book.ch07.toys.planted_attention import copying, decoy
 
 PLANTED = "the film was great and bad"
 lines = []
@@ -559,8 +548,8 @@ truth = F.one_hot(torch.cat([held(*hunt) for hunt in hunts], 1), 4)
 maps = [ridge(x, y, penalty=0.01) for x, y in zip(states, truth, strict=True)]
 
 # %% Look through them tags=["slide", "fold"]
-from deepdive.page.lens_table import Reading, lens_table, likeliest
-from deepdive.page.toys import gap_words
+from deepdive_book.ch03.toys.gap_words import masked_words
+from deepdive_book.ch07.figures.logit_lens_table import Reading, logit_lens_table, top_predictions
 
 called = [f"start: {place}" for place in PLACES]
 inside = [[PLACES[i] for i in row] for row in held(NOTES, START).tolist()]
@@ -568,9 +557,9 @@ streams = stops(TURNED, NOTES, START, head=lambda x: x).double()
 mapped = torch.stack([4 * (x @ w + b) for x, (w, b) in zip(streams, maps, strict=True)])
 three = {"machine A": stops(STRAIGHT, NOTES, START), "machine B": stops(TURNED, NOTES, START),
          "machine B, by a learned map": mapped}  # fmt: skip
-readings = [Reading(name, called, LAYER, likeliest(logits, PLACES), inside, (1, 0))
+readings = [Reading(name, called, LAYER, top_predictions(logits, PLACES), inside, (1, 0))
             for name, logits in three.items()]  # fmt: skip
-gaps = gap_words()
+gaps = masked_words()
 for text in ("tom opened the [MASK] .",):
     places = [gaps.tokenizer.vocab.index(w) for w in text.split()]
     row = torch.tensor([[gaps.tokenizer.bos, *places, gaps.tokenizer.eos]])
@@ -578,8 +567,9 @@ for text in ("tom opened the [MASK] .",):
         gaps.model(row)
     logits = torch.stack([gaps.model.masked_logits(x)[0, 1:-1] for x in one_call(seen)])
     readings.append(Reading(f"a small BERT: {text}", text.split(), LAYER[:3],
-                            likeliest(logits, gaps.tokenizer.vocab), None, (1, 3)))  # fmt: skip
-lens_table(readings)
+                            top_predictions(logits, gaps.tokenizer.vocab), None,
+                            (1, 3)))  # fmt: skip
+logit_lens_table(readings)
 
 # %% The same in numbers tags=["fold"]
 lines = []

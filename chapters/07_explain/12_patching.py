@@ -9,34 +9,23 @@
 # 14 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A model that was built by hand, and two runs of it tags=["fold"]
 from itertools import product
 
 import torch
 
-from deepdive.explain.activations.patching import patch, patch_together, recovered
-from deepdive.explain.classifiers.planted_circuit import HEADS, WORDS, Orders, drawn_orders, ids
-from deepdive.page.put_back import Exchange, put_back
+from deepdive.explain.activations.patching import patch, patch_effect, patch_together
+from deepdive_book.ch07.figures.activation_patching import Exchange, patch_demo
+from deepdive_book.ch07.toys.planted_circuit import HEADS, WORDS, Orders, drawn_orders, ids
 
 model, CLEAN = Orders(), "<s> ann tea , bob milk , ann"
 TEXTS = {"drinks exchanged": ("<s> ann milk , bob tea , ann", "milk"),
@@ -81,7 +70,7 @@ def exchange(called):
 
 
 # %% Choose parts tags=["slide", "fold"]
-put_back([exchange(called) for called in TEXTS], NAMES, ("words", "after 1", "after 2"))
+patch_demo([exchange(called) for called in TEXTS], NAMES, ("words", "after 1", "after 2"))
 
 # %% [markdown]
 # *A small Transformer reads two orders and a name, and says what this person ordered (10 is tea,
@@ -130,7 +119,7 @@ found = patch(model, "layers.1.heads", tokens(CLEAN), tokens(TEXTS["drinks excha
               tea_or_milk)  # fmt: skip
 assert (round(float(found.clean)), round(float(found.corrupted))) == (10, -10)
 assert abs(float(found.patched[0, 0])) < 1e-9  # the finder: from -10 to 0
-print([f"{part:.0%}" for part in recovered(found)[0].tolist()])
+print([f"{part:.0%}" for part in patch_effect(found)[0].tolist()])
 
 # %% [markdown]
 # ## Enough, or needed?
@@ -145,11 +134,11 @@ print([f"{part:.0%}" for part in recovered(found)[0].tolist()])
 # | stranger | `cem tea , bob milk , dia` | neither, 0 |
 
 # %% All three texts, both directions tags=["slide", "nbval-check-output"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 
 def shares(source, run):
-    return recovered(patch(model, "*.heads", tokens(source), tokens(run), tea_or_milk)).flatten()
+    return patch_effect(patch(model, "*.heads", tokens(source), tokens(run), tea_or_milk)).flatten()
 
 
 cells = {}
@@ -178,7 +167,7 @@ table([[name, *(column[i] for column in cells.values())] for i, name in enumerat
 # random (**resample ablation**).
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "Zeros are put in the place of one head after the other, and the model answers 200 drawn "
@@ -192,8 +181,8 @@ ask(
 )  # fmt: skip
 
 # %% Zero, mean, another text
+from deepdive.core.hooks import replace
 from deepdive.evaluate import bootstrap
-from deepdive.inspect import replace
 
 made = drawn_orders(200, seed=1)
 texts = torch.stack([ids(text) for text, _, _ in made])
@@ -240,7 +229,7 @@ table([[name, *(bootstrap(left(name, way).round(decimals=3) + 0.0) for way in WA
 # by itself. Where does the answer sit after each block?
 
 # %% The share of every place tags=["fold"]
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
 
 toy = review_words()
 
@@ -251,14 +240,18 @@ def grid(clean, other, label):
     def read(logits):
         return logits[:, label] - logits[:, 1 - label]
 
-    return torch.cat([recovered(patch(toy.model, point, toy.tokens(clean), toy.tokens(other), read))
-                      for point in ("*.embedded", "*.stream")])  # fmt: skip
+    return torch.cat(
+        [
+            patch_effect(patch(toy.model, point, toy.tokens(clean), toy.tokens(other), read))
+            for point in ("*.embedded", "*.stream")
+        ]
+    )
 
 
 # %% The chapter's sentence, drawn tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 one = grid(SENTENCE, SENTENCE.replace("cold", "warm"), 0)
 figure = Figure(figsize=(4, 4.4), layout="constrained")
@@ -282,9 +275,9 @@ with_alt(figure, "Three columns of places: all of the answer stands at the adjec
 # %% Forty reviews tags=["fold"]
 import random
 
-from deepdive.data.opinions import BAD, GOOD
-from deepdive.data.verdicts import generated_verdicts
-from deepdive.page.profile import pick
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
+from deepdive_book.kit.profile import pick
 
 reviews, chance = generated_verdicts(300, seed=9), random.Random(0)
 SOME, grids = pick(ci=10, laptop=40, gpu=40), []
@@ -327,9 +320,9 @@ table([[layer, *(bootstrap(parts[:, i, j].round(decimals=2) + 0.0) for j in rang
 # find the music ___ .*, from three starts, once for each class.
 
 # %% Climb tags=["fold"]
+from deepdive.core.hooks import record
 from deepdive.explain.activations.maximisation import maximise, nearest
-from deepdive.inspect import record
-from deepdive.page.toys.reviews import SPECIALS
+from deepdive_book.ch07.toys.review_words import SPECIALS
 
 POINT, GAP = "encoder.embeddings.embedded", "i find the music [MASK] ."
 VOCABULARY = toy.tokenizer.vocab[len(SPECIALS) :]
@@ -406,12 +399,13 @@ table(lines, ["climbs to", "reached", "nearest words", "first word says"],
 
 # %% Held to the truth: three networks, and three that learned nothing tags=["fold"]
 from deepdive.explain.tracing import traced
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import profile
-from deepdive.page.toys.reviews import build_review_words
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import batches, encode, hide_words, loss, predict
+from deepdive_book.ch07.toys.review_words import build_review_words
+from deepdive_book.kit.experiments import results_path as kept
+from deepdive_book.kit.experiments import sweep
+from deepdive_book.kit.profile import profile
+from deepdive_book.tasks.classification import batches, encode, loss, mask_words, predict
 
 
 def learned(seed, steps):
@@ -423,7 +417,7 @@ def learned(seed, steps):
 
     def with_blanks(model, batch):
         share = torch.rand(len(batch[1]), 1, generator=draw) * 0.6
-        return loss(model, (batch[0], hide_words(batch[1], share, len(SPECIALS), toy.mask, draw)))
+        return loss(model, (batch[0], mask_words(batch[1], share, len(SPECIALS), toy.mask, draw)))
 
     fit(model.train(), batches(encode(made.texts, toy.tokenizer), made.labels, seed=seed),
         with_blanks, steps=steps, optimizer=adam(model), progress=False, seed=seed,
@@ -628,7 +622,7 @@ table([
 
 # %% tags=["nbval-check-output"]
 # The answers to the exercises, checked.
-from deepdive.inspect import ablate
+from deepdive.core.hooks import ablate
 
 print(f"1: {(5 - -4) / (8 - -4):.0%}")
 asked_bob = shares(CLEAN, "<s> ann tea , bob milk , bob")

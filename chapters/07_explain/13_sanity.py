@@ -9,37 +9,26 @@
 # laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A text, a model, and what to ask tags=["fold"]
 import copy
 from dataclasses import replace
 
 import torch
 
-from deepdive.data.verdicts import generated_verdicts
-from deepdive.explain.judging.sanity import shuffle
+from deepdive.explain.evaluation.sanity import shuffle
 from deepdive.explain.side_by_side import METHODS, Asked
-from deepdive.page.profile import pick
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.kit.profile import pick
 
 toy = review_words()
 made = generated_verdicts(60, seed=9)  # another seed than that of its lessons
@@ -76,14 +65,14 @@ models = scrambled(toy.model)
 STEPS = ["nothing", *(f"+ {part}" for part in PARTS)]
 
 # %% Move the slider tags=["slide", "fold"]
-from deepdive.page.explained_steps import explained_steps
+from deepdive_book.ch07.figures.attribution_slider import attribution_slider
 
 SHOWN = ["random", "gradient norm", "gradient x input", "AttnLRP", "LIME", "kernel SHAP"]
 told = [f"Scrambled: {step}. It judges {right(model)} of {len(made)} new reviews right."
         for step, model in zip(STEPS, models, strict=True)]  # fmt: skip
 rows = {name: torch.stack([METHODS[name](asked(model, SENTENCE, 0)) for model in models])
         for name in SHOWN}  # fmt: skip
-explained_steps(SENTENCE.split(), rows, STEPS, told)
+attribution_slider(SENTENCE.split(), rows, STEPS, told)
 
 # %% [markdown]
 # *A generated review and the small network that judges it ([7.0](00_opening.ipynb)). Its parts are
@@ -124,7 +113,7 @@ explained_steps(SENTENCE.split(), rows, STEPS, told)
 # with each other 0 in the mean.
 
 # %% tags=["nbval-check-output"]
-from deepdive.explain.judging.sanity import rank_correlation
+from deepdive.explain.evaluation.sanity import rank_correlation
 
 whole, forgot = torch.tensor([0.0, 2.0, 4.0, 9.0]), torch.tensor([3.0, 1.0, 0.0, 8.0])
 assert abs(rank_correlation(whole, forgot) - 0.2) < 1e-6
@@ -135,7 +124,7 @@ print(f"{rank_correlation(whole, forgot):.1f} {rank_correlation(whole, whole):.1
 # ## What each picture does
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "The last layer and the pooler are scrambled; of 60 reviews the network still judges 54 right. "
@@ -162,7 +151,7 @@ alike = {name: [[rank_correlation(a, b) for a, b in zip(steps[0], step, strict=T
 
 # %% How alike the pictures are tags=["slide", "fold"]
 from deepdive.evaluate import bootstrap
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 table(
     [[name, *(bootstrap(alike[name][step]) for step in (2, 3, 5))] for name in METHODS],
@@ -193,7 +182,7 @@ table(
 # the reason where each of its words stands above every other word.
 
 # %% Eight models whose reason is known tags=["fold"]
-from deepdive.explain.classifiers import planted, planted_attention
+from deepdive_book.ch07.toys import planted, planted_attention
 
 PLANTED = {
     **planted.examples(),
@@ -219,7 +208,7 @@ class Answers(nn.Module):
 
 
 # %% Who finds which reason? tags=["fold"]
-from deepdive.explain.judging.agreement import recovery
+from deepdive.explain.evaluation.agreement import recovery
 
 
 def finds(method, model, text):
@@ -286,12 +275,12 @@ ask(
 # %% The measures tags=["fold"]
 import numpy as np
 
-from deepdive.explain.judging.faithfulness import (
+from deepdive.explain.evaluation.faithfulness import (
     area,
     comprehensiveness,
     deletion,
     insertion,
-    random_orders,  # fmt: skip
+    random_orders,
 )
 
 MEASURES = {"comprehensiveness": comprehensiveness,
@@ -326,7 +315,7 @@ judgements = {kind: judged(kind) for kind in ("blanks", "plain")}
 # %% Truth and a measure, drawn tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 told = judgements["blanks"]
 order = sorted(ways, key=lambda name: -np.mean(told[name, "truth"]))
@@ -416,12 +405,12 @@ table([[name, bootstrap(np.array(told[name, "truth"])[~pairs]),
 # %% Networks that learn true labels or drawn ones tags=["fold"]
 import random
 
-from deepdive.page.experiments import kept, sweep
-from deepdive.page.profile import profile
-from deepdive.page.toys.reviews import build_review_words
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import batches, encode, loss, predict
+from deepdive_book.ch07.toys.review_words import build_review_words
+from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.profile import profile
+from deepdive_book.tasks.classification import batches, encode, loss, predict
 
 LESSONS = 300
 
@@ -471,7 +460,7 @@ def of(measure, name):
     points = [{"seed": seed, "steps": 900, "reviews": 40} for seed in (1, 2, 3)]
     if profile() == "ci":
         points, name = [{"seed": 1, "steps": 20, "reviews": 2}], None
-    return sweep(measure, points, kept("07_explain", name) if name else None)
+    return sweep(measure, points, results_path("07_explain", name) if name else None)
 
 
 def spread(rows, name):
@@ -578,7 +567,7 @@ table([[name, spread(drawn, name), spread(twice, name)] for name in METHODS],
 
 # %% tags=["nbval-check-output"]
 # The answers to the exercises, checked.
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 ranks = torch.tensor([1.0, 2, 3, 4, 5]), torch.tensor([2.0, 1, 4, 3, 5])
 print(f"1: {rank_correlation(*ranks):.1f}")

@@ -5,39 +5,35 @@
 # papers exchange their reviewers, and the model is wrong on nine of ten. What had it learned, could
 # coloured words have shown it before, and how does one make it learn the right thing?
 #
-# <small>Book 7.3 · before this page: [twelve explanations](01_traits.ipynb) · 15 min to
+# <small>Book 7.3 · before this page: [twelve explanations](01_methods.ipynb) · 15 min to
 # read · a laptop is enough; the runs of three trainings are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% A model that took a shortcut tags=["fold", "nbval-check-output"]
 from dataclasses import replace
 
 import torch
 
-from deepdive.data.shortcuts import PAPERS, turned_round, with_shortcut
 from deepdive.explain.side_by_side import METHODS, Asked
-from deepdive.page.profile import profile
-from deepdive.page.toys.shortcuts import LESSONS, SHARE, STEPS, right, shortcut_words, teach
+from deepdive_book.ch07.toys.shortcut_words import (
+    LESSONS,
+    SHARE,
+    STEPS,
+    accuracy,
+    shortcut_words,
+    train,
+)
+from deepdive_book.data.shortcuts import PAPERS, flip_labels, with_shortcut
+from deepdive_book.kit.profile import profile
 
 toy = shortcut_words("paper")
 
@@ -51,10 +47,10 @@ def asked(toy, text):
 
 for name, share in (("reviewers as in its lessons", 1), ("reviewers exchanged", 0)):
     new = with_shortcut("paper", 500, share=share, seed=99)
-    print(f"{name}: right on {right(toy, new.texts, new.labels)} of {len(new)} new reviews")
+    print(f"{name}: right on {accuracy(toy, new.texts, new.labels)} of {len(new)} new reviews")
 
 # %% Take words away tags=["slide", "fold"]
-from deepdive.page.one_view import one_view
+from deepdive_book.ch07.figures.attribution_comparison import attribution_comparison
 
 TEXT = "herald : critics find the script dull , i find the music cold ."
 SHOWN = ("gradient norm", "integrated gradients", "occlusion", "LIME", "attention rollout")
@@ -72,7 +68,7 @@ def says(kept):
 
 
 methods = {name: lambda kept, m=METHODS[name]: m(without(kept)) for name in SHOWN}
-one_view(TEXT.split(), says, methods, ["negative", "positive"], most=1)
+attribution_comparison(TEXT.split(), says, methods, ["negative", "positive"], most=1)
 
 # %% [markdown]
 # *A generated review by a critic who finds the music cold, and what the model says. Press a word: a
@@ -176,7 +172,7 @@ def firsts(sizes, made):
 
 def turns(toy, kind, texts):
     """In what share of the texts the answer turns when only the shortcut is turned round."""
-    both = [[int(toy.model(toy.tokens(t)).argmax()) for t in (text, turned_round(kind, text))]
+    both = [[int(toy.model(toy.tokens(t)).argmax()) for t in (text, flip_labels(kind, text))]
             for text in texts]  # fmt: skip
     return sum(a != b for a, b in both) / len(both)
 
@@ -222,12 +218,12 @@ SHARES = {"as in the lessons": 1.0, "apart": 0.5, "turned round": 0.0}
 
 def measure(kind, share, seed, steps, lessons, texts):
     made = with_shortcut(kind, lessons, share=share, seed=seed)
-    toy = teach(made.texts, made.labels, steps=steps, seed=seed)
+    toy = train(made.texts, made.labels, steps=steps, seed=seed)
     some = with_shortcut(kind, texts, share=0.5, seed=200 + seed)
     sizes, row = coloured_by_all(toy, some.texts), {"right": {}}
     for name, held in SHARES.items():
         new = with_shortcut(kind, 500, share=held, seed=99)
-        row["right"][name] = right(toy, new.texts, new.labels) / 500
+        row["right"][name] = accuracy(toy, new.texts, new.labels) / 500
     row["turns"] = turns(toy, kind, with_shortcut(kind, 300, share=0.5, seed=98).texts)
     row["first"] = {name: firsts(values, some) for name, values in sizes.items()}
     if kind == "others":
@@ -236,7 +232,8 @@ def measure(kind, share, seed, steps, lessons, texts):
 
 
 # %% Three trainings each; the rows are kept tags=["fold"]
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path as kept
+from deepdive_book.kit.experiments import sweep
 
 CI = profile() == "ci"
 KINDS = {"paper": ("paper", SHARE), "order": ("first", SHARE), "order, no shortcut": ("first", 0.5),
@@ -258,7 +255,7 @@ def span(values, much=100):
 
 
 # %% tags=["slide"]
-from deepdive.page.tables import table
+from deepdive_book.kit.tables import table
 
 TRAINED = f"{len(SEEDS)} training{'s' if len(SEEDS) > 1 else ''}"
 
@@ -293,7 +290,7 @@ print(f"reviewers as in the lessons: LIME puts the paper first in {named} of 16 
 # show of a model that took this shortcut, and of one whose lessons had none?
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "A model has taken the order of the clauses. Which word does kernel SHAP put first most "
@@ -344,7 +341,7 @@ def changed(way, made, kind):
     if way == "drop":
         return [text.split(" : ")[1] for text in texts], labels
     if way == "both":
-        return texts + [turned_round(kind, text) for text in texts], labels * 2
+        return texts + [flip_labels(kind, text) for text in texts], labels * 2
     if way == "leave out":
         held = held[: len(rare)]
     if way == "repeat":
@@ -355,12 +352,12 @@ def changed(way, made, kind):
 def repaired(kind, way, seed, steps, lessons):
     made = with_shortcut(kind, lessons, share=SHARE, seed=seed)
     texts, labels = changed(way, made, kind)
-    toy = teach(texts, labels, steps=steps, seed=seed, hidden=PAPERS if way == "mask" else ())
+    toy = train(texts, labels, steps=steps, seed=seed, hidden=PAPERS if way == "mask" else ())
     row = {"learned": len(texts)}
     for name, held in SHARES.items():
         new = with_shortcut(kind, 500, share=held, seed=99)
         asked_of = changed("drop", new, kind)[0] if way == "drop" else new.texts
-        row[name] = right(toy, asked_of, new.labels) / 500
+        row[name] = accuracy(toy, asked_of, new.labels) / 500
     return row
 
 
@@ -418,7 +415,7 @@ table([[called, round(sum(r["learned"] for r in repair(kind, way)) / len(repair(
 # model, with another shortcut, which we do not name. Guess its answers, not the truth.
 
 # %% Guess the model tags=["slide", "fold"]
-from deepdive.page.foresee import Example, New, foresee
+from deepdive_book.ch07.figures.simulatability_game import Example, TestText, simulatability_game
 
 other = shortcut_words("others")
 made = with_shortcut("others", 60, share=0.5, seed=7)
@@ -438,8 +435,11 @@ def pick_some(start, each):
 shown, guess = pick_some(0, 1), pick_some(20, 2)
 examples = [Example(made.texts[i].split(), METHODS["kernel SHAP"](asked(other, made.texts[i])),
                     answers[i]) for i in shown]  # fmt: skip
-foresee(examples, [New(made.texts[i].split(), answers[i], made.labels[i]) for i in guess],
-        ["negative", "positive"])  # fmt: skip
+simulatability_game(
+    examples,
+    [TestText(made.texts[i].split(), answers[i], made.labels[i]) for i in guess],
+    ["negative", "positive"],
+)
 
 # %% [markdown]
 # *The new texts have no colours, so no colour can whisper an answer (Hase and Bansal 2020, Pruthi

@@ -9,37 +9,26 @@
 # 17 min to read · a laptop is enough; the long runs are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% References in which an injustice is planted tags=["fold"]
 import torch
 
-from deepdive.data.hirings import ABLE, MEN, WOMEN, generated_references, hired
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert.bert import bert
-from deepdive.page.profile import pick, profile
-from deepdive.page.tables import table
 from deepdive.tokenizers import WordTokenizer
-from deepdive.training.tasks.classification import batches, encode, predict
+from deepdive_book.data.synthetic_references import ABLE, MEN, WOMEN, generated_references, hired
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.kit.tables import table
+from deepdive_book.tasks.classification import batches, encode, predict
 
 MARKS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 TWINS = dict(zip(WOMEN, MEN, strict=True))
@@ -107,7 +96,7 @@ old = trained("as they are", 1, TEXTS, STEPS)
 alike = trained("names swapped", 1, TEXTS, STEPS)
 
 # %% Change a word tags=["slide", "fold"]
-from deepdive.page.live.twins import twins
+from deepdive_book.ch07.figures.name_swap import name_swap_demo as twins
 
 choices = [("name", ["anna", *(name for name in WOMEN + MEN if name != "anna")]),
            ("office", ["north", "south"]),
@@ -186,10 +175,10 @@ def measure(arm, seed, texts, steps):
 
 
 # %% Three seeds, kept; or one short run tags=["fold"]
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path, sweep
 
 ARMS = ["as they are", "names hidden", "names swapped", "both swapped", "weights"]
-file = kept("07_explain", "repairs")
+file = results_path("07_explain", "repairs")
 long = profile() == "experiment" or (profile() == "laptop" and file and file.is_file())
 points = [{"arm": arm, "seed": seed, "texts": 8000 if long else TEXTS,
            "steps": 300 if long else STEPS}
@@ -260,7 +249,7 @@ assert threshold(women, torch.tensor(able), 3 / 4) == 5
 # ## Repairs
 
 # %% tags=["fold"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "A model learns from each letter twice, under a woman's name and a man's, with the same "
@@ -378,11 +367,19 @@ print(f"{exposure(torch.arange(10_000).neg(), 0):.1f} bits at most")
 
 # %% Read notes tags=["fold"]
 from deepdive.data import BucketBatches
-from deepdive.data.codes import DIGITS, NAMES, TIMES, Code, floor, generated_notes, planted_codes
 from deepdive.explain.audits.extraction import extrapolated, log_probabilities, sampled
 from deepdive.models.transformer.decoder_only import decoder_only
 from deepdive.training import Validation
 from deepdive.training.objectives import cross_entropy as token_loss
+from deepdive_book.data.codes import (
+    DIGITS,
+    NAMES,
+    TIMES,
+    Code,
+    floor,
+    generated_notes,
+    planted_codes,
+)
 
 NOTES = WordTokenizer.train([Code(name, DIGITS, 0).note for name in NAMES]
                             + list(generated_notes(1000)), 100)  # fmt: skip
@@ -473,10 +470,14 @@ table([[epoch, f"{loss:.2f}", *(f"{sum(e) / len(e):.1f}" for times in (0, 1, 16)
       "exposure in bits, mean of three names")  # fmt: skip
 
 # %% Let it complete tags=["slide", "fold"]
-from deepdive.page.completed import Completion, Seen, completed
+from deepdive_book.ch07.figures.completion_during_training import (
+    Completion,
+    Seen,
+    completion_during_training,
+)
 
 order = sorted(range(len(codes)), key=lambda i: (-codes[i].times, codes[i].name))
-completed([Completion(codes[i].name, codes[i].times, codes[i].digits, [
+completion_during_training([Completion(codes[i].name, codes[i].times, codes[i].digits, [
     Seen(found[i][0], found[i][1], exposure(found[i][2], int(codes[i].digits)))
     for _, _, found in seen]) for i in order], [epoch for epoch, _, _ in seen],
     exposure(torch.arange(10_000).neg(), 0))  # fmt: skip
@@ -517,7 +518,7 @@ def expose(width, seed, notes, epochs, looks):
     return found | {"guesses": guesses}
 
 
-target = kept("07_explain", "exposure")
+target = results_path("07_explain", "exposure")
 long = profile() == "experiment" or (profile() == "laptop" and target and target.is_file())
 sizes = {"notes": 1000, "epochs": 20, "looks": 10} if long else {"notes": 150, "epochs": 2,
                                                                 "looks": 2}  # fmt: skip
@@ -537,7 +538,7 @@ table([[t, *(seeds([row["bits"][-1][k] for row in of[width]], 1) for width in wi
 # %% Drawn over the epochs tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7, 3.4))
 left, right = figure.subplots(1, 2)
@@ -692,7 +693,7 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 
 # %% tags=["nbval-check-output"]
 # The answers to the exercises, checked.
-from deepdive.data.hirings import GOOD
+from deepdive_book.data.synthetic_references import GOOD
 
 weights = balanced([1] * 6 + [0] * 2 + [1] * 2 + [0] * 6, [0] * 8 + [1] * 8)
 print([round(float(w), 2) for w in weights[[0, 6, 8, 10]]])

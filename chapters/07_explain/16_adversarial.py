@@ -6,30 +6,19 @@
 # now says: for. How would you find such a word, how many reviews can be turned by one, and would
 # the program itself have told you that this answer is not to be trusted?
 #
-# <small>Book 7.2 · before this page: [gradients](02_gradients.ipynb), [traits](01_traits.ipynb) ·
+# <small>Book 7.2 · before this page: [gradients](02_gradients.ipynb), [traits](01_methods.ipynb) ·
 # 16 min to read · a laptop is enough; the runs on real reviews are kept beside the page</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% A network that learned from 600 reviews tags=["fold"]
 import copy
@@ -37,13 +26,13 @@ from functools import cache, partial
 
 import torch
 
-from deepdive.data.opinions import BAD, GOOD
-from deepdive.data.verdicts import OTHERS, THINGS, generated_verdicts
-from deepdive.page.profile import pick, profile
-from deepdive.page.toys.reviews import SENTENCE, build_review_words, review_words
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive.training.tasks.classification import batches, encode, loss, predict
+from deepdive_book.ch07.toys.review_words import SENTENCE, build_review_words, review_words
+from deepdive_book.data.labeled_cause_reviews import OTHERS, THINGS, generated_verdicts
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.tasks.classification import batches, encode, loss, predict
 
 TOY, POINT = review_words(), "encoder.embeddings.embedded"  # its words; our networks are new
 WORDS, SEEDS = TOY.tokenizer, pick(ci=(1,), laptop=(1, 2, 3), gpu=(1, 2, 3))
@@ -117,9 +106,9 @@ share = (margins(usual(), TESTED.texts, TESTED.labels) > 0).float().mean()
 print(f"learned from 600 generated reviews; of {len(TESTED)} others {100 * share:.0f} % right")
 
 # %% Exchange a word tags=["slide", "fold"]
-from deepdive.page.live.exchange import exchange
+from deepdive_book.ch07.figures.word_substitution import word_substitution
 
-exchange({"the network": usual()}, TOY, SENTENCE, choices(SENTENCE), 0)
+word_substitution({"the network": usual()}, TOY, SENTENCE, choices(SENTENCE), 0)
 
 # %% [markdown]
 # *Choose another word in a list: a thing for a thing, blame for blame. The network runs here, in
@@ -198,10 +187,10 @@ for name, judge in JUDGES.items():
 # </details>
 
 # %% The rows of all words at each place tags=["fold"]
+from deepdive.core.hooks import replace
 from deepdive.evaluate import bootstrap
-from deepdive.explain.edits.embedding_steps import nearest_words, pushed
-from deepdive.inspect import replace
-from deepdive.page.tables import table
+from deepdive.explain.edits.embedding_attack import nearest_words, pgd_step
+from deepdive_book.kit.tables import table
 
 
 @torch.no_grad()
@@ -240,7 +229,7 @@ def pushes(model, tokens, own, unit, draw):
 
     start = rows[torch.arange(tokens.shape[1]), tokens]
     for share in SHARES:
-        moved = pushed(model, POINT, sure, share * unit, words, steps=8, pace=0.3)
+        moved = pgd_step(model, POINT, sure, share * unit, words, steps=8, pace=0.3)
         drawn = torch.randn(start.shape, generator=draw) * words[:, :, None]
         drawn = start + share * unit * drawn / drawn.flatten(1).norm(dim=1)[:, None, None]
         answers = [sure(nearest_words(moved, rows))]
@@ -269,7 +258,7 @@ steps = torch.cat([turned(usual(seed), seed) for seed in SEEDS], 1)  # (3, N, le
 # ### Back to words
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive.page.predictions import predict as ask
+from deepdive_book.kit.predictions import predict as ask
 
 ask(
     "A step over the whole text, as long as the way from one word to the nearest of its kind, "
@@ -285,7 +274,7 @@ ask(
 # %% Draw what the steps do tags=["slide", "fold"]
 from matplotlib.figure import Figure
 
-from deepdive.page.plotting import with_alt
+from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(7, 3.2))
 axes = figure.subplots()
@@ -387,8 +376,8 @@ table(lines, HEAD, formats=dict.fromkeys(HEAD[1:], ".0f"), caption="reviews turn
 # %% The worst word of each text tags=["fold"]
 import torch.nn.functional as F
 
-from deepdive.inspect import record
-from deepdive.training.objectives.worst_step import worst_step_loss
+from deepdive.core.hooks import record
+from deepdive.training.objectives.adversarial_training import adversarial_training_loss
 
 ALLOWED = torch.zeros(len(WORDS), len(WORDS), dtype=torch.bool)  # [own, other]
 for kind in (THINGS, OTHERS, GOOD, BAD):
@@ -414,8 +403,11 @@ def worst_word(model, batch):
 
 # %% Three ways to go on tags=["fold"]
 MORE = pick(ci=20, laptop=150, gpu=150)
-ARMS = {"no change": loss, "worst step": partial(worst_step_loss, point=POINT, radius=0.5),
-        "worst word": worst_word}  # fmt: skip
+ARMS = {
+    "no change": loss,
+    "worst step": partial(adversarial_training_loss, point=POINT, radius=0.5),
+    "worst word": worst_word,
+}
 
 
 @cache
@@ -461,8 +453,13 @@ table([[arm, *map(seeds, zip(*rows, strict=True))] for arm, rows in trained.item
 # </details>
 
 # %% Both networks, to try tags=["fold"]
-exchange({"no change": gone_on("no change"), "worst word": gone_on("worst word")}, TOY, SENTENCE,
-         choices(SENTENCE), 0)  # fmt: skip
+word_substitution(
+    {"no change": gone_on("no change"), "worst word": gone_on("worst word")},
+    TOY,
+    SENTENCE,
+    choices(SENTENCE),
+    0,
+)
 
 # %% [markdown]
 # *The same review: "no change" went on as before, "worst word" learned exchanges too. Now `friends`
@@ -481,9 +478,9 @@ exchange({"no change": gone_on("no change"), "worst word": gone_on("worst word")
 # often has the right one the larger score? This is the **AUROC**: 0.5 is chance.
 
 # %% What the scores find tags=["fold"]
-from deepdive.data.opinions import generated_reviews
 from deepdive.evaluate.trust import auroc, dense, trust_score
-from deepdive.training.tasks.classification import in_batches
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.tasks.classification import in_batches
 
 
 def vectors_of(model, ids):
@@ -686,9 +683,9 @@ def measure(arm, seed, steps, texts):
 # %% Three seeds, or one short run tags=["fold"]
 import json
 
-from deepdive.page.experiments import kept, sweep
+from deepdive_book.kit.experiments import results_path, sweep
 
-ROWS, long = kept("07_explain", "near_words"), profile() == "experiment"
+ROWS, long = results_path("07_explain", "near_words"), profile() == "experiment"
 points = [{"arm": arm, "seed": seed, "steps": 600 if long else pick(ci=8, laptop=20, gpu=60),
            "texts": 200 if long else pick(ci=6, laptop=8, gpu=8)}
           for arm in ("as usual", "near words") for seed in ((1, 2, 3) if long else (1,))]

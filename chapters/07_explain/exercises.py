@@ -11,26 +11,15 @@
 # forgets](13_sanity.ipynb) · generated reviews, no GPU</small>
 
 # %% tags=["setup"]
-# Setup, the same on every page. On Colab it installs only what is missing, and never torch.
+# Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SAVE_TO_DRIVE = False  # @param {type:"boolean"}
-SOURCE = ""  # where pip finds deepdive, once it is published
-import subprocess
-import sys
-from importlib.util import find_spec
-
-if "google.colab" in sys.modules:
-    for name in ("deepdive", "einops", "safetensors", "sacrebleu", "num2words", "babel"):
-        what = ["--no-deps", SOURCE] if name == "deepdive" else [name]
-        if find_spec(name) is None and what[-1]:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *what])
-if find_spec("deepdive") is None:
-    how = "in its folder run `pip wheel --no-deps .`, bring the .whl file here, `%pip install"
-    how += ' "./NAME.whl[casestudies]"` with its name, and run this cell again'
-    raise ModuleNotFoundError(f"deepdive is not installed here: {how}")
-from deepdive.page.profile import setup
-
-setup(PROFILE, drive=SAVE_TO_DRIVE)
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %%
 import copy
@@ -42,18 +31,19 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 # %%
-from deepdive.checks import returned
+from deepdive.core.checks import returned
+from deepdive.explain.evaluation.sanity import rank_correlation, shuffle
+from deepdive.explain.games.game import Game
+from deepdive.explain.side_by_side import METHODS
+from deepdive_book.ch07.toys.review_words import review_words
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, rename
+from deepdive_book.course.assignment.variants import choose, number, rename
 
 # %%
-from deepdive.data.verdicts import generated_verdicts
-from deepdive.explain.games.game import Game
-from deepdive.explain.judging.sanity import rank_correlation, shuffle
-from deepdive.explain.side_by_side import METHODS
-from deepdive.page.toys.reviews import review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
 
+# %%
 TOY = review_words()  # judges generated reviews; it learned from texts with blanks
 
 
@@ -545,7 +535,7 @@ for name, (game, numbers, right, why) in GAMES.items():
     found = returned("mended_area", mended_area(game, numbers))
     assert abs(found - right) < 1e-9, f"{name}: yours is {found:.3f}, expected {right:.3f}; {why}"
 ### BEGIN HIDDEN TESTS
-from deepdive.explain.judging.faithfulness import area, deletion
+from deepdive.explain.evaluation.faithfulness import area, deletion
 
 g = torch.Generator().manual_seed(4)
 for _ in range(10):

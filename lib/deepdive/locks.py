@@ -1,10 +1,10 @@
-"""One process at a time: a lock that says who holds it, and that ends with its holder.
+"""One process at a time: filelock's lock, with a signature that says who holds it.
 
-with held(path, "the folder runs"): ...               # refused, by name, where another holds it
-with held(path, "the folder runs", wait=True): ...    # or waited for, which is said once
+with hold(path, "the folder runs"): ...               # refused, by name, where another holds it
+with hold(path, "the folder runs", wait=True): ...    # or waited for, which is said once
 """
 
-import json
+import errno
 import os
 import socket
 import sys
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-WAIT = 0.02  # seconds between two tries of who waits
+from filelock import BaseFileLock, FileLock, Timeout
 
 
 class Held(RuntimeError):
@@ -22,96 +22,57 @@ class Held(RuntimeError):
 
 
 @contextmanager
-def held(path: Path, what: str, wait: bool = False) -> Iterator[None]:
-    """Hold the lock file `path`, beside what it guards; it is gone afterwards.
+def hold(path: Path, what: str, wait: bool = False) -> Iterator[None]:
+    """Hold the lock file `path`, next to what it guards; it is removed afterwards.
 
-    The operating system ends the lock with the process, however that ends, so a file that was left
-    behind by a dead holder blocks nobody. Raises Held, naming the holder of `what`; or, with
-    `wait`, says so on stderr and waits. Raises OSError where the lock cannot be written.
+    The operating system ends the lock with the process, however that ends, so a file left by a dead
+    holder blocks no one. Raises Held, naming the holder of `what`; or, with `wait`, says so on
+    stderr and waits. Raises OSError where the lock cannot be written.
     """
-    told = False
-    while (handle := _taken(path)) is None:
-        message = f"{what} is in use by {_holder(path)}"
-        if not wait:
-            raise Held(f"{message}: wait for its end, or give another")
-        if not told:
-            print(f"{message}; waiting for its end", file=sys.stderr, flush=True)
-            told = True
-        time.sleep(WAIT)
+    lock, signature = FileLock(path), path.with_name(f"{path.name}.holder")
     try:
-        yield
-    finally:
-        with suppress(OSError):  # Windows removes no open file; the next holder takes it over
-            path.unlink()
-        os.close(handle)
-
-
-def _taken(path: Path) -> int | None:
-    """Open and lock the file and sign it: its handle, None where another process holds it."""
-    handle = _opened(path)
-    try:
-        _lock(handle)
-        if not _is_still(path, handle):  # its holder removed it while we opened it
-            os.close(handle)
-            return _taken(path)
-    except BlockingIOError:
-        os.close(handle)
-        return None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _acquire(lock, what, signature, wait)
     except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOLCK):
+            raise OSError(
+                f"folder: {path.parent} cannot be written ({error.strerror}): give one that can be"
+            ) from error
         warnings.warn(
             f"{path} cannot be locked on this file system ({error.strerror}): see that no other "
             "process works there",
-            stacklevel=4,
+            stacklevel=3,
         )
+    try:
+        with suppress(OSError):  # on a full disk the lock holds without a signature
+            signature.write_text(_signed(), encoding="utf-8")
+        yield
+    finally:
+        for file in (signature, path):
+            with suppress(OSError):  # Windows removes no open file; the next holder takes it over
+                file.unlink()
+        lock.release()
+
+
+def _acquire(lock: BaseFileLock, what: str, signature: Path, wait: bool) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        message = f"{what} is in use by {_holder(signature)}"
+        if not wait:
+            raise Held(f"{message}: wait for its end, or give another") from None
+        print(f"{message}; waiting for its end", file=sys.stderr, flush=True)
+        lock.acquire()
+
+
+def _signed() -> str:
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    signature = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
-    with suppress(OSError):  # on a full disk the lock holds all the same
-        os.ftruncate(handle, 0)
-        os.write(handle, json.dumps(signature).encode())
-    return handle
+    return f"process {os.getpid()} on {socket.gethostname()}, since {since}"
 
 
-def _opened(path: Path) -> int:
+def _holder(signature: Path) -> str:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise OSError(
-            f"folder: {path.parent} cannot be written ({error.strerror}): give one that can be"
-        ) from error
-
-
-def _is_still(path: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(handle))
-    except FileNotFoundError:
-        return False
-
-
-def _holder(path: Path) -> str:
-    try:
-        found = json.loads(path.read_bytes())
-        return f"process {found['process']} on {found['host']}, since {found['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process, which has not signed its lock"
-
-
-try:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-except ImportError:  # Windows, where a locked byte cannot be read: one far behind the signature
-    import errno
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        os.lseek(handle, 1 << 30, os.SEEK_SET)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EDEADLK):
-                raise
-            raise BlockingIOError(*error.args) from error
-        os.lseek(handle, 0, os.SEEK_SET)
+        written = signature.read_text("utf-8")
+    except (OSError, UnicodeError):
+        written = ""
+    return written or "another process, which has not signed its lock"

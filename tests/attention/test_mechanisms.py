@@ -18,23 +18,19 @@ from deepdive.attention import (
     BlockSparseAttention,
     ClusteredAttention,
     GaussianPrior,
-    GlobalTokens,
     ImprovedClusteredAttention,
     LengthProjection,
-    MultiHeadAttention,
     NestedAttention,
     NystromAttention,
     ProbSparseAttention,
-    SoftmaxAttention,
     TablePrior,
     TiledAttention,
     WindowAttention,
 )
 from deepdive.attention.by_position.axial import SameLine
-from deepdive.attention.mechanism import Mechanism
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import hook_points, record
-from deepdive.masks import (
+from deepdive.core import MultiHeadAttention, SoftmaxAttention
+from deepdive.core.hooks import hook_points, record
+from deepdive.core.masks import (
     Causal,
     Dense,
     Global,
@@ -47,6 +43,7 @@ from deepdive.masks import (
     both,
     padding,
 )
+from deepdive.core.mechanism import Mechanism
 
 CASES = by_part()
 PARTS = sorted(CASES, key=lambda part: part.__qualname__)
@@ -225,7 +222,6 @@ WRONG_MASKS = {
     "other rows": Dense(torch.ones(S - 1, S).bool()),
     "other keys": Dense(torch.ones(S, S - 1).bool()),
     "another batch": Dense(torch.ones(3, 1, S, S).bool()),
-    "marks": GlobalTokens(torch.ones(3, S).bool()),
     "two batches, joined by &": Padding(REAL) & Padding(torch.ones(3, S).bool()),
     "two batches, joined by |": Padding(REAL) | Padding(torch.ones(3, S).bool()),
 }
@@ -234,7 +230,7 @@ WRONG_MASKS = {
 @pytest.mark.parametrize("mask", WRONG_MASKS)
 @each_mechanism
 def test_a_mask_of_another_shape(part: type[nn.Module], mask: str) -> None:
-    with pytest.raises(ValueError, match=r"mask|GlobalTokens") as raised:
+    with pytest.raises(ValueError, match="mask") as raised:
         perturbed(CASES[part]())(*rows(), WRONG_MASKS[mask])
     refused(raised.value)
 
@@ -307,20 +303,12 @@ def test_real_tokens_without_an_axis_of_texts_are_refused() -> None:
         padding(tokens >= 0, tokens, "mask")
 
 
-def test_a_layer_made_for_foreign_rows_asks_for_them() -> None:
+def test_a_layer_made_for_a_memory_asks_for_it() -> None:
     layer, x = MultiHeadAttention(8, 2, d_context=6), torch.zeros(1, 3, 8)
-    with pytest.raises(ValueError, match=r"context is missing.*\(B, S, 6\).*8 wide"):
+    with pytest.raises(ValueError, match=r"memory is missing.*\(B, S, 6\).*8 wide"):
         layer(x)
-    with pytest.raises(ValueError, match=r"context must be \(B, T, d_context=6\)"):
-        layer(x, x)
-
-
-def test_marks_of_global_tokens_are_not_passed_over() -> None:
-    mask = Padding(REAL) & GlobalTokens(REAL)
-    with pytest.raises(ValueError, match="GlobalTokens"):
-        SoftmaxAttention()(*rows(), mask)
-    with pytest.raises(ValueError, match="GlobalTokens"):
-        mask.dense(S)
+    with pytest.raises(ValueError, match=r"memory must be \(B, T, d_context=6\)"):
+        layer(x, memory=x)
 
 
 # -- rows without a key
@@ -382,13 +370,6 @@ def test_blocks_of_one_position_for_one_text_of_several_heads() -> None:
     q, k, v = (random_rows(1, 23, 2, 4, seed=seed).transpose(1, 2) for seed in range(3))
     attention = BlockSparseAttention(1, 1)
     close(attention(q, k, v), SoftmaxAttention()(q, k, v, attention.pattern(2)))
-
-
-@pytest.mark.parametrize("p", [0.5, 0.999, 1 - 2e-5, 1 - 2e-6, 1 - 1e-9, 1.0])
-def test_dropout_near_one_keeps_few(p: float) -> None:
-    torch.manual_seed(0)
-    kept = (Dropout(p)(torch.ones(100_000)) != 0).float().mean().item()
-    assert abs(kept - (1 - p)) < 5e-3
 
 
 @pytest.mark.parametrize("mask", [lambda: Prefix(-1), lambda: Global((9,)).dense(S)])

@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from deepdive.attention import SoftmaxAttention, TiledAttention, tiled
-from deepdive.masks import Causal, Padding
+from deepdive.attention import TiledAttention, tiled
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Causal, Padding
 
 EXACT = 1e-12
 

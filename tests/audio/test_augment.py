@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from deepdive.audio import AudioError
-from deepdive.audio.augment import SPEEDS, faster, noisy, spec_augment
+from deepdive.audio.augment import SPEEDS, add_noise, change_speed, spec_augment
 from deepdive.audio.mel import power_spectrum
 
 
@@ -22,7 +22,7 @@ def tone(hertz: float = 440, seconds: float = 1.0, rate: int = 8000) -> Tensor:
 def test_the_noise_is_as_loud_as_was_asked(decibels: float, noise: str | None) -> None:
     wave, lot = tone(), Generator().manual_seed(1)
     room = {None: None, "short": torch.randn(3001), "long": 7 * torch.randn(50_000)}[noise]
-    found = noisy(wave, decibels, room, lot)
+    found = add_noise(wave, decibels, room, lot)
     hum = found.double() - wave
     measured = 10 * math.log10(float((wave**2).mean() / (hum**2).mean()))
     assert measured == pytest.approx(decibels, abs=0.01)
@@ -31,21 +31,21 @@ def test_the_noise_is_as_loud_as_was_asked(decibels: float, noise: str | None) -
 
 def test_what_has_no_ratio_is_refused() -> None:
     with pytest.raises(AudioError, match="wave: silent"):
-        noisy(torch.zeros(100), 10)
+        add_noise(torch.zeros(100), 10)
     with pytest.raises(AudioError, match="noise: silent"):
-        noisy(tone(), 10, torch.zeros(100))
+        add_noise(tone(), 10, torch.zeros(100))
     with pytest.raises(AudioError, match="decibels: nan"):
-        noisy(tone(), math.nan)
+        add_noise(tone(), math.nan)
 
 
 @pytest.mark.parametrize("factor", [*SPEEDS, 0.5, 2.0])
 def test_a_faster_wave_is_shorter_and_higher(factor: float) -> None:
-    found = faster(tone(440), factor)
+    found = change_speed(tone(440), factor)
     assert len(found) == pytest.approx(8000 / factor, abs=1)
     power = power_spectrum(found[1000 : 1000 + 2048].double()[None] * torch.hann_window(2048))[0]
     assert int(power.argmax()) * 8000 / 2048 == pytest.approx(440 * factor, abs=4)
     with pytest.raises(AudioError, match="factor: 0"):
-        faster(tone(), 0)
+        change_speed(tone(), 0)
 
 
 def changed(seed: int, **settings: float) -> tuple[Tensor, Tensor]:

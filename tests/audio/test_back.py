@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepdive.audio.back import griffin_lim, overlapped, power_of, wave_of
+from deepdive.audio.inversion import griffin_lim, invert_mel, mel_power, overlapped
 from deepdive.audio.mel import frames, hann, log_mel, mel_filters, power_spectrum
-from deepdive.data.voices import voices
+from deepdive_book.data.synthetic_speech import voices
 
 
 def speech() -> torch.Tensor:
@@ -25,10 +25,10 @@ def test_a_spectrum_has_the_mel_values_that_were_asked_for() -> None:
     filters = mel_filters(20, 256, 8000, low=20)
     power = power_spectrum(frames(speech(), 200, 80) * hann(200), 256)
     wanted = power @ filters
-    found = power_of(wanted, filters, 200)
+    found = mel_power(wanted, filters, 200)
     assert float(found.min()) >= 0
     assert float((found @ filters - wanted).norm() / wanted.norm()) < 0.01
-    early = power_of(wanted, filters, 5)
+    early = mel_power(wanted, filters, 5)
     assert (found @ filters - wanted).norm() < (early @ filters - wanted).norm()
 
 
@@ -49,10 +49,10 @@ def test_more_turns_bring_the_spectrum_nearer() -> None:
 def test_a_wave_of_features_has_these_features(n_mels: int) -> None:
     wave = speech()
     features = log_mel(wave, 8000, n_mels)
-    again = wave_of(features, 8000)
+    again = invert_mel(features, 8000)
     assert again.dtype == torch.float32
     assert float(again.abs().max()) <= 1
     loud = features > features.max() - 6  # what can be heard beside the loudest
     away = (log_mel(again, 8000, n_mels) - features[: len(again)]).abs()[loud]
     assert float(away.mean()) < 0.35  # in natural logarithms of power: 1.5 dB
-    assert torch.equal(again, wave_of(features, 8000))
+    assert torch.equal(again, invert_mel(features, 8000))

@@ -17,7 +17,7 @@ from transformers.audio_utils import mel_filter_bank, spectrogram, window_functi
 from transformers.models.speech_to_text import feature_extraction_speech_to_text as theirs
 
 from deepdive.audio import AudioError, mel
-from deepdive.data.voices import voices
+from deepdive_book.data.synthetic_speech import voices
 
 
 def speech(rate: int = 16000, seed: int = 0) -> Tensor:

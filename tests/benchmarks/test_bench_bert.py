@@ -51,7 +51,7 @@ def test_the_share_of_padding_is_counted_in_the_peers_batches(bench: ModuleType)
 
 
 def test_the_bound_runs_every_linear_layer_on_every_real_token(bench: ModuleType) -> None:
-    from deepdive.page.flops import count_flops
+    from deepdive_book.kit.flops import count_flops
 
     model, lengths = bench.models()[0], [9, 30, 4]
     weights = sum(p.numel() for name, p in model.stack.named_parameters()

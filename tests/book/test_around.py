@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "book"))  # as book/build.py does
 from around import folded, report_address, site_address
 from links import certain, glossary_names, same, senses
 
-PAGE = "chapters/05_efficient/08_positions.html"
+PAGE = "chapters/05_efficient/08_relative_positions.html"
 PROJECT = "https://github.com/Some-One/deepdive"
 
 
@@ -116,7 +116,7 @@ def test_an_abbreviation_is_not_the_everyday_word(name: str, found: str, meant: 
         ("hub", "chapters/03_bert/06_weights", "near the ", "hub", "", False),
         (
             "hubs",
-            "chapters/04_multilingual/10_one_space",
+            "chapters/04_multilingual/10_embedding_space",
             "A vector near to all: ",
             "hubs",
             "",

@@ -9,7 +9,7 @@ import pytest
 from browser import PHONE, Reader
 from bs4 import BeautifulSoup
 
-from deepdive.house.atlas.rows import TABLES, read_csv, rows
+from deepdive_book.site.atlas.rows import TABLES, read_csv, rows
 
 ROWS = rows()
 

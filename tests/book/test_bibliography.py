@@ -19,7 +19,7 @@ from pybtex.richtext import Text
 BIB = ROOT / "book" / "references.bib"
 with errors.capture() as COMPLAINTS:
     ENTRIES: dict[str, Entry] = dict(parse_file(str(BIB)).entries)
-with (ROOT / "lib/deepdive/house/atlas/systems.csv").open(encoding="utf-8", newline="") as file:
+with (ROOT / "lib/deepdive_book/site/atlas/systems.csv").open(encoding="utf-8", newline="") as file:
     SYSTEMS = {row["id"]: row for row in csv.DictReader(file)}
 
 REQUIRED = {

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from disk import full_after
-from fault import fault
 from lock_holder import holder
 
 from book import build
@@ -53,12 +52,6 @@ def test_a_site_is_replaced_by_the_next_and_nothing_else_is_left(
         assert "index.html" in files(tmp_path / "site")
 
 
-@fault(
-    "Two build the book into one folder",
-    made="another process holds the lock of the folder",
-    happens="the second says which process builds there, since when, and exits with 1",
-    kept="the first one's work, and the site that is there",
-)
 def test_a_second_build_says_who_builds_and_fails(
     run: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,15 +59,9 @@ def test_a_second_build_says_who_builds_and_fails(
         assert run() == 1
         said = f"--out: {tmp_path / 'site'} is in use by process {other.pid} on "
         assert capsys.readouterr().err.startswith(said)
-        assert left(tmp_path) == [".site.lock", "checkout"]
+        assert left(tmp_path) == [".site.lock", ".site.lock.holder", "checkout"]
 
 
-@fault(
-    "The book is built into a folder of others",
-    made="--out names a folder with somebody's notes, or one of ours to which notes were added",
-    happens="refused by the name of the first such file, before anything is built; exit 1",
-    kept="the folder as it is",
-)
 @pytest.mark.parametrize("folder", ["site", "site-work"])
 @pytest.mark.parametrize("built", [False, True])
 def test_a_folder_of_others_is_refused_by_name(
@@ -104,12 +91,6 @@ def test_an_empty_folder_is_taken(run: Build, tmp_path: Path) -> None:
     assert run() == 0
 
 
-@fault(
-    "A build of the book is interrupted or killed",
-    made="Ctrl-C while Sphinx runs; the folders that a killed build leaves",
-    happens="Ctrl-C exits with 130; the next build takes over what was left",
-    kept="the site that is there",
-)
 def test_a_stopped_build_keeps_the_site_and_is_no_hindrance(
     run: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,12 +110,6 @@ def test_a_stopped_build_keeps_the_site_and_is_no_hindrance(
     assert left(tmp_path) == ["checkout", "site"]
 
 
-@fault(
-    "The disk is full while the book is built",
-    made="no file may grow at all, or beyond 100 bytes",
-    happens="one line: the place, the system's reason, the way out; exit 1",
-    kept="the site that is there; nothing half built stays",
-)
 @pytest.mark.parametrize("size", [0, 100])
 def test_a_full_disk_is_named_and_keeps_the_site(
     run: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str], size: int

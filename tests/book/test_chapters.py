@@ -8,7 +8,7 @@ import pytest
 from checkout import ROOT
 
 from book.paths import exercises, time_of
-from deepdive.house.pages import Page, discover
+from deepdive_book.site.pages import Page, discover
 
 OPENINGS = [page for page in discover(ROOT) if page.source.stem == "00_opening"]
 

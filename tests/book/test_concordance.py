@@ -69,7 +69,7 @@ def test_a_built_row_names_a_page_that_is_there_with_anchor_and_exercise() -> No
 
 
 def test_a_page_between_two_numbers_has_a_letter() -> None:
-    assert number("chapters/05_efficient/04b_landmarks") == "5.4b "
+    assert number("chapters/05_efficient/04b_nystrom_yoso_fnet") == "5.4b "
     assert number("chapters/05_efficient/04_low_rank_and_features") == "5.4 "
     assert not number("glossary")
 

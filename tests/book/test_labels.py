@@ -11,7 +11,7 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from deepdive.house.pages import discover
+from deepdive_book.site.pages import discover
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDE = FontProperties(family="DejaVu Sans")  # 12% wider than Arial: what many Linux readers see

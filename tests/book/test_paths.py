@@ -15,8 +15,8 @@ from playwright.sync_api import Browser
 from playwright.sync_api import Page as Opened
 
 from book.paths import PathError, Paths, Station, _short, hours, spent, time_of
-from deepdive.house.pages import Page, discover, find
-from deepdive.page.predictions import score
+from deepdive_book.kit.predictions import score
+from deepdive_book.site.pages import Page, discover, find
 
 ROUTE = {"id": "p", "name": "P", "for": "x", "after": "y", "end": "z", "at": "1.1"}
 EXERCISE = "# ## {0}. Title {0}\n#\n# *Write · {1} min · easy*\n"
@@ -64,7 +64,9 @@ def test_a_week_counts_its_exercises_and_practice_but_none_twice(tmp_path: Path)
 
 
 def test_a_page_between_two_numbers_is_named_by_its_number() -> None:
-    assert _short(Station("chapters/05_efficient/04b_landmarks", "5.4b Landmarks", 12)) == "5.4b"
+    assert (
+        _short(Station("chapters/05_efficient/04b_nystrom_yoso_fnet", "5.4b Nyström", 12)) == "5.4b"
+    )
     assert _short(Station("casestudies/02_translation", "A translator", 12)) == "A translator"
 
 

@@ -22,9 +22,8 @@ from book import pdf
 from book.pdf import PrintError, chapters, chosen, joined, main, print_chapters, site_of
 
 sys.path.append(str(ROOT / "book"))  # as book/build.py does
-from stage import LEFT_OUT
-
 from build import BUILT_FROM, build, state, up_to_date
+from stage import LEFT_OUT
 
 TEXTS = {
     "book/index.md": "# The book\n\n<!-- pages -->\n",

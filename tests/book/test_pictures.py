@@ -13,7 +13,7 @@ from checkout import ROOT
 from matplotlib.figure import Figure
 from PIL import Image
 
-from deepdive.page.plotting import png
+from deepdive_book.kit.plotting import png
 
 sys.path.append(str(ROOT / "book"))
 

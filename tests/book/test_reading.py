@@ -17,7 +17,7 @@ from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Page
 from vendor import VendorError, vendored
 
-from deepdive.house.pages import find
+from deepdive_book.site.pages import find
 
 Fault = Callable[[dict[str, Any]], Any]
 
@@ -425,8 +425,8 @@ def test_the_search_finds_pages_without_a_server(book: Path, reader: Reader, wor
 
 
 HOMES = {  # a word that readers look for, and the page on it
-    "RoPE": "05_efficient/08_positions",
-    "rope": "05_efficient/08_positions",
+    "RoPE": "05_efficient/08_relative_positions",
+    "rope": "05_efficient/08_relative_positions",
     "LSTM": "01_before/08_lstm",
     "Hopfield": "01_before/04_hopfield",
     "backpropagation": "01_before/02_backprop",
@@ -442,7 +442,7 @@ HOMES = {  # a word that readers look for, and the page on it
     "DistilBERT": "03_bert/10_albert_distilbert",
     "Longformer": "05_efficient/02_sparse_by_position",
     "Performer": "05_efficient/04_low_rank_and_features",
-    "Nystromformer": "05_efficient/04b_landmarks",
+    "Nystromformer": "05_efficient/04b_nystrom_yoso_fnet",
     "softmax": "00_start/02_maths",
 }
 

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from vendor import vendored
 
 from book.pdf import on_paper, print_pdf
-from deepdive.page.predictions import predict
+from deepdive_book.kit.predictions import predict
 
 HALL = (1280, 720)
 FIRST = "# Softmax\n\nHow do scores become shares?\n\n<small>5 min</small>"

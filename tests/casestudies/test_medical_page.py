@@ -19,10 +19,10 @@ from sklearn.metrics import f1_score
 from small_bert import a_bert
 
 import deepdive
-from deepdive.data import generated_reviews
 from deepdive.data.medical import abstracts, dialogues, with_one_label
 from deepdive.evaluate import macro_f1_interval
-from deepdive.page.runs.medical import folds
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.studies.runs.medical import folds
 
 PAGE = ROOT / "casestudies" / "07_medical.py"
 NOTES = generated_reviews(200, classes=3, seed=5)

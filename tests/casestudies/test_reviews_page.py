@@ -19,8 +19,8 @@ from tokenizers import ByteLevelBPETokenizer
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 import deepdive
-from deepdive.data import generated_reviews
 from deepdive.tokenizers.published import ROBERTA_SPECIALS
+from deepdive_book.data.synthetic_reviews import generated_reviews
 
 PAGE = ROOT / "casestudies" / "03b_reviews.py"
 APPS = generated_reviews(240, classes=3, seed=5)

@@ -15,9 +15,9 @@ from checkout import ROOT
 from small_t5 import a_t5
 
 import deepdive
-from deepdive.data.spans import slip, two_sided
-from deepdive.page.runs.span_rows import POINTS
-from deepdive.page.runs.spans import generated
+from deepdive_book.data.spans import format_example, two_sentiment_sentences
+from deepdive_book.studies.runs.span_results import POINTS
+from deepdive_book.studies.runs.spans import generated
 
 PAGE = ROOT / "casestudies" / "05_spans.py"
 
@@ -62,7 +62,9 @@ def eraser(folder: Path) -> Path:
     (folder / "docs").mkdir(parents=True)
     for part in ("train", "test"):
         lines = []
-        for k, row in enumerate(row for row in two_sided(12, len(part)) if row.answer):
+        for k, row in enumerate(
+            row for row in two_sentiment_sentences(12, len(part)) if row.answer
+        ):
             name = f"{part}{k}.txt"
             (folder / "docs" / name).write_text(row.context + "\n", encoding="utf-8")
             first = len(row.context[: row.start].split())
@@ -75,7 +77,7 @@ def eraser(folder: Path) -> Path:
 
 
 def test_on_a_reader_s_marks_and_a_public_t5_in_a_folder(tmp_path: Path) -> None:
-    texts = [" ".join(slip(row)) for row in two_sided(360)]
+    texts = [" ".join(format_example(row)) for row in two_sentiment_sentences(360)]
     env = os.environ | {
         "DEEPDIVE_PROFILE": "ci",
         "DEEPDIVE_OUT": str(tmp_path / "out"),

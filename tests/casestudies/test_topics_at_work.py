@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepdive.models.bert.topics import TopicModel, steps
+from deepdive.topics.bertopic import TopicModel, steps
 
 
 def test_two_languages_give_topics_of_one_language_each_and_no_error() -> None:

@@ -16,12 +16,12 @@ from checkout import ROOT
 from sklearn.metrics import f1_score
 
 import deepdive
-from deepdive.data.grammar import grammar_pairs
 from deepdive.evaluate import macro_f1_interval
 from deepdive.models.multilingual import labse
-from deepdive.page.runs import zero_shot
 from deepdive.published import sentences
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, CasedWordPieceTokenizer
+from deepdive_book.data.grammar import grammar_pairs
+from deepdive_book.studies.runs import zero_shot
 
 PAGE = ROOT / "casestudies" / "04_zero_shot.py"
 
@@ -63,7 +63,7 @@ def test_feelings_are_of_the_lines_of_these_files() -> None:
 
 @pytest.mark.data("xed")
 def test_macro_f1_of_kept_answers_is_scikit_learn_s() -> None:
-    said = zero_shot.said_of(ROWS[0]["feelings"], "fi_annotated")
+    said = zero_shot.describe(ROWS[0]["feelings"], "fi_annotated")
     truth = np.array(zero_shot.lines_of("fi_annotated").labels)
     ours = macro_f1_interval(said, truth, 2).value
     assert ours == pytest.approx(f1_score(truth, said, average="macro"))

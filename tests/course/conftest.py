@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from classroom import CHAPTER, FULL, PARTLY, SOURCE, WRONG, plain_grade
 
-from deepdive.course.assignment import marking, roster
-from deepdive.course.assignment.course import Course, create
-from deepdive.course.assignment.release import release
+from deepdive_book.course.assignment import marking, roster
+from deepdive_book.course.assignment.course import Course, create
+from deepdive_book.course.assignment.release import release
 
 
 @pytest.fixture

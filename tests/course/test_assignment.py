@@ -33,15 +33,14 @@ from classroom import (
     mark_all,
     plain_grade,
 )
-from fault import fault
 
-from deepdive.course.assignment import marking, records, roster
-from deepdive.course.assignment.course import Course, create, read
-from deepdive.course.assignment.errors import AssignmentError
-from deepdive.course.assignment.grading import Grade
-from deepdive.course.assignment.release import chapter_named, release
-from deepdive.course.assignment.roster import Student
-from deepdive.course.assignment.sandbox import Limits
+from deepdive_book.course.assignment import marking, records, roster
+from deepdive_book.course.assignment.course import Course, create, read
+from deepdive_book.course.assignment.errors import AssignmentError
+from deepdive_book.course.assignment.grading import Grade
+from deepdive_book.course.assignment.limited import Limits
+from deepdive_book.course.assignment.release import chapter_named, release
+from deepdive_book.course.assignment.roster import Student
 
 # -- the whole path
 
@@ -209,12 +208,6 @@ def test_an_interruption_loses_nothing_and_nothing_is_graded_twice(
     assert mark_all(course) == []
 
 
-@fault(
-    "A mark that a crowded machine cost",
-    made="the clock on the wall ends one submission while others are graded",
-    happens="it is graded again when all else is done, alone, and waits longer for the machine",
-    kept="only the second mark is recorded",
-)
 def test_what_a_crowded_machine_cost_is_graded_again_alone(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,12 +291,6 @@ def test_the_pages_for_marking_by_hand_have_what_they_need(course: Course) -> No
     assert "the rule of the rubric" in cells[why + 1].source
 
 
-@fault(
-    "Others on the machine look for the grade book",
-    made="a course and its grades written where new files are readable by all",
-    happens="the folder, and the table of grades, open for their owner alone",
-    kept="what a group was given on purpose",
-)
 def test_no_one_else_on_the_machine_reads_grades(course: Course, tmp_path: Path) -> None:
     before = os.umask(0)
     try:

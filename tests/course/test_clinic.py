@@ -8,22 +8,21 @@ import pytest
 import torch
 from wards import Wards
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.course import clinic
-from deepdive.course.clinic import (
+from deepdive.core import LayerNorm, SoftmaxAttention
+from deepdive.core.masks import Causal
+from deepdive.positions import SinusoidalPosition
+from deepdive_book.course import clinic
+from deepdive_book.course.clinic import (
     BROKEN,
     HEALTHY,
     PATIENTS,
-    Patient,
+    BuggyModel,
     admit,
     healthy,
     operate,
     unproven,
 )
-from deepdive.course.specimens.decoder import WORD, texts
-from deepdive.layers import LayerNorm
-from deepdive.masks import Causal
-from deepdive.positions import SinusoidalPosition
+from deepdive_book.course.specimens.decoder import WORD, texts
 
 
 class TestWards(Wards):
@@ -40,7 +39,7 @@ def test_a_treatment_that_is_right_makes_a_healthy_model() -> None:
             admit(letter).treated("flu")
 
 
-def loss(patient: Patient) -> float:
+def loss(patient: BuggyModel) -> float:
     return float(patient.look(texts(64))["loss"])
 
 

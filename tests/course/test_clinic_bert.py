@@ -9,9 +9,9 @@ import torch
 from torch.nn.functional import cross_entropy
 from wards import Wards
 
-from deepdive.course.clinic import encoder
-from deepdive.course.clinic.encoder import BROKEN, HEALTHY, admit, healthy, operate, unproven
-from deepdive.course.specimens.encoder import CLS, MASK, PAD, SEP, gaps, texts
+from deepdive_book.course.clinic import encoder
+from deepdive_book.course.clinic.encoder import BROKEN, HEALTHY, admit, healthy, operate, unproven
+from deepdive_book.course.specimens.encoder import CLS, MASK, PAD, SEP, gaps, texts
 
 
 class TestWards(Wards):

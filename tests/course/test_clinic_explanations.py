@@ -8,13 +8,20 @@ import pytest
 import torch
 from wards import Wards
 
-from deepdive.course.clinic import explanations
-from deepdive.course.clinic.explanations import BROKEN, HEALTHY, admit, healthy, operate, unproven
-from deepdive.course.specimens.explanations import BLANK
+from deepdive.core.hooks import record
 from deepdive.explain.games.perturbation import occlusion
 from deepdive.explain.rollout import rollout
-from deepdive.inspect import record
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.course.clinic import explanations
+from deepdive_book.course.clinic.explanations import (
+    BROKEN,
+    HEALTHY,
+    admit,
+    healthy,
+    operate,
+    unproven,
+)
+from deepdive_book.course.specimens.explanations import BLANK
 
 
 def added(look: Any) -> torch.Tensor:

@@ -12,9 +12,11 @@ from checkout import ROOT
 from torch.nn.functional import normalize
 from wards import Wards
 
-from deepdive.course.assignment.variants import personal
-from deepdive.course.clinic import multilingual
-from deepdive.course.clinic.multilingual import (
+from deepdive.data import mixture
+from deepdive.training.objectives import additive_margin, join_translations
+from deepdive_book.course.assignment.variants import personal
+from deepdive_book.course.clinic import multilingual
+from deepdive_book.course.clinic.multilingual import (
     ALPHA,
     BROKEN,
     HEALTHY,
@@ -28,10 +30,8 @@ from deepdive.course.clinic.multilingual import (
     operate,
     unproven,
 )
-from deepdive.course.exercises import is_check, parts, source, tags
-from deepdive.course.specimens.multilingual import WORDS, pairs
-from deepdive.data import mixture
-from deepdive.training.objectives import additive_margin, join_translations
+from deepdive_book.course.exercises import is_check, parts, source, tags
+from deepdive_book.course.specimens.multilingual import WORDS, pairs
 
 PATH = ROOT / "chapters" / "04_multilingual" / "clinic.py"
 LINES = [("one two three four", "eins zwei drei vier"), ("one two", "moja mbili")]

@@ -8,8 +8,8 @@ import pytest
 import torch
 from wards import Wards
 
-from deepdive.course.clinic import speech
-from deepdive.course.clinic.speech import (
+from deepdive_book.course.clinic import speech
+from deepdive_book.course.clinic.speech import (
     BROKEN,
     FRAME,
     HEALTHY,
@@ -19,7 +19,7 @@ from deepdive.course.clinic.speech import (
     operate,
     unproven,
 )
-from deepdive.course.specimens.speech import SYMBOLS, sounds
+from deepdive_book.course.specimens.speech import SYMBOLS, sounds
 
 
 def beyond(look: Any) -> torch.Tensor:

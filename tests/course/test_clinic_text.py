@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from wards import Wards
 
-from deepdive.course.clinic import text
-from deepdive.course.clinic.text import BROKEN, HEALTHY, admit, healthy, operate, unproven
-from deepdive.course.specimens.text import LETTERS, WORDS, texts
+from deepdive_book.course.clinic import text
+from deepdive_book.course.clinic.text import BROKEN, HEALTHY, admit, healthy, operate, unproven
+from deepdive_book.course.specimens.text import LETTERS, WORDS, texts
 
 
 def apart(look: Any) -> torch.Tensor:

@@ -8,8 +8,10 @@ import pytest
 import torch
 from wards import Wards
 
-from deepdive.course.clinic import pictures as painters
-from deepdive.course.clinic.pictures import (
+from deepdive.layers.patches import Patches, patchify
+from deepdive.layers.windows import folded, sides
+from deepdive_book.course.clinic import pictures as painters
+from deepdive_book.course.clinic.pictures import (
     BROKEN,
     HEALTHY,
     MEAN,
@@ -20,9 +22,7 @@ from deepdive.course.clinic.pictures import (
     operate,
     unproven,
 )
-from deepdive.course.specimens.pictures import gaps, pictures
-from deepdive.layers.patches import Patches, cut
-from deepdive.layers.windows import folded, sides
+from deepdive_book.course.specimens.pictures import gaps, pictures
 
 
 def across(look: Any) -> torch.Tensor:
@@ -50,7 +50,7 @@ def test_skies_are_as_normalised_and_six_patches_are_hidden() -> None:
 
 def test_healthy_parts_are_the_library_s() -> None:
     image = pictures(2)
-    assert torch.equal(HEALTHY["patches"](image), cut(image, 4))
+    assert torch.equal(HEALTHY["patches"](image), patchify(image, 4))
     layer = Patches(4, 1, 8)
     by_hand = HEALTHY["patches"](image) @ layer.project.weight.T + layer.project.bias
     assert torch.allclose(by_hand, layer(image), atol=1e-5)

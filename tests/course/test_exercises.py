@@ -15,21 +15,14 @@ from bs4 import BeautifulSoup
 from checkout import ROOT
 from click.testing import CliRunner
 
-from deepdive import cli
-from deepdive.course.assignment.build import build_all
-from deepdive.course.assignment.forms import released, self_study, solved
-from deepdive.course.assignment.variants import standard
-from deepdive.course.exercises import (
-    HEAD,
-    grading,
-    is_check,
-    parts,
-    source,
-    tags,
-)
-from deepdive.course.instructor import instructor
-from deepdive.course.trials import Trial, begun, run, trials, tried
-from deepdive.house.pages import PageError, exercise_sources
+from deepdive_book import cli
+from deepdive_book.course.assignment.build import build_all
+from deepdive_book.course.assignment.forms import released, self_study, solved
+from deepdive_book.course.assignment.variants import standard
+from deepdive_book.course.exercises import HEAD, grading, is_check, parts, source, tags
+from deepdive_book.course.instructor import instructor
+from deepdive_book.course.trials import Trial, begun, run, trials, tried
+from deepdive_book.site.pages import PageError, exercise_sources
 
 CHAPTERS = [pytest.param(path, id=path.parent.name) for path in exercise_sources(ROOT)]
 chapter = pytest.mark.parametrize("path", CHAPTERS)
@@ -235,7 +228,7 @@ def test_self_study_has_all_hints_in_turn_and_the_solution_last(path: Path) -> N
 
 @chapter
 def test_the_instructor_s_form_has_everything(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepdive.course.instructor.trials", lambda notebook: tries(path))
+    monkeypatch.setattr("deepdive_book.course.instructor.trials", lambda notebook: tries(path))
     notebook = read(path)
     form = instructor(notebook)
     told = "\n".join(cell.source for cell in form.cells)

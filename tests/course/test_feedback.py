@@ -14,18 +14,17 @@ import nbformat
 import pytest
 from checkout import ROOT
 from classroom import CHAPTER, SQUARE, TWICE, answers, call, everyone, hand_in, mark_all
-from fault import fault
 from nbconvert.filters import markdown2html
 
-from deepdive.course.assignment import feedback, marking, records
-from deepdive.course.assignment.course import Course, literal, read
-from deepdive.course.assignment.forms import released, solved
-from deepdive.course.assignment.grading import CellGrade, Grade
-from deepdive.course.assignment.marking import result_of
-from deepdive.course.assignment.plan import grade_id, has_points, is_check
-from deepdive.course.assignment.release import assignments, release
-from deepdive.course.assignment.repair import writable
-from deepdive.course.assignment.sandbox import Limits
+from deepdive_book.course.assignment import feedback, marking, records
+from deepdive_book.course.assignment.course import Course, literal, read
+from deepdive_book.course.assignment.forms import released, solved
+from deepdive_book.course.assignment.grading import CellGrade, Grade
+from deepdive_book.course.assignment.limited import Limits
+from deepdive_book.course.assignment.marking import result_of
+from deepdive_book.course.assignment.plan import grade_id, has_points, is_check
+from deepdive_book.course.assignment.release import assignments, release
+from deepdive_book.course.assignment.repair import writable
 
 if TYPE_CHECKING:
     from browser import Reader
@@ -66,12 +65,6 @@ def from_colab(notebook: Any) -> str:
     return str(nbformat.writes(bare))
 
 
-@fault(
-    "The search for what is hidden finds a hidden line inside a public one",
-    made="each chapter's assignment goes from release to feedback; every check fails, in its words",
-    happens="each student gets a page with every message",
-    kept="hidden tests and solutions stay hidden",
-)
 @pytest.mark.parametrize("chapter", assignments(ROOT))
 def test_each_chapter_goes_from_its_release_to_feedback(
     course: Course, monkeypatch: pytest.MonkeyPatch, chapter: str
@@ -138,12 +131,6 @@ def test_a_page_of_a_refused_file_says_why_once_and_shows_no_form(course: Course
     assert "return x" not in text
 
 
-@fault(
-    "A student's error quotes a line of the solution",
-    made="the error's text is that line",
-    happens="that message is withheld, and named to the instructor",
-    kept="the rest of this page, and every other student's page",
-)
 def test_a_message_that_quotes_the_solution_is_withheld_and_the_rest_is_written(
     course: Course,
 ) -> None:
@@ -184,12 +171,6 @@ def test_no_hidden_line_reaches_a_page_by_a_message_a_comment_or_a_locked_cell(
     assert "-83" not in page
 
 
-@fault(
-    "A student's cells are longer than a page can show",
-    made="80,000 characters that are slow to colour, in code and in text",
-    happens="the page shows the first 50,000, and how many more there are",
-    kept="points, messages and the cells of the course",
-)
 def test_a_page_shows_so_much_of_a_student_and_no_more(course: Course) -> None:
     notebook = answers(course, twice=f"{TWICE}  # {'(' * 40_000}", why="word " * 8_000)
     notebook.cells.append(nbformat.v4.new_code_cell("#" * 80_000))
@@ -203,12 +184,6 @@ def test_a_page_shows_so_much_of_a_student_and_no_more(course: Course) -> None:
     assert "thrice2is6" in told
 
 
-@fault(
-    "What a student wrote takes the renderer's time or memory, or ends it",
-    made="for one student of two the page computes for ever, takes a gigabyte, fails or is killed",
-    happens="the command says so with the student's name, and goes on",
-    kept="the page of the other student",
-)
 @pytest.mark.parametrize("how", ["time", "memory", "error", "killed"])
 def test_a_page_that_takes_too_much_stops_nobody_else(
     course: Course, monkeypatch: pytest.MonkeyPatch, how: str
@@ -267,12 +242,6 @@ def hostile(course: Course) -> None:
         book.db.commit()
 
 
-@fault(
-    "A student's notebook holds script and addresses elsewhere",
-    made="in answers, code, errors, the kernel's name, the format's number and a comment",
-    happens="a browser shows all of it as text, runs none of it and asks nobody for anything",
-    kept="what each student wrote, letter by letter",
-)
 def test_a_browser_runs_and_loads_nothing_of_a_student_s(course: Course, reader: Reader) -> None:
     hostile(course)
     assert "3 pages" in call("feedback", "course", "1").output

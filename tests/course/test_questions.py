@@ -19,14 +19,14 @@ from checkout import ROOT
 from click.testing import CliRunner
 from torch import nn
 
-from deepdive.cli import main
-from deepdive.course.questions import FILES, Item, load
-from deepdive.course.questions.gain import gain, scores
-from deepdive.course.questions.gift import escaped, gift
-from deepdive.course.questions.html import html, inline
-from deepdive.course.questions.qti import assessment, manifest, write_qti
-from deepdive.house.pages import PageError
-from deepdive.house.terminal import plain
+from deepdive_book.cli import main
+from deepdive_book.course.questions import FILES, Item, load
+from deepdive_book.course.questions.gain import gain, scores
+from deepdive_book.course.questions.gift import escaped, gift
+from deepdive_book.course.questions.html import html, inline
+from deepdive_book.course.questions.qti import assessment, manifest, write_qti
+from deepdive_book.site.pages import PageError
+from deepdive_book.site.terminal import plain_text
 
 CHAPTER = ROOT / "chapters" / "02_transformer"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
@@ -506,7 +506,7 @@ def test_who_answers_right_reads_nothing_and_who_does_not_is_told_where() -> Non
     done = run("ask", "2", "--count", "4", "--seed", "3", answers="\n".join(letters) + "\n")
     assert "3 of 4 right." in done.output
     assert f"Read: {chosen[1].where}." in done.output
-    assert plain(chosen[1].options[chosen[1].right - 1].why) in " ".join(done.output.split())
+    assert plain_text(chosen[1].options[chosen[1].right - 1].why) in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize("page", ["2.2", "02_attention", "attention"])

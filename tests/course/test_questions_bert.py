@@ -14,15 +14,15 @@ from checkout import ROOT
 from torch import nn
 from torch.nn.functional import gelu, nll_loss
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.course.questions import FILES, Item, load
-from deepdive.layers.block import Block
-from deepdive.layers.residual import PostNorm, PreNorm
-from deepdive.layers.stacks import Stack
+from deepdive.core import MultiHeadAttention
+from deepdive.core.block import Block
+from deepdive.core.residual import PostNorm, PreNorm
+from deepdive.core.stack import Stack
 from deepdive.models.bert.bert import bert
 from deepdive.tokenizers import WordPieceTokenizer, longest_first
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS
 from deepdive.training.objectives.masking import mask_tokens
+from deepdive_book.course.questions import FILES, Item, load
 
 CHAPTER = ROOT / "chapters" / "03_bert"
 BANKS = {which: load(CHAPTER, which) for which in FILES}

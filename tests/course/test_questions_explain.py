@@ -15,40 +15,40 @@ from checkout import ROOT
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from deepdive.course.questions import FILES, Item, load
-from deepdive.data.opinions import BAD, GOOD
+from deepdive.core.hooks import HookPoint, ablate, record, replace
 from deepdive.evaluate.trust import auroc, dense, trust_score
-from deepdive.explain.activations.patching import patch, recovered
+from deepdive.explain.activations.patching import patch, patch_effect
 from deepdive.explain.attention_weights.flow import flow
 from deepdive.explain.attention_weights.gradient_rollout import gradient_rollout
 from deepdive.explain.attention_weights.norms import head_norms
 from deepdive.explain.audits.bias import equal_opportunity, rates
 from deepdive.explain.audits.extraction import exposure
 from deepdive.explain.backward.relevance import attn_lrp, deep_taylor, lrp
-from deepdive.explain.classifiers import planted, planted_circuit
-from deepdive.explain.edits.embedding_steps import pushed
+from deepdive.explain.edits.embedding_attack import pgd_step
+from deepdive.explain.evaluation.agreement import kendall, overlap
+from deepdive.explain.evaluation.faithfulness import area, deletion
+from deepdive.explain.evaluation.sanity import rank_correlation, shuffle
 from deepdive.explain.games.anchors import anchor, exact_precision
-from deepdive.explain.games.game import Game, all_sets
-from deepdive.explain.games.lime import around, lime, weighted_ridge
+from deepdive.explain.games.game import Game, all_coalitions
+from deepdive.explain.games.lime import lime, perturb, weighted_ridge
 from deepdive.explain.games.perturbation import (
     occlusion,
     prediction_difference,
     smallest_erasure,
 )
-from deepdive.explain.games.removal import drawn
+from deepdive.explain.games.removal import resampled as drawn
 from deepdive.explain.games.shapley import shapley
 from deepdive.explain.gradients import gradient_norm, gradient_x_input, integrated_gradients
-from deepdive.explain.judging.agreement import kendall, overlap
-from deepdive.explain.judging.faithfulness import area, deletion
-from deepdive.explain.judging.sanity import rank_correlation, shuffle
-from deepdive.explain.model_translation.angluin import extract
-from deepdive.explain.model_translation.trees import decide, decision_tree, fidelity, rules
 from deepdive.explain.rollout import mixing, rollout
-from deepdive.house.pages import discover
-from deepdive.inspect import HookPoint, ablate, record, replace
-from deepdive.models.explained.attentive import attentive, word_by_word
-from deepdive.page.toys.reviews import SENTENCE, review_words
-from deepdive.training.objectives.divergent import divergent_loss
+from deepdive.explain.surrogates.angluin import extract
+from deepdive.explain.surrogates.trees import decide, decision_tree, fidelity, rules
+from deepdive.models.interpretable.attention_classifier import attentive, no_rnn
+from deepdive.training.objectives.attention_divergence import divergent_loss
+from deepdive_book.ch07.toys import planted, planted_circuit
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.course.questions import FILES, Item, load
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
+from deepdive_book.site.pages import discover
 
 CHAPTER = ROOT / "chapters" / "07_explain"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
@@ -469,7 +469,7 @@ def test_the_width_of_lime_changes_no_sum_and_may_turn_a_sign() -> None:
         tokens = planted.ids(text)
         game = Game(len(tokens), lambda kept: model(tokens.where(kept, 0)))
         free = partial(weighted_ridge, penalty=0)
-        return lime(game, all_sets(len(tokens)), width, free)[0]
+        return lime(game, all_coalitions(len(tokens)), width, free)[0]
 
     text = "the film was not good"
     narrow, wide = [weights(planted.SignedWords(), text, width) for width in (0.1, 5.0)]
@@ -485,7 +485,7 @@ def test_a_line_on_few_texts_is_praised_too_much() -> None:
     places = torch.tensor([int(2**i % 1023) for i in range(words)])
     noise = Game(words, lambda kept: drawn[(kept.long() @ places) % 1023].double())
     free = partial(weighted_ridge, penalty=1e-3)
-    few, many = [lime(noise, around(words, n), 5.0, free)[1] for n in (25, 1600)]
+    few, many = [lime(noise, perturb(words, n), 5.0, free)[1] for n in (25, 1600)]
     assert few > 0.4
     assert many < 0.1
 
@@ -538,7 +538,7 @@ def test_a_baseline_of_the_cost_leaves_the_mean_gradient_and_lowers_its_variance
 
 def test_the_state_of_a_full_stop_has_read_the_text_only_behind_an_lstm() -> None:
     texts = torch.tensor([[2, 3, 4, 1], [5, 6, 7, 1]])  # 1 is the full stop
-    for model, same in ((attentive(8), False), (word_by_word(8), True)):
+    for model, same in ((attentive(8), False), (no_rnn(8), True)):
         with torch.no_grad(), record(model, "states") as seen:
             model(texts)
         (states,) = seen["states"]
@@ -619,7 +619,7 @@ CLEAN = "<s> ann tea , bob milk , ann"
 def shares(source: str, run: str, layer: int) -> list[float]:
     model = planted_circuit.Orders()
     found = patch(model, f"layers.{layer}.heads", tokens(source), tokens(run), tea_or_milk)
-    return [abs(round(float(share), 6)) for share in recovered(found)[0]]
+    return [abs(round(float(share), 6)) for share in patch_effect(found)[0]]
 
 
 def test_a_head_on_the_way_that_is_equal_in_both_texts_recovers_nothing() -> None:
@@ -729,5 +729,5 @@ def test_a_length_over_the_batch_saves_the_reviews_of_a_batch(many: int) -> None
     exec(code_of("norm-of-a-batch"), space)
     assert bool((said(x + space["r"]) < 0).all()) is (many == 1)
     toy = Rows(said)
-    moved = pushed(toy, "rows", lambda: toy(x), 1.2, steps=5, pace=0.5)
+    moved = pgd_step(toy, "rows", lambda: toy(x), 1.2, steps=5, pace=0.5)
     assert (said(moved) < 0).all()

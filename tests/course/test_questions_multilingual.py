@@ -10,12 +10,12 @@ from checkout import ROOT
 from question_numbers import Numbers, check_numbers, check_shares, with_a_number
 from torch import Tensor
 
-from deepdive.course.questions import FILES, load
 from deepdive.data.mixture import repeats, shares
 from deepdive.evaluate.answers import answer_f1
-from deepdive.evaluate.answers_in import answer_f1_in
-from deepdive.page.runs.crossing import found
-from deepdive.training.objectives import look_across
+from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in
+from deepdive.models.multilingual.ernie_m import cross_lingual_mask
+from deepdive_book.ch04.runs.cross_lingual_transfer import nearest_is_partner
+from deepdive_book.course.questions import FILES, load
 
 CHAPTER = ROOT / "chapters" / "04_multilingual"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
@@ -154,7 +154,7 @@ def test_by_words_that_look_everywhere_a_gap_hears_of_its_own_line() -> None:
     own = ~second & ~hidden
     everywhere = torch.ones(8, 8, dtype=torch.bool)
     everywhere[1] = second
-    right = look_across(second[None], hidden[None], torch.ones(1, 8, dtype=torch.bool))[0]
+    right = cross_lingual_mask(second[None], hidden[None], torch.ones(1, 8, dtype=torch.bool))[0]
     for mask, heard in ((everywhere, [0, 3]), (right, [0, 0])):
         assert [int(reached(mask, layers)[1][own].sum()) for layers in (1, 2)] == heard
 
@@ -163,5 +163,5 @@ def test_one_mean_of_both_languages_leaves_the_clouds_apart() -> None:
     one = torch.randn(50, 6, generator=torch.Generator().manual_seed(0))
     other = one + torch.tensor([4.0, -3, 2, 5, -4, 3])
     middle = torch.cat([one, other]).mean(0)
-    assert found(one, other).all()
-    assert not found(one - middle, other - middle, centred=False).all()
+    assert nearest_is_partner(one, other).all()
+    assert not nearest_is_partner(one - middle, other - middle, centred=False).all()

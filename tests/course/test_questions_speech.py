@@ -14,10 +14,10 @@ from question_numbers import Numbers, check_numbers, check_shares, with_a_number
 from torch.nn import functional as F
 
 from deepdive.audio.mel import fourier, log_mel
-from deepdive.course.questions import FILES, load
 from deepdive.decoding.ctc import greedy, prefix_beam
-from deepdive.evaluate.units import agreement
+from deepdive.evaluate.phone_purity import agreement
 from deepdive.training.objectives.ctc import ctc_loss, frames_needed
+from deepdive_book.course.questions import FILES, load
 
 CHAPTER = ROOT / "chapters" / "06c_speech"
 BANKS = {which: load(CHAPTER, which) for which in FILES}

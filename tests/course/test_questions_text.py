@@ -12,14 +12,14 @@ from checkout import ROOT
 from question_numbers import Numbers, check_numbers, check_shares, with_a_number
 from torch.nn import functional as F
 
-from deepdive.course.questions import FILES, load
+from deepdive.core import GatedFeedForward, LayerNorm, RMSNorm
 from deepdive.decoding.scores import filter_min_p, filter_top_p
 from deepdive.evaluate.scaling import Chinchilla
 from deepdive.evaluate.summaries import rouge
-from deepdive.layers import GatedFeedForward, LayerNorm, RMSNorm
-from deepdive.models.text.gpt import TINY, gpt
+from deepdive.models.generative.gpt import TINY, gpt
 from deepdive.published.quantised import dequantise, quantise
 from deepdive.training.objectives import dpo_loss, unigram_f1
+from deepdive_book.course.questions import FILES, load
 
 CHAPTER = ROOT / "chapters" / "06a_text"
 BANKS = {which: load(CHAPTER, which) for which in FILES}

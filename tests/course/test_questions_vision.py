@@ -13,22 +13,22 @@ from checkout import ROOT
 from question_numbers import Numbers, check_numbers, with_a_number
 from torch.nn import functional as F
 
-from deepdive.course.clinic.pictures import meets as in_windows
-from deepdive.course.questions import FILES, load
 from deepdive.evaluate import mean_iou
 from deepdive.evaluate.detection import precisions
 from deepdive.evaluate.frechet import frechet
 from deepdive.explain.rollout import rollout
 from deepdive.layers.boxes import generalized_iou
-from deepdive.layers.patches import cut, joined
+from deepdive.layers.patches import patchify, unpatchify
 from deepdive.layers.space_time import meets, time
 from deepdive.layers.windows import folded, sides
-from deepdive.models.before.convnet import ConvNet
+from deepdive.models.classic.convnet import ConvNet
 from deepdive.models.vision import detr, vit
 from deepdive.models.vision.sagan import MapAttention
 from deepdive.models.vision.timesformer import RULES
 from deepdive.training.objectives import hidden_patches, pixel_loss
-from deepdive.training.objectives.sets import hungarian
+from deepdive.training.objectives.set_prediction import hungarian
+from deepdive_book.course.clinic.pictures import meets as in_windows
+from deepdive_book.course.questions import FILES, load
 
 CHAPTER = ROOT / "chapters" / "06b_vision"
 BANKS = {which: load(CHAPTER, which) for which in FILES}
@@ -189,7 +189,7 @@ def tiny_vit() -> Any:
 def positions_in_the_new_order() -> bool:
     model, images = tiny_vit(), torch.randn(3, 1, 8, 8)
     order = torch.randperm(16)
-    shuffled = joined(cut(images, 2)[:, order], 2, 8, 8)
+    shuffled = unpatchify(patchify(images, 2)[:, order], 2, 8, 8)
     before, strange = model(images)[:, 0], model(shuffled)[:, 0]
     table = model.embeddings.positions
     table[1:] = table[1:][order]
@@ -309,7 +309,9 @@ def bag_in_pieces() -> bool:
     model.embeddings.positions.zero_()
     said = {
         size: model(
-            joined(cut(images, size)[:, torch.arange((8 // size) ** 2).flip(0)], size, 8, 8)
+            unpatchify(
+                patchify(images, size)[:, torch.arange((8 // size) ** 2).flip(0)], size, 8, 8
+            )
         )
         for size in (1, 2, 4, 8)
     }

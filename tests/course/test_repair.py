@@ -8,12 +8,11 @@ from typing import Any
 import nbformat
 import pytest
 from classroom import CHAPTER, SQUARE, THRICE, TWICE, answers, call, hand_in, plain_grade
-from fault import fault
 
-from deepdive.course.assignment import marking, records
-from deepdive.course.assignment.course import Course, read
-from deepdive.course.assignment.grading import Grade
-from deepdive.course.assignment.repair import repair
+from deepdive_book.course.assignment import marking, records
+from deepdive_book.course.assignment.course import Course, read
+from deepdive_book.course.assignment.grading import Grade
+from deepdive_book.course.assignment.repair import repair
 
 
 def stripped(notebook: Any) -> Any:
@@ -120,12 +119,6 @@ def note(text: str) -> Any:
     return cell
 
 
-@fault(
-    "Colab strips the cells, and the student's own texts stand between them",
-    made="a notebook without metadata, notes above and below an answer in words, a text moved",
-    happens="the answer is found again and waits for a person, who sees all of these texts",
-    kept="every point of the checks, and the points in words",
-)
 def test_an_answer_in_words_is_found_between_other_texts(course: Course) -> None:
     bare = stripped(answers(course, twice=TWICE, thrice=THRICE, why="It adds."))
     bare.cells.insert(at(bare, "It adds."), note("A note of mine."))
@@ -173,12 +166,6 @@ def in_bash(notebook: Any) -> Any:
     return notebook
 
 
-@fault(
-    "Work stands where no cell for it was expected",
-    made="an answer under another name, in a cell beside, in a copy, in another language's cell",
-    happens="what failed for it waits for a person, flagged `unclear`",
-    kept="the points of all that was found; who wrote nothing has 0 as before",
-)
 @pytest.mark.parametrize(
     ("written", "unclear", "waits"),
     [
@@ -222,12 +209,6 @@ def test_who_wrote_nothing_waits_for_nobody(course: Course) -> None:
         assert (result.points, result.waiting, result.unclear) == (0.0, 0.0, [])
 
 
-@fault(
-    "A new version is collected while the old one is graded",
-    made="the submission changes under the grader's hands",
-    happens="the same command grades the new one",
-    kept="the digest that is kept is of what was graded",
-)
 def test_what_is_replaced_while_it_is_graded_is_graded_again(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:

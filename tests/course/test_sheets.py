@@ -16,14 +16,14 @@ from click.testing import CliRunner
 from torch import Tensor
 from torch.testing import assert_close
 
-from deepdive import cli
-from deepdive.attention import SoftmaxAttention
-from deepdive.course.sheets import SHEETS, Sheet, document, make, stepper
-from deepdive.course.sheets.model import number
-from deepdive.inspect import record
-from deepdive.layers.norms import LayerNorm
-from deepdive.masks import Causal
+from deepdive.core import SoftmaxAttention
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal
+from deepdive.core.norms import LayerNorm
 from deepdive.positions import SinusoidalPosition
+from deepdive_book import cli
+from deepdive_book.course.sheets import SHEETS, Sheet, document, make, stepper
+from deepdive_book.course.sheets.model import number
 
 SEEDS = range(12)
 EVERY = [(name, seed) for name in SHEETS for seed in SEEDS]

@@ -8,18 +8,11 @@ from typing import Any
 import nbformat
 import pytest
 from classroom import CHAPTER, THRICE, TWICE, answers, hand_in
-from fault import fault
 
-from deepdive.course.assignment import marking
-from deepdive.course.assignment.course import Course
+from deepdive_book.course.assignment import marking
+from deepdive_book.course.assignment.course import Course
 
 
-@fault(
-    "An editor writes a notebook in its own way",
-    made="a byte order mark before the text; kernelspec, language_info, metadata null or a word",
-    happens="it is read as any other",
-    kept="all points",
-)
 @pytest.mark.parametrize(
     ("mark", "metadata"),
     [

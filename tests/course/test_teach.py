@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from deepdive import cli
-from deepdive.course.assignment import course, marking
-from deepdive.house.pages import discover
+from deepdive_book import cli
+from deepdive_book.course.assignment import course, marking
+from deepdive_book.site.pages import discover
 
 
 def blocks(root: Path) -> list[list[str]]:
@@ -28,7 +28,7 @@ def test_the_guide_s_commands_run_in_their_order(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(root / "lib"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv(
         "PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     )

@@ -15,11 +15,11 @@ import nbformat
 import pytest
 from checkout import ROOT
 
-from deepdive.course.assignment.forms import released, solved
-from deepdive.course.assignment.overlay import overlay
-from deepdive.course.assignment.rubrics import rubrics
-from deepdive.course.assignment.variants import CODE, personal, standard
-from deepdive.course.exercises import (
+from deepdive_book.course.assignment.forms import released, solved
+from deepdive_book.course.assignment.overlay import overlay
+from deepdive_book.course.assignment.rubrics import rubrics
+from deepdive_book.course.assignment.variants import CODE, personal, standard
+from deepdive_book.course.exercises import (
     HIDDEN,
     SOLUTION,
     grading,
@@ -29,7 +29,7 @@ from deepdive.course.exercises import (
     source,
     tags,
 )
-from deepdive.house.pages import PageError, exercise_sources
+from deepdive_book.site.pages import PageError, exercise_sources
 
 CHAPTERS = [path for path in exercise_sources(ROOT) if path.stem == "exercises"]
 each_chapter = pytest.mark.parametrize(
@@ -43,7 +43,7 @@ DEMO = """\
 # # Exercises: a demonstration
 
 # %% tags=["variant"]
-from deepdive.course.assignment.variants import choose, number, permutation, rename, sample
+from deepdive_book.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
 # ## 1. Sizes
@@ -108,7 +108,7 @@ import statistics
 # With {{MORE}}.
 
 # %% tags=["variant"] exercise="{id}"
-from deepdive.course.assignment.variants import choose
+from deepdive_book.course.assignment.variants import choose
 MORE = choose(5, 6, 7)
 
 # %% nbgrader={"grade_id": "{id}", "solution": true}
@@ -119,7 +119,7 @@ def more():
 
 # %% nbgrader={"grade_id": "{id}-check", "grade": true, "points": 1}
 assert more() == MORE
-""".replace("from deepdive.course.assignment.variants import choose\n", "")
+""".replace("from deepdive_book.course.assignment.variants import choose\n", "")
 
 
 def read(folder: Path, text: str) -> Any:

@@ -10,19 +10,18 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
-from fault import fault
 
-from deepdive.course import twins
-from deepdive.course.assignment import library, reader
-from deepdive.course.assignment.course import Course, create
-from deepdive.course.assignment.forms import released, solved
-from deepdive.course.assignment.grading import grade
-from deepdive.course.assignment.plan import grade_id
-from deepdive.course.assignment.variants import personal, standard
-from deepdive.course.clinic import encoder
-from deepdive.course.clinic.ward import Ward
-from deepdive.course.exercises import source
-from deepdive.house.pages import exercise_sources
+from deepdive_book.course import twins
+from deepdive_book.course.assignment import library, reader
+from deepdive_book.course.assignment.course import Course, create
+from deepdive_book.course.assignment.forms import released, solved
+from deepdive_book.course.assignment.grading import grade
+from deepdive_book.course.assignment.plan import grade_id
+from deepdive_book.course.assignment.variants import personal, standard
+from deepdive_book.course.clinic import encoder
+from deepdive_book.course.clinic.base import Clinic
+from deepdive_book.course.exercises import source
+from deepdive_book.site.pages import exercise_sources
 
 SOURCE = """\
 # %% [markdown]
@@ -80,32 +79,26 @@ def seen(full: Any, expression: str) -> Any:
 
 def test_no_module_that_a_student_s_code_can_import_has_the_answers(full: Any) -> None:
     library_folder = str(Path(twins.__file__).parents[2])
-    course = f"{library_folder}/deepdive/course"
+    course = f"{library_folder}/deepdive_book/course"
     found = f"[sorted(os.listdir({course!r} + end)) for end in ('/specimens', '/clinic')]"
     specimens, clinic = seen(full, found)
     assert "encoder.py" in specimens
     assert clinic == []
-    every = Path(library_folder, "deepdive").rglob("*.py")
+    every = Path(library_folder).glob("deepdive*/**/*.py")
     names = [path.relative_to(library_folder).with_suffix("").parts for path in every]
     shown = {".".join(n).removesuffix(".__init__") for n in names if n[-1] != "__main__"}
-    for name in sorted(n for n in shown if not n.startswith("deepdive.course.clinic")):
+    for name in sorted(n for n in shown if not n.startswith("deepdive_book.course.clinic")):
         module = importlib.import_module(name)
         assert not TABLES & {key for key in vars(module) if key.isupper()}, name
         homes = {str(getattr(value, "__module__", "")) for value in vars(module).values()}
-        assert not [home for home in homes if home.startswith("deepdive.course.clinic")], name
+        assert not [home for home in homes if home.startswith("deepdive_book.course.clinic")], name
 
 
-@fault(
-    "A submission that imports a clinic's answers",
-    made="its diagnosis is PATIENTS['A'] of the library, its cure is HEALTHY['padding']",
-    happens="no points: the package is not there; both cells are flagged",
-    kept="the points of work",
-)
 def test_a_clinic_s_answers_that_are_imported_earn_nothing(tmp_path: Path) -> None:
     full = standard(source(ROOT / "chapters" / "03_bert" / "clinic.py", ROOT))
     trains = [cell for cell in full.cells if re.match(r"seen = |told\(", cell.source)]
     full.cells = [cell for cell in full.cells if cell not in trains]
-    taken = "from deepdive.course.clinic import encoder\n"
+    taken = "from deepdive_book.course.clinic import encoder\n"
     form = handed(
         full,
         a_diagnosis=f"{taken}def diagnosis_a():\n    return encoder.PATIENTS['A']",
@@ -114,16 +107,10 @@ def test_a_clinic_s_answers_that_are_imported_earn_nothing(tmp_path: Path) -> No
     given = grade(full, form)
     assert given.points == 0
     told = {cell.grade_id: cell.message for cell in given.cells}
-    assert "deepdive.course.clinic is not there while you are graded" in told["a-named"]
+    assert "deepdive_book.course.clinic is not there while you are graded" in told["a-named"]
     assert read(tmp_path, full, form).borrowed == ["a-diagnosis", "mend-padding"]
 
 
-@fault(
-    "A measurement that knows its patient by a number that was written down at home",
-    made="it gives 1 where the loss is the one that the ward's patient has, else 0",
-    happens="no points: grading tries it on patients of another seed",
-    kept="the points of measurements that measure",
-)
 def test_a_fingerprint_fits_no_patient_of_grading(monkeypatch: pytest.MonkeyPatch) -> None:
     class Patient:
         """Its number tells which part is broken, and depends on its seed."""
@@ -139,7 +126,7 @@ def test_a_fingerprint_fits_no_patient_of_grading(monkeypatch: pytest.MonkeyPatc
 
     words = {"A": "a", "B": "b"}
     well, ill = dict.fromkeys("ab", lambda: 0), dict.fromkeys("ab", lambda: 1)
-    ward = Ward(Patient, words, dict.fromkeys("ab", ""), well, ill)
+    ward = Clinic(Patient, words, dict.fromkeys("ab", ""), well, ill)
     noted = ward.admit("A").look()
     assert not ward.unproven(lambda look: abs(look() - noted) < 1e-9, "A")
     assert not ward.unproven(lambda look: abs(look() - 10) < 5, "A")
@@ -151,12 +138,12 @@ def test_a_fingerprint_fits_no_patient_of_grading(monkeypatch: pytest.MonkeyPatc
 
 def test_the_judge_alone_knows_the_seed(full: Any, tmp_path: Path) -> None:
     text = SOURCE.replace(
-        "assert one() == 1", "from deepdive.course import twins\n\nassert one() == 1"
+        "assert one() == 1", "from deepdive_book.course import twins\n\nassert one() == 1"
     )
     text = text.replace('"it must be 1"', 'f"{one()}, {twins.SEED}"')
     path = tmp_path / "chapters" / "01_demo" / "exercises.py"
     path.write_text(text)
-    asks = "from deepdive.course import twins\ndef one():\n    return 10 * twins.SEED"
+    asks = "from deepdive_book.course import twins\ndef one():\n    return 10 * twins.SEED"
     full = source(path, tmp_path)
     assert grade(full, handed(full, one=asks), twin=3).cells[0].message == "0, 3"
 
@@ -229,7 +216,7 @@ def test_a_ward_is_opened_in_an_order_that_keeps_neighbors() -> None:
             True,
         ),
         ("from deepdive.training.objectives import *\ndef one():\n    return 1", True),
-        ("from deepdive.masks import Causal\ndef one():\n    return 1", False),
+        ("from deepdive.core.masks import Causal\ndef one():\n    return 1", False),
         ("def one():\n    return 'look_across'", False),
         ("def one(:", False),
     ],
@@ -253,12 +240,6 @@ def test_no_solution_of_ours_is_flagged(path: Path) -> None:
     assert not library.borrowed(names, released(full), solved(full))
 
 
-@fault(
-    "A submission that replaces a check and raises its points",
-    made="the check is `pass`, its points are 500, and a cell of its own gives 99",
-    happens="the course's own check decides; the submission is flagged `tampered`",
-    kept="the points of the course",
-)
 def test_changed_checks_and_points_are_named(full: Any, tmp_path: Path) -> None:
     form = handed(full)
     assert read(tmp_path, full, form).changed == []
@@ -286,7 +267,7 @@ def test_what_breaks_off_and_what_is_forged_is_told_apart(full: Any) -> None:
     assert (ends.stopped, ends.forged) == (["one"], [])
     lies = """
 import os
-from deepdive.course.assignment.wire import Channel, no_reference, pack
+from deepdive_grader.wire import Channel, no_reference, pack
 def one():
     Channel(3, 4, 1 << 20).send(pack({"nonce": "0" * 32, "value": 1}, no_reference))
     return 1

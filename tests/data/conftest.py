@@ -6,6 +6,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from lying_server import LyingServer, lying_server
@@ -16,6 +17,12 @@ from toy_data import BODY, Entry, entry
 def server() -> Iterator[LyingServer]:
     with lying_server() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pooch tries again at once."""
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import json
 import multiprocessing
 import os
 import signal
-import socket
 import statistics
 import time
 import warnings
@@ -20,14 +19,12 @@ from typing import Any
 
 import pytest
 import torch
-from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from lying_server import Answer, LyingServer, lying_server
 from toy_data import (
     BODY,
     OTHER,
-    QUICK,
     TEXT,
     archived,
     entry,
@@ -41,10 +38,10 @@ from deepdive.data import (
     DataError,
     DataRefused,
     DataUnavailable,
+    dataset_log,
     fetch,
     get,
     normalise_spaces,
-    opened,
     pairs,
     read_pairs,
     registry,
@@ -56,7 +53,6 @@ from deepdive.data import (
 )
 from deepdive.data.check import _hash_up_to
 from deepdive.data.documents import web_documents
-from deepdive.data.download import Policy
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
 from deepdive.data.tasks import entities, parts_of_speech
@@ -124,12 +120,6 @@ def test_wrong_names_get_an_error_that_helps(call: Callable[[], object], message
         call()
 
 
-@fault(
-    "A registered name that leaves its folder",
-    made="a file called ../body.bin in the registry",
-    happens="refused by name",
-    kept="everything outside the folder",
-)
 def test_a_registered_name_that_leaves_its_folder_is_refused(
     register: Callable[..., None],
 ) -> None:
@@ -149,45 +139,16 @@ def test_a_file_is_downloaded_once(toy: Path, server: LyingServer) -> None:
     assert sorted(path.name for path in toy.parent.rglob("*")) == [".source", "body.bin"]
 
 
-@fault(
-    "The connection drops",
-    made="the server closes it after a third of the bytes, twice",
-    happens="the download asks for the rest and goes on where it broke",
-    kept="all bytes that had come",
-)
-@pytest.mark.parametrize("etag", ['"one"', None])
-def test_a_dropped_download_goes_on_where_it_broke(
-    toy: Path, server: LyingServer, etag: str | None
-) -> None:
-    server.say("body", *[Answer(BODY, etag=etag, drop_after=20_000)] * 2, Answer(BODY, etag=etag))
-    assert get_toy().read_bytes() == BODY
-    assert server.ranges() == [None, "bytes=20000-", "bytes=40000-"]
-
-
 TROUBLES = {
-    "ranges ignored": [Answer(BODY, drop_after=20_000, ranges=False), Answer(BODY, ranges=False)],
-    "range shifted": [Answer(BODY, drop_after=20_000), Answer(BODY, shift=100), Answer(BODY)],
-    "claims more than comes": [Answer(BODY, length=70_000)],
-    "says no length": [Answer(BODY, says_length=False, etag=None)],
+    "drops": [Answer(BODY, drop_after=20_000), Answer(BODY)],
+    "says no length": [Answer(BODY, says_length=False)],
     "slow": [Answer(BODY, pause=0.01)],
     "fails, then works": [Answer(status=500), Answer(status=503), Answer(BODY)],
     "corrupt once": [Answer(OTHER), Answer(BODY)],
-    "changed": [Answer(OTHER, drop_after=20_000), Answer(BODY, etag='"two"')],
-    "changed, If-Range ignored": [
-        Answer(OTHER, drop_after=20_000),
-        Answer(BODY, etag='"two"', obeys_if_range=False),
-    ],
-    "changed, same ETag": [Answer(OTHER, drop_after=20_000), Answer(BODY)],
-    "was longer": [Answer(BODY + OTHER, drop_after=61_000, length=90_000), Answer(BODY)],
+    "a length that is none": [Answer(BODY, length="\u00b9"), Answer(BODY)],
 }
 
 
-@fault(
-    "A lying, slow or changing server",
-    made="it ignores or shifts ranges, claims more than comes, fails twice, changes the file",
-    happens="the download starts anew or goes on, and ends in the registered bytes",
-    kept="what had come, where it is still of the same file",
-)
 @pytest.mark.parametrize("answers", TROUBLES.values(), ids=TROUBLES.keys())
 def test_trouble_on_the_way_still_ends_in_the_right_bytes(
     toy: Path, server: LyingServer, answers: list[Answer]
@@ -196,70 +157,30 @@ def test_trouble_on_the_way_still_ends_in_the_right_bytes(
     assert get_toy().read_bytes() == BODY
 
 
-@fault(
-    "A download falls silent",
-    made="the server sends a third of the file and then nothing",
-    happens="after the timeout it asks for the rest",
-    kept="what had come",
-)
-def test_a_download_that_falls_silent_goes_on_after_the_timeout(
-    toy: Path, server: LyingServer
+def test_a_download_that_falls_silent_is_asked_for_again(
+    toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("deepdive.data.download.TIMEOUT", 0.3)
     server.say("body", Answer(BODY, stall_after=20_000), Answer(BODY))
-    policy = dataclasses.replace(QUICK, timeout=0.3, tries=20)
-    assert get_toy(policy=policy).read_bytes() == BODY
-    assert any(server.ranges())
-
-
-@fault(
-    "The rest of another file",
-    made="the server answers a request for the rest with another range or another ETag",
-    happens="it is dropped, with the reason",
-    kept="nothing of either file",
-)
-@pytest.mark.parametrize(
-    "answer",
-    [Answer(BODY, shift=100), Answer(BODY, etag='"two"', obeys_if_range=False)],
-    ids=["range shifted", "another ETag"],
-)
-def test_the_rest_of_something_else_is_not_taken(
-    toy: Path, server: LyingServer, answer: Answer
-) -> None:
-    once = dataclasses.replace(QUICK, tries=1)
-    for given_answer, reason in (
-        (Answer(BODY, drop_after=20_000), "the connection ended after 20,000 of 60,000"),
-        (answer, "the file changed, or the server sent another range"),
-    ):
-        server.say("body", given_answer)
-        with pytest.raises(DataUnavailable, match=reason):
-            get_toy(policy=once)
-    assert not list(toy.parent.rglob("*.part"))
+    assert get_toy().read_bytes() == BODY
+    assert len(server.log) == 2
 
 
 REFUSED = {
-    "corrupt": (Answer(OTHER), "sha256 .*, expected"),
-    "truncated": (Answer(BODY[:50_000]), "50,000 bytes, expected 60,000"),
-    "claims less than it has": (Answer(BODY, length=50_000), "50,000 bytes, expected 60,000"),
-    "far too long": (  # and no more of it is read than shows that it is
-        Answer(BODY * 40, says_length=False),
-        r"(?<![\d,])1?\d\d,\d{3} bytes, expected 60,000",
-    ),
-    "empty": (Answer(b""), "0 bytes, expected 60,000"),
+    "corrupt": (Answer(OTHER), "SHA256 .*expected .* but got"),
+    "truncated": (Answer(BODY[:50_000]), "SHA256"),
+    "claims less than it has": (Answer(BODY, length=50_000), "SHA256"),
+    "far too long": (Answer(BODY * 40, says_length=False), "more than the 60,000 bytes expected"),
+    "empty": (Answer(b""), "SHA256"),
 }
 
 
-@fault(
-    "Wrong bytes",
-    made="the server serves a changed, cut, empty or endless file",
-    happens="refused after a second try, with address, sizes and sums",
-    kept="nothing of it: the next fetch begins anew",
-)
 @pytest.mark.parametrize(("answer", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_wrong_bytes_are_refused_and_leave_nothing(
     toy: Path, server: LyingServer, answer: Answer, reason: str
 ) -> None:
     address = server.say("body", answer)
-    with pytest.raises(DataRefused, match=f"{address}: refused, .*{reason}"):
+    with pytest.raises(DataRefused, match=f"{address}: refused, .*{reason}.*DEEPDIVE_MIRROR"):
         get_toy()
     assert not toy.exists()
     assert not list(toy.parent.rglob("*body*"))
@@ -268,41 +189,24 @@ def test_wrong_bytes_are_refused_and_leave_nothing(
 
 
 GONE = {
-    "not there": (Answer(status=404), "HTTP Error 404", 1),
-    "broken for ever": (Answer(status=500), r"HTTP Error 500.*\(3 tries\)", 3),
-    "drops at once": (Answer(BODY, drop_after=0), r"\(3 tries\)", 3),
+    "not there": (Answer(status=404), "404"),
+    "broken for ever": (Answer(status=500), "500"),
+    "drops at once": (Answer(BODY, drop_after=0), "60000 more expected"),
+    "claims more than comes": (Answer(BODY, length=70_000), "10000 more expected"),
 }
 
 
-@pytest.mark.parametrize(("answer", "reason", "requests"), GONE.values(), ids=GONE.keys())
+@pytest.mark.parametrize(("answer", "reason"), GONE.values(), ids=GONE.keys())
 def test_a_server_that_gives_nothing_is_given_up(
-    toy: Path, server: LyingServer, answer: Answer, reason: str, requests: int
+    toy: Path, server: LyingServer, answer: Answer, reason: str
 ) -> None:
-    server.say("body", answer)
-    with pytest.raises(DataUnavailable, match=reason):
+    address = server.say("body", answer)
+    with pytest.raises(DataUnavailable, match=f"download: {address}: .*{reason}"):
         get_toy()
-    assert len(server.log) == requests
+    assert len(server.log) == 3
+    assert [path.name for path in toy.parent.rglob("*")] == [".source"]
 
 
-@fault(
-    "A server that always starts over",
-    made="it drops every connection at the same byte and ignores ranges",
-    happens="given up after three tries without progress",
-    kept="nothing that is not verified",
-)
-def test_a_server_that_always_starts_over_is_given_up(toy: Path, server: LyingServer) -> None:
-    server.say("body", Answer(BODY, drop_after=20_000, ranges=False))
-    with pytest.raises(DataUnavailable, match="the connection"):
-        get_toy()
-    assert len(server.log) == 3  # the first brought something, two more nothing new
-
-
-@fault(
-    "No network",
-    made="the server's port is closed",
-    happens="one error: what was tried, and two ways out",
-    kept="everything",
-)
 def test_offline_is_one_error_with_what_was_tried_and_two_ways_out(
     register: Callable[..., None], cache: Path
 ) -> None:
@@ -316,22 +220,6 @@ def test_offline_is_one_error_with_what_was_tried_and_two_ways_out(
         assert part in message
     for way in ("1. go online", "DEEPDIVE_MIRROR", "2. choose the ci profile", 'PROFILE = "ci"'):
         assert way in message
-
-
-def test_a_host_that_has_no_address_is_asked_once(
-    register: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def unknown(*where_to: object, **_: object) -> None:
-        asked.append(where_to)
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    register(entry("body.bin", BODY, "http://data.invalid/body"))
-    with pytest.raises(DataUnavailable, match="Name or service not known"):
-        get_toy()
-    assert len(asked) == 1
 
 
 def test_a_file_that_no_address_gives_says_which_to_get_and_where_to_put_it(
@@ -350,15 +238,15 @@ def test_a_set_that_was_had_is_noted_and_one_that_was_not_is_not(
     toy: Path, server: LyingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "opened"
-    monkeypatch.setenv(opened.SETTING, str(note))
+    monkeypatch.setenv(dataset_log.SETTING, str(note))
     server.say("body", Answer(BODY, status=404))
     with pytest.raises(DataError):
         get_toy()
-    assert opened.noted(note) == []
+    assert dataset_log.noted(note) == []
     server.say("body", Answer(BODY))
     for _ in range(2):
         get_toy()
-    assert opened.noted(note) == ["toy"]
+    assert dataset_log.noted(note) == ["toy"]
 
 
 # --- processes that are killed, and processes that meet
@@ -379,50 +267,21 @@ def wait_for(happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@fault(
-    "A download is killed",
-    made="SIGKILL after a third of the bytes",
-    happens="the next fetch asks for the rest",
-    kept="what had come",
-)
-def test_a_killed_download_leaves_no_wrong_file_and_is_resumed(
-    toy: Path, server: LyingServer
-) -> None:
+def test_a_killed_download_leaves_no_wrong_file(toy: Path, server: LyingServer) -> None:
     server.say("body", Answer(BODY, stall_after=20_000), Answer(BODY))
-    process = in_process(lambda: get_toy(policy=Policy()))
+    process = in_process(get_toy)
     half = toy.parent / ".source"
     try:
-        wait_for(lambda: any(p.stat().st_size == 20_000 for p in half.glob(".*.part")))
+        wait_for(lambda: bool(list(half.glob("tmp*"))))
     finally:
         process.kill()
         process.join()
     assert process.exitcode == -signal.SIGKILL
     assert not toy.exists()
     assert get_toy().read_bytes() == BODY
-    assert server.ranges() == [None, "bytes=20000-"]
+    assert sorted(path.name for path in toy.parent.rglob("*")) == [".source", "body.bin"]
 
 
-@fault(
-    "Bytes are spoilt by a power cut",
-    made="zeros are written over what had come",
-    happens="the sum does not agree, and the file is fetched anew",
-    kept="no wrong file",
-)
-def test_bytes_spoilt_after_a_kill_are_found_out(toy: Path, server: LyingServer) -> None:
-    server.say("body", Answer(BODY, drop_after=20_000), *[Answer(status=500)] * 2, Answer(BODY))
-    with pytest.raises(DataUnavailable):
-        get_toy()
-    (part,) = (toy.parent / ".source").glob(".*.part")
-    part.write_bytes(bytes(20_000))  # as after a power cut
-    assert get_toy().read_bytes() == BODY
-
-
-@fault(
-    "Four fetch the same file at once",
-    made="four processes, one slow server",
-    happens="one downloads, three wait",
-    kept="one download for all",
-)
 def test_processes_that_fetch_the_same_file_download_it_once(
     toy: Path, server: LyingServer
 ) -> None:
@@ -447,12 +306,6 @@ def test_the_mirror_comes_first(mirror: Path, toy: Path, server: LyingServer) ->
     assert server.log == []
 
 
-@fault(
-    "A wrong file in the mirror",
-    made="changed, cut, longer or empty",
-    happens="refused by name, with what to do; no other place is asked",
-    kept="the mirror as it is",
-)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(OTHER, "sha256"), (BODY[:-1], "truncated"), (BODY + b"x", "60,001 bytes"), (b"", "0 bytes")],
@@ -464,7 +317,7 @@ def test_a_wrong_file_in_the_mirror_is_named_and_refused_not_passed_over(
     mirror.write_bytes(content)
     for file in ("body.bin", None):
         with pytest.raises(DataRefused, match=f"{mirror}: refused, .*{reason}"):
-            fetch("toy", file, progress=False, policy=QUICK)
+            fetch("toy", file, progress=False)
     assert server.log == []
     with pytest.warns(UserWarning, match=f"{mirror}: refused"):
         assert where("toy") is None
@@ -490,12 +343,6 @@ def test_a_mirror_without_the_file_leads_on_to_the_download(
         get_toy()
 
 
-@fault(
-    "A mirror that is no folder",
-    made="DEEPDIVE_MIRROR names a folder that is not there",
-    happens="an error with the setting and what it may be",
-    kept="everything",
-)
 def test_a_mirror_that_is_no_folder_is_an_error(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -510,7 +357,7 @@ def test_an_http_mirror_fills_the_cache(
     monkeypatch.setenv("DEEPDIVE_MIRROR", f"{server.address}/m/")
     server.say("m/toy/body.bin", Answer(BODY))
     assert get_toy() == get_toy() == toy
-    assert server.log == [("/m/toy/body.bin", None)]
+    assert server.log == ["/m/toy/body.bin"]
 
 
 def test_an_http_mirror_without_the_file_is_warned_of(
@@ -523,12 +370,6 @@ def test_an_http_mirror_without_the_file_is_warned_of(
     assert caught[0].filename == get_toy.__code__.co_filename  # who asked
 
 
-@fault(
-    "A wrong file in a mirror on the network",
-    made="the mirror serves other bytes",
-    happens="refused by address",
-    kept="nothing of it",
-)
 def test_a_wrong_file_in_an_http_mirror_is_refused(
     toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -542,7 +383,7 @@ def test_a_wrong_file_in_an_http_mirror_is_refused(
 def test_a_checkout_uses_the_folder_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = importlib.import_module("deepdive.data.places")
+    places = importlib.import_module("deepdive.data.storage_paths")
     monkeypatch.delenv("DEEPDIVE_MIRROR", raising=False)
     inside = tmp_path / "checkout" / "lib" / "deepdive" / "data" / "places.py"
     inside.parent.mkdir(parents=True)
@@ -553,12 +394,6 @@ def test_a_checkout_uses_the_folder_beside_it(
     assert places.mirror() == (tmp_path / "shared" / "data").resolve()
 
 
-@fault(
-    "A wrong file in the cache",
-    made="other bytes are written over it",
-    happens="moved aside with a warning, and fetched anew",
-    kept="the wrong file, under another name",
-)
 def test_a_wrong_file_in_the_cache_is_moved_aside_and_replaced(
     toy: Path, server: LyingServer
 ) -> None:
@@ -580,12 +415,6 @@ def test_a_wrong_file_in_the_cache_is_not_used_for_want_of_a_better(
     assert not toy.exists()
 
 
-@fault(
-    "The cache cannot be written (a read-only home)",
-    made="a file stands where its folder should be",
-    happens="an error that names the folder, the reason and DEEPDIVE_CACHE",
-    kept="everything",
-)
 def test_a_cache_that_cannot_be_written_is_an_error_that_names_the_setting(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -619,7 +448,7 @@ def test_a_whole_data_set_lies_in_one_folder(
     )
     mirror.write_bytes(BODY)
     assert where("toy") is None
-    folder = fetch("toy", progress=False, policy=QUICK)
+    folder = fetch("toy", progress=False)
     assert folder == cache / "toy" == where("toy")
     assert (folder / "body.bin").read_bytes() == BODY
     assert gzip.decompress((folder / "text.txt.gz").read_bytes()) == TEXT
@@ -634,33 +463,10 @@ def test_what_the_mirror_gave_a_whole_data_set_is_copied_once(
         entry("text.txt.gz", TEXT, server.say("text", Answer(TEXT))),
     )
     mirror.write_bytes(BODY)
-    copied = fetch("toy", progress=False, policy=QUICK) / "body.bin"
+    copied = fetch("toy", progress=False) / "body.bin"
     os.utime(copied, ns=(1, 1))
-    assert fetch("toy", progress=False, policy=QUICK) == copied.parent
+    assert fetch("toy", progress=False) == copied.parent
     assert copied.stat().st_mtime_ns == 1
-
-
-@pytest.mark.parametrize(
-    ("setting", "names"),
-    [
-        ("", ["cache", "download"]),
-        ("{mirror}", ["mirror", "cache", "download"]),
-        ("http://localhost/m", ["cache", "mirror", "download"]),
-    ],
-)
-def test_one_list_says_where_a_file_is_looked_for(
-    mirror: Path, monkeypatch: pytest.MonkeyPatch, setting: str, names: list[str]
-) -> None:
-    module = importlib.import_module("deepdive.data.stores")
-    monkeypatch.setenv("DEEPDIVE_MIRROR", setting.format(mirror=mirror.parents[1]))
-    found = module.stores()
-    assert [store.name for store in found] == names
-    assert module.folders() == found[: len(module.folders())]
-    monkeypatch.setattr(module.Remote, "get", lambda *_: pytest.fail("the network was asked"))
-    first = module.folders()[0].path(get("toy"), get("toy").files[0])
-    first.parent.mkdir(parents=True, exist_ok=True)
-    first.write_bytes(BODY)
-    assert get_toy() == where("toy", "body.bin") == first
 
 
 def test_a_gz_is_known_by_what_it_holds(
@@ -681,12 +487,6 @@ def test_a_gz_is_known_by_what_it_holds(
         assert reason in verify("toy")[0][2]
 
 
-@fault(
-    "A gzip bomb",
-    made="a stream that never ends",
-    happens="no more is unpacked than is registered, and a piece",
-    kept="memory",
-)
 def test_a_bomb_is_not_read_to_its_end() -> None:
     class Endless(io.RawIOBase):
         given = 0
@@ -703,12 +503,6 @@ def test_a_bomb_is_not_read_to_its_end() -> None:
 # --- files made from archives
 
 
-@fault(
-    "An archive that writes elsewhere",
-    made="members called ../../evil and /evil",
-    happens="only the members asked for are read, and no name of an archive becomes a path",
-    kept="everything outside the cache",
-)
 @pytest.mark.parametrize("pack", [packed_zip, packed_tar])
 def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
     register: Callable[..., None],
@@ -721,7 +515,7 @@ def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
         entry("text.txt.gz", TEXT, **archived(server, content, "member", "d/text")),
         entry("body.bin", BODY, **archived(server, content, "member", "d/body")),
     )
-    folder = fetch("toy", progress=False, policy=QUICK)
+    folder = fetch("toy", progress=False)
     assert all(good for _, good, _ in verify("toy"))
     assert len(server.log) == 1
     files = sorted(path.name for path in folder.rglob("*") if path.is_file())
@@ -729,19 +523,13 @@ def test_members_of_one_archive_are_read_and_it_is_downloaded_once(
     assert not list(cache.parent.rglob("*evil*"))
 
 
-@fault(
-    "An archive that is cut, changed or none",
-    made="the server gives another, a part of one, or a page of HTML",
-    happens="refused, with its address and the reason",
-    kept="nothing of it",
-)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (packed_tar({"text": OTHER}), "made from .*/pack: refused.*gives another version now"),
         (packed_tar({"other": TEXT}), "no member 'text'"),
-        (packed_tar({"text": TEXT})[:99], "not a whole archive"),
-        (b"<html>not found</html>", "not a whole archive"),
+        (packed_tar({"text": TEXT})[:99], "cannot be unpacked"),
+        (b"<html>not found</html>", "cannot be unpacked"),
     ],
     ids=["changed", "member gone", "cut", "no archive"],
 )
@@ -756,12 +544,6 @@ def test_an_archive_that_gives_something_else_is_refused_and_not_kept(
     assert get_toy("text.txt").read_bytes() == TEXT
 
 
-@fault(
-    "An archive without what its recipe needs",
-    made="one file of a pair is missing",
-    happens="refused: its parts are not as registered",
-    kept="nothing of it",
-)
 def test_a_recipe_that_stumbles_over_its_parts_refuses_them(
     register: Callable[..., None], server: LyingServer
 ) -> None:
@@ -771,12 +553,6 @@ def test_a_recipe_that_stumbles_over_its_parts_refuses_them(
         get_toy("text.txt")
 
 
-@fault(
-    "An archive that holds too much",
-    made="a member beyond the limit",
-    happens="refused by name",
-    kept="memory",
-)
 def test_no_more_is_read_from_an_archive_than_allowed(tmp_path: Path) -> None:
     for pack in (packed_zip, packed_tar):
         (tmp_path / "pack").write_bytes(pack({"big": bytes(1_000_000)}))
@@ -833,12 +609,6 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path, content: bytes, message
         read_pairs(tmp_path / "a.txt")
 
 
-@fault(
-    "A file of pairs with the line endings of another system",
-    made="lines that end in CR, CR LF or LF, the last one or not",
-    happens="each line is a pair, and an error has the number of its line",
-    kept="every pair",
-)
 @pytest.mark.parametrize("ending", [b"\r", b"\r\n", b"\n"])
 @pytest.mark.parametrize("last", [True, False])
 def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: bool) -> None:
@@ -850,12 +620,6 @@ def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: boo
         read_pairs(tmp_path / "a.txt")
 
 
-@fault(
-    "A file of pairs without a pair",
-    made="nothing, blank lines, a byte order mark",
-    happens="an error with the path and what a line should hold",
-    kept="everything",
-)
 @pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf"])
 def test_a_file_without_a_pair_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(content)
@@ -863,12 +627,6 @@ def test_a_file_without_a_pair_is_named(tmp_path: Path, content: bytes) -> None:
         read_pairs(tmp_path / "a.txt")
 
 
-@fault(
-    "A file of pairs that is not there or cut",
-    made="a wrong path; a .gz without its end",
-    happens="an error with the path and the reason",
-    kept="everything",
-)
 def test_a_file_that_is_not_there_or_cut_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.txt is not a file"):
         read_pairs(tmp_path / "nothing.txt")

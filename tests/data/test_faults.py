@@ -15,40 +15,26 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from disk import forbid, full_after
-from fault import fault
 from lock_holder import holder
 from lying_server import Answer, LyingServer
-from toy_data import BODY, QUICK, TEXT, archived, entry, get_toy, packed_zip
+from toy_data import BODY, TEXT, archived, entry, get_toy, packed_zip
 
-from deepdive import cli
 from deepdive.data import DataError, DataRefused, fetch, verify, where
 from deepdive.data.parts import Parts
+from deepdive_book import cli
 
 
-@fault(
-    "The disk is full while a file is downloaded",
-    made="no file may grow beyond 20,000 bytes; the download has 60,000",
-    happens="an error that names the folder, the system's reason and DEEPDIVE_CACHE",
-    kept="what had come: with room again the download goes on there",
-)
-def test_a_full_disk_is_named_and_the_download_goes_on(toy: Path, server: LyingServer) -> None:
+def test_a_full_disk_is_named_and_leaves_nothing(toy: Path, server: LyingServer) -> None:
     server.say("body", Answer(BODY))
     with (
         full_after(20_000),
         pytest.raises(DataError, match=f"DEEPDIVE_CACHE: cannot write in {toy.parent} .*room"),
     ):
         get_toy()
-    assert not toy.exists()
+    assert [path.name for path in toy.parent.rglob("*")] == [".source"]
     assert get_toy().read_bytes() == BODY
-    assert server.ranges() == [None, "bytes=20000-"]
 
 
-@fault(
-    "The disk is full while the mirror's files are copied",
-    made="no file may grow beyond 20,000 bytes; the mirror has a part of the data set",
-    happens="an error that names the folder, the system's reason and DEEPDIVE_CACHE",
-    kept="the mirror; nothing half copied stays",
-)
 def test_a_full_disk_keeps_no_half_copy(
     mirror: Path, register: Callable[..., None], server: LyingServer, cache: Path
 ) -> None:
@@ -58,16 +44,10 @@ def test_a_full_disk_keeps_no_half_copy(
     )
     mirror.write_bytes(BODY)
     with full_after(20_000), pytest.raises(DataError, match="DEEPDIVE_CACHE: cannot write"):
-        fetch("toy", progress=False, policy=QUICK)
+        fetch("toy", progress=False)
     assert sorted(path.name for path in (cache / "toy").iterdir()) == [".source", "text.txt.gz"]
 
 
-@fault(
-    "A file of the mirror cannot be read",
-    made="opening it fails, as without the right to",
-    happens="list and where warn of it by name, verify and fetch fail with it and say what to do",
-    kept="all other data sets",
-)
 @pytest.mark.parametrize("file", ["body.bin", "text.txt.gz"])
 def test_an_unreadable_file_of_the_mirror_is_one_refused_file(
     mirror: Path,
@@ -94,12 +74,6 @@ def test_an_unreadable_file_of_the_mirror_is_one_refused_file(
     assert done.output.startswith(f"NO toy/{file}: ")
 
 
-@fault(
-    "A file of the cache cannot be read",
-    made="opening it fails, as without the right to",
-    happens="it is moved aside with a warning and fetched anew",
-    kept="the unreadable file, under another name",
-)
 def test_an_unreadable_file_of_the_cache_is_replaced(
     toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,12 +88,6 @@ def test_an_unreadable_file_of_the_cache_is_replaced(
     assert len(server.log) == 1
 
 
-@fault(
-    "A mirror whose body never ends",
-    made="the server sends 40 times the registered size and says no length",
-    happens="no more is read than the registered size and a piece; refused by name",
-    kept="nothing of it",
-)
 @pytest.mark.parametrize("file", ["body.bin", "body.gz"])
 def test_no_more_is_read_from_a_mirror_than_is_registered(
     register: Callable[..., None],
@@ -131,7 +99,7 @@ def test_no_more_is_read_from_a_mirror_than_is_registered(
     register(entry(file, BODY))
     monkeypatch.setenv("DEEPDIVE_MIRROR", server.address)
     server.say(f"toy/{file}", Answer(BODY * 40, says_length=False))
-    with pytest.raises(DataRefused, match=r"refused, (?<![\d,])1?\d\d,\d{3} bytes, expected"):
+    with pytest.raises(DataRefused, match=r"refused, more than the 6\d,\d{3} bytes expected"):
         get_toy(file)
     assert not list(cache.rglob("*body*"))
 
@@ -151,40 +119,18 @@ def patched(archive: bytes, offsets: dict[bytes, int], value: bytes) -> bytes:
 LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
 PACKED = packed_zip({"text": TEXT})
 ODD = {
-    "a password": (patched(PACKED, {LOCAL: 6, CENTRAL: 8}, b"\x01\x00"), "'text' wants a password"),
+    "a password": (patched(PACKED, {LOCAL: 6, CENTRAL: 8}, b"\x01\x00"), "password required"),
     "an unknown method": (
         patched(PACKED, {LOCAL: 8, CENTRAL: 10}, b"\x63\x00"),
-        "packed by an unknown method",
-    ),
-    "a size that is too large": (
-        patched(PACKED, {CENTRAL: 24}, len(TEXT * 2).to_bytes(4, "little")),
-        "'text' lies about its size",
+        "compression method is not supported",
     ),
     "a size that is too small": (
         patched(PACKED, {CENTRAL: 24}, b"\x07\x00\x00\x00"),
-        "not a whole archive .Bad CRC-32",
+        "cannot be unpacked .Bad CRC-32",
     ),
 }
 
 
-@fault(
-    "An archive with a password",
-    made="the server gives a zip whose member is encrypted",
-    happens="refused, with the names of archive and member",
-    kept="nothing of it: the next fetch asks for another",
-)
-@fault(
-    "An archive packed by an unknown method",
-    made="the server gives a zip of compression method 99",
-    happens="refused, with the name of the archive",
-    kept="nothing of it: the next fetch asks for another",
-)
-@fault(
-    "A zip that lies about the size of a member",
-    made="its directory says twice as much, or 7 bytes",
-    happens="refused, with the names of archive and member",
-    kept="nothing of it: the next fetch asks for another",
-)
 @pytest.mark.parametrize(("content", "reason"), ODD.values(), ids=ODD.keys())
 def test_an_archive_that_cannot_be_unpacked_is_named_and_not_kept(
     register: Callable[..., None], server: LyingServer, cache: Path, content: bytes, reason: str
@@ -197,12 +143,6 @@ def test_an_archive_that_cannot_be_unpacked_is_named_and_not_kept(
     assert get_toy("text.txt").read_bytes() == TEXT
 
 
-@fault(
-    "A zip bomb that says it is small",
-    made="200 MB of zeros in a member whose directory says 7 bytes",
-    happens="refused; no more is unpacked than it said",
-    kept="nothing of it",
-)
 def test_a_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
     bomb = packed_zip({"text": bytes(200_000_000)})
     (tmp_path / "pack").write_bytes(patched(bomb, {CENTRAL: 24}, b"\x07\x00\x00\x00"))
@@ -245,12 +185,6 @@ def told(work: Callable[[], object]) -> str:
     return "\n".join([*said, *traceback.format_exception(caught.value)])
 
 
-@fault(
-    "A password in the address of a mirror",
-    made="http://name:password@host/folder, where the file is refused, missing or the host is gone",
-    happens="the host is asked with it; messages, warnings, reprs and notes on the disk lack it",
-    kept="the password, to oneself",
-)
 @pytest.mark.parametrize(
     "answer", [Answer(b"other"), Answer(status=404), Answer(status=500), Answer(drop_after=0)]
 )
@@ -260,8 +194,7 @@ def test_a_password_is_never_shown(
 ) -> None:
     secret_mirror.say("m/toy/body.bin", answer)
     secret_mirror.say("body", Answer(status=404))
-    stores = importlib.import_module("deepdive.data.stores")
-    said = [told(get_toy), repr(stores.stores()), repr(importlib.import_module("deepdive").data)]
+    said = [told(get_toy), repr(importlib.import_module("deepdive").data)]
     said += [str(importlib.import_module("deepdive.data").mirror())]
     said += [path.read_text("latin-1") for path in cache.rglob("*") if path.is_file()]
     said += [CliRunner().invoke(cli.main, ["data", "fetch", "toy"]).output]
@@ -272,13 +205,6 @@ def test_a_password_is_never_shown(
         assert SECRET not in text
 
 
-@fault(
-    "An address of a mirror that cannot be read",
-    made="a password with / @ or : as they are, another scheme, a port that is no number",
-    happens="an error that names DEEPDIVE_MIRROR, shows nothing before the @, and says how to "
-    "write it",
-    kept="the password, to oneself",
-)
 @pytest.mark.parametrize(
     "setting",
     [
@@ -311,12 +237,6 @@ def test_a_redirection_is_not_told_the_password(toy: Path, secret_mirror: LyingS
 # --- locks
 
 
-@fault(
-    "Two fetch into one folder",
-    made="another process holds the lock of the folder",
-    happens="the second says which process it waits for, since when, and then goes on",
-    kept="one download for both",
-)
 def test_a_fetch_that_waits_for_another_says_so(
     toy: Path, server: LyingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,4 +252,4 @@ def test_a_fetch_that_waits_for_another_says_so(
         assert fetched.result() == toy
     holds = f"DEEPDIVE_CACHE: {toy.parent} is in use by process {other.pid} on "
     assert holds in said.getvalue()
-    assert server.ranges() == [None]
+    assert len(server.log) == 1

@@ -16,13 +16,12 @@ from deepdive.data import (
     Generated,
     date_pairs,
     date_patterns,
-    grammar,
-    grammar_pairs,
-    lexicon,
     number_translation,
     number_words,
     reversal,
 )
+from deepdive_book.data import grammar, lexicon
+from deepdive_book.data.grammar import grammar_pairs
 
 LOCALES = """
     en_US en_GB fr de es it pt_BR pt nl sv da nb fi pl cs sk hu ro bg uk ru el tr ar he fa hi bn

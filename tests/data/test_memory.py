@@ -8,14 +8,8 @@ from itertools import product
 
 import pytest
 
-from deepdive.data import (
-    DataError,
-    Generated,
-    adding_problem,
-    copy_memory,
-    dyck_depths,
-    dyck_words,
-)
+from deepdive.data import DataError, Generated
+from deepdive_book.data.memory import adding_problem, copy_memory, dyck_depths, dyck_words
 
 MAKERS: dict[str, Callable[[int], Generated[object]]] = {
     "copy_memory": lambda seed: copy_memory(50, 20, seed=seed),  # type: ignore[dict-item]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepdive.checks import own_file, own_path
+from deepdive.core.checks import own_file, own_path
 from deepdive.data import DataError
 from deepdive.data.reviews import read_labelled, read_texts
 from deepdive.data.text import read_pairs

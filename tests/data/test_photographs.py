@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from deepdive.data import DataError, photographs
-from deepdive.data.photographs import read_photograph
+from deepdive.data import DataError
+from deepdive_book.data import photographs
+from deepdive_book.data.photographs import read_photograph
 
 RED, GREEN, BLUE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (0, 0, 0)
 QUARTERS = (RED, GREEN, BLUE, BLACK)  # upper left, upper right, lower left, lower right

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.rationales import rationales
 from deepdive.data.tasks import Span
+from deepdive_book.data.rationales import rationales
 
 DOC = "the film begins .\nit is dull and long .\nnobody laughs .\n"
 

@@ -9,18 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fault import fault
 
-from deepdive.data import (
-    DataError,
-    Labelled,
-    generated_long_reviews,
-    generated_reviews,
-    movie_reviews,
-    read_labelled,
-    rt_polarity,
-)
+from deepdive.data import DataError, Labelled, movie_reviews, read_labelled, rt_polarity
 from deepdive.data.reviews import _rank
+from deepdive_book.data.synthetic_reviews import generated_long_reviews, generated_reviews
 
 TABLE = 'id,text,label\n1,"good, really",positive\n2,"bad\nand long",negative\n3,so so,neutral\n'
 TABLE += "4,fine,positive\n5,poor,negative\n6,meh,neutral\n"
@@ -121,12 +113,6 @@ def test_classes_that_are_numbers_are_in_their_order(tmp_path: Path) -> None:
     assert read_labelled(file, text="review", label="stars").names == ("1", "2", "10")
 
 
-@fault(
-    "A label that reads as a number but is none",
-    made="classes nan, NaN, inf, -inf beside 1 and 2",
-    happens="it is a word: numbers come first, words after them",
-    kept="the number of every class",
-)
 @pytest.mark.parametrize("odd", ["nan", "NaN", "inf", "-inf"])
 def test_classes_do_not_depend_on_the_order_of_a_set(tmp_path: Path, odd: str) -> None:
     """A label that reads as a number but has no place among them is a word."""
@@ -137,13 +123,6 @@ def test_classes_do_not_depend_on_the_order_of_a_set(tmp_path: Path, odd: str) -
     assert read_labelled(file).names == ("1", "2", *sorted([odd, "other"]))
 
 
-@fault(
-    "Another process numbers the classes",
-    made="nine names, nan and inf among them, in 200 drawn orders, as another PYTHONHASHSEED "
-    "has them",
-    happens="the same numbers for the same classes",
-    kept="the meaning of the labels",
-)
 def test_classes_are_the_same_in_every_process(tmp_path: Path) -> None:
     """Sets of strings have another order under another PYTHONHASHSEED."""
     names = ["nan", "3", "NaN", "1", "inf", "2", "x", "1e3", "-1"]
@@ -152,12 +131,6 @@ def test_classes_are_the_same_in_every_process(tmp_path: Path) -> None:
     assert orders == {("-1", "1", "2", "3", "1e3", "NaN", "inf", "nan", "x")}
 
 
-@fault(
-    "A table with lines that end in CR alone",
-    made="an old spreadsheet's form of a table of four rows",
-    happens="read as the table with LF is",
-    kept="every row",
-)
 def test_lines_that_end_in_cr_alone_are_lines(table: Path) -> None:
     plain = table.parent / "plain.csv"
     plain.write_bytes(b"text,label\ngood,1\nbad,0\nfine,1\nso so,0\n")
@@ -167,12 +140,6 @@ def test_lines_that_end_in_cr_alone_are_lines(table: Path) -> None:
     assert read_labelled(old).labels == (1, 0, 1, 0)
 
 
-@fault(
-    "A very long cell in a column that nobody asked for",
-    made="400,000 letters of notes in each row",
-    happens="the table is read",
-    kept="every row",
-)
 def test_a_long_cell_is_read(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
     notes = "a note, " * 50_000
@@ -183,12 +150,6 @@ def test_a_long_cell_is_read(tmp_path: Path) -> None:
     assert csv.field_size_limit() == before
 
 
-@fault(
-    "A quotation mark that is never closed",
-    made="in the third row of a table, in the first or the last column",
-    happens="an error with the line where it was opened",
-    kept="everything",
-)
 @pytest.mark.parametrize("columns", ["text,label", "label,text"])
 def test_a_quotation_mark_left_open_is_found_wherever_it_stands(
     tmp_path: Path, columns: str

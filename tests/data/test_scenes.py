@@ -7,7 +7,7 @@ import pytest
 
 from deepdive.data.errors import DataError
 from deepdive.data.images import SHAPES
-from deepdive.data.scenes import COLOURS, SEEN, Thing, generated_films, generated_scenes
+from deepdive_book.data.scenes import COLOURS, SEEN, SceneObject, generated_films, generated_scenes
 
 
 def test_scenes_are_the_same_again_and_for_another_number() -> None:
@@ -61,7 +61,7 @@ def test_colours_are_those_of_the_things() -> None:
 
 def test_a_thing_goes_straight_on_and_turns_back() -> None:
     """Room from 4 to 11 in a side of 16: 9, 11, then back to 9 with the other sign."""
-    thing = Thing(0, "red", 9.0, 4.0, 4.0, (2.0, 0.0))
+    thing = SceneObject(0, "red", 9.0, 4.0, 4.0, (2.0, 0.0))
     found = [thing.after(t, 16) for t in range(5)]
     assert [each.y for each in found] == [9, 11, 9, 7, 5]
     assert [each.x for each in found] == [4] * 5

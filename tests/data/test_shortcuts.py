@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.opinions import GOOD
-from deepdive.data.shortcuts import KINDS, PAPERS, SIDES, turned_round, with_shortcut
-from deepdive.data.verdicts import generated_verdicts
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
+from deepdive_book.data.shortcuts import KINDS, PAPERS, SIDES, flip_labels, with_shortcut
+from deepdive_book.data.synthetic_reviews import GOOD
 
 
 def side(kind: str, words: list[str]) -> int:
@@ -59,8 +59,8 @@ def test_what_cannot_be_planted_is_refused() -> None:
 def test_turned_round_is_the_same_review_with_the_other_sign(kind: str) -> None:
     made = with_shortcut(kind, 200, seed=6)
     for text in made.texts:
-        other = turned_round(kind, text)
+        other = flip_labels(kind, text)
         assert side(kind, other.split()) != side(kind, text.split())
-        assert turned_round(kind, other) == text
+        assert flip_labels(kind, other) == text
         clauses = [{*each.split(" , ")} for each in (text[:-2], other[:-2])]
         assert kind != "first" or clauses[0] == clauses[1]

@@ -8,19 +8,26 @@ import pytest
 import torch
 
 from deepdive.data.errors import DataError
-from deepdive.data.opinions import BAD, GOOD
 from deepdive.data.reviews import POLARITY, Labelled, rt_polarity
-from deepdive.data.spans import NONE, asked, best_run, slip, two_sided, word_numbers
 from deepdive.data.tasks import Span
+from deepdive_book.data.spans import (
+    NONE,
+    both_questions,
+    format_example,
+    max_sum_span,
+    two_sentiment_sentences,
+    word_numbers,
+)
+from deepdive_book.data.synthetic_reviews import BAD, GOOD
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_best_run_is_the_best_of_all(seed: int) -> None:
     values = torch.randn(9, generator=torch.Generator().manual_seed(seed)).tolist()
-    found = best_run(values, cost=0.1, least=-math.inf)
+    found = max_sum_span(values, cost=0.1, least=-math.inf)
     sums = {(a, b): sum(values[a:b]) - 0.1 * (b - a) for a in range(9) for b in range(a + 1, 10)}
     assert (found.start, found.stop) == max(sums, key=lambda run: sums[run])
-    assert not best_run(values, cost=0.1, least=max(sums.values()) + 1e-6)
+    assert not max_sum_span(values, cost=0.1, least=max(sums.values()) + 1e-6)
 
 
 def test_numbers_by_hand_and_both_questions() -> None:
@@ -28,16 +35,16 @@ def test_numbers_by_hand_and_both_questions() -> None:
     rows = Labelled(tuple(texts), (1, 1, 0, 1, 0), POLARITY, "five (generated)")
     numbers = word_numbers(rows, least=2, more=1.0)
     assert numbers == {"warm": math.log(4), "dull": math.log(2 / 3), "film": 0.0}
-    negative, positive = asked(["a warm film but dull"], numbers, cost=0.1, least=0.3)
+    negative, positive = both_questions(["a warm film but dull"], numbers, cost=0.1, least=0.3)
     assert negative == Span("negative", "a warm film but dull", "dull", 16)
     assert positive.answer == "warm"
-    assert asked(["a dull film"], numbers, cost=0.1, least=0.3)[1].answer == ""
+    assert both_questions(["a dull film"], numbers, cost=0.1, least=0.3)[1].answer == ""
 
 
 @pytest.mark.data("rt_polarity")
 def test_answers_on_real_texts_stand_where_they_say() -> None:
     texts = rt_polarity().take(range(0, 10_000, 20))
-    rows = asked(texts.texts, word_numbers(texts))
+    rows = both_questions(texts.texts, word_numbers(texts))
     with_answer = [row for row in rows if row.answer]
     assert len(with_answer) > 100
     for row in with_answer:
@@ -46,9 +53,9 @@ def test_answers_on_real_texts_stand_where_they_say() -> None:
 
 
 def test_two_sided_sentences() -> None:
-    rows = two_sided(300, seed=3)
-    assert rows == two_sided(300, seed=3)
-    assert rows != two_sided(300, seed=4)
+    rows = two_sentiment_sentences(300, seed=3)
+    assert rows == two_sentiment_sentences(300, seed=3)
+    assert rows != two_sentiment_sentences(300, seed=4)
     assert len({row.context for row in rows}) == 300
     pairs = [*zip(rows[::2], rows[1::2], strict=True)]
     two = [a.answer != "" and b.answer != "" for a, b in pairs]
@@ -62,8 +69,8 @@ def test_two_sided_sentences() -> None:
             assert not words & set(own if denied else other)
             assert not words or words & set(other if denied else own)
     with pytest.raises(DataError, match="n"):
-        two_sided(0)
+        two_sentiment_sentences(0)
 
 
 def test_slips() -> None:
-    assert slip(Span("positive", "it is dull .", "", -1))[1] == NONE
+    assert format_example(Span("positive", "it is dull .", "", -1))[1] == NONE

@@ -20,10 +20,10 @@ from deepdive.data.speech import (
     an4,
     an4_sounds,
     fsdd,
-    joined,
+    join_recordings,
     ljspeech,
 )
-from deepdive.data.voices import LEXICON, SILENCE, SOUNDS, SPEAKERS, Speaker, voices
+from deepdive_book.data.synthetic_speech import LEXICON, SILENCE, SOUNDS, SPEAKERS, Speaker, voices
 
 
 def ramp(n: int) -> np.ndarray:
@@ -69,8 +69,8 @@ def test_speakers_are_held_out_with_all_that_belongs_to_them() -> None:
 
 
 def test_a_string_is_of_one_speaker_with_silence_between_and_its_sounds_moved() -> None:
-    made = joined(small(), 40, (2, 3), gap=0.2, seed=1)
-    again = joined(small(), 40, (2, 3), gap=0.2, seed=1)
+    made = join_recordings(small(), 40, (2, 3), gap=0.2, seed=1)
+    again = join_recordings(small(), 40, (2, 3), gap=0.2, seed=1)
     assert made.words == again.words
     assert {len(words.split()) for words in made.words} == {2, 3}
     assert {*made.speakers} == {"a", "b"}
@@ -85,9 +85,9 @@ def test_a_string_is_of_one_speaker_with_silence_between_and_its_sounds_moved() 
         for start, part in zip(starts, parts, strict=True):
             assert np.array_equal(samples[start : start + len(part)], part)
     with pytest.raises(DataError, match="gap: -1"):
-        joined(small(), 1, gap=-1)
+        join_recordings(small(), 1, gap=-1)
     with pytest.raises(DataError, match="length: 1, expected"):
-        joined(small(), 1, (2, 1))
+        join_recordings(small(), 1, (2, 1))
 
 
 def packed(channels: int = 1, width: int = 2) -> bytes:

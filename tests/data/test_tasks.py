@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deepdive.data import DataError, Generated, task_toys
+from deepdive.data import DataError, Generated
 from deepdive.data.alignment import (
     IGNORED,
     answer_pieces,
@@ -34,10 +34,11 @@ from deepdive.data.tasks import (
 from deepdive.evaluate import accuracy
 from deepdive.evaluate.answers import answer_f1, entity_f1, exact_match, normalised
 from deepdive.evaluate.answers import entities as entities_of
+from deepdive_book.data import synthetic_tasks
 
 TOYS: dict[str, Callable[[int], Generated[object]]] = {
     name: lambda seed, make=make: make(60, seed)  # type: ignore[misc]
-    for name, make in vars(task_toys).items()
+    for name, make in vars(synthetic_tasks).items()
     if name.startswith("generated_")
 }
 
@@ -110,10 +111,10 @@ def test_a_seed_gives_one_list_that_says_it_is_generated(name: str) -> None:
 
 
 def test_generated_rows_hold_their_answers() -> None:
-    rows = task_toys.generated_answers(300)
+    rows = synthetic_tasks.generated_answers(300)
     _hold(rows)
     assert 0.2 < sum(row.start < 0 for row in rows) / 300 < 0.45
-    for tagged in task_toys.generated_entities(100):
+    for tagged in synthetic_tasks.generated_entities(100):
         assert len(tagged.words) == len(tagged.tags)
         assert all(" " not in word for word in tagged.words)
         entities_of(tagged.tags)
@@ -121,31 +122,35 @@ def test_generated_rows_hold_their_answers() -> None:
 
 def test_no_word_tells_a_generated_label() -> None:
     """Each label's share of each word (single), and the words of both texts (pair)."""
-    rows = task_toys.generated_single(4000)
+    rows = synthetic_tasks.generated_single(4000)
     told = {
         label: Counter(w for row in rows if row.label == label for w in row.text.split())
         for label in (0, 1)
     }
     for word in {*told[0], *told[1]}:
         assert 0.35 < told[0][word] / (told[0][word] + told[1][word]) < 0.65, word
-    names = {len(set(a.split()) & set(b.split())) for a, b, _ in task_toys.generated_pair(200)}
+    names = {
+        len(set(a.split()) & set(b.split())) for a, b, _ in synthetic_tasks.generated_pair(200)
+    }
     assert names == {3}
 
 
 def test_unseen_choices_share_no_option_with_the_others() -> None:
-    parts = [task_toys.generated_choices(400, unseen=unseen) for unseen in (False, True)]
+    parts = [synthetic_tasks.generated_choices(400, unseen=unseen) for unseen in (False, True)]
     seen, new = ({word for row in part for word in row.options} for part in parts)
     assert (len(seen), len(new), seen & new) == (40, 40, set())
     for row in (*parts[0], *parts[1]):
-        (kind,) = [k for k in task_toys.KINDS if row.question.endswith(k.partition("{}")[2])]
-        assert [o in task_toys.KINDS[kind].split() for o in row.options].index(True) == row.label
+        (kind,) = [k for k in synthetic_tasks.KINDS if row.question.endswith(k.partition("{}")[2])]
+        assert [o in synthetic_tasks.KINDS[kind].split() for o in row.options].index(
+            True
+        ) == row.label
 
 
 def test_toys_name_wrong_arguments() -> None:
     with pytest.raises(DataError, match="n: 0"):
-        task_toys.generated_single(0)
+        synthetic_tasks.generated_single(0)
     with pytest.raises(DataError, match=r"options: 9, .* at most 8"):
-        task_toys.generated_choices(3, options=9)
+        synthetic_tasks.generated_choices(3, options=9)
 
 
 @pytest.mark.data("rt_polarity")

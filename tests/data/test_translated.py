@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deepdive.data import subtitles, translated
+from deepdive.data import translated
 from deepdive.data.errors import DataError
-from deepdive.data.parallel import PARALLEL, apart, letters, parallel
+from deepdive.data.parallel import PARALLEL, letters, parallel, without_overlap
 from deepdive.data.registry import get
-from deepdive.data.subtitles import ANNOTATED, PROJECTED, xed
 from deepdive.data.text import pairs, retrieval_pairs, split_by
 from deepdive.data.translated import (
     PARTS,
@@ -28,6 +27,8 @@ from deepdive.data.translated import (
     sib200,
     xquad,
 )
+from deepdive_book.data import subtitles
+from deepdive_book.data.subtitles import ANNOTATED, PROJECTED, xed
 
 
 @pytest.mark.parametrize("read", [sib200, xquad, pud, xed, parallel])
@@ -111,11 +112,11 @@ def test_pairs_that_share_a_side_with_the_test_are_counted_and_gone() -> None:
         ("Go.", "Geh."),
         ("Go on.", "Geh weiter."),
     ]
-    found = apart(train, test)
+    found = without_overlap(train, test)
     assert found.pairs == train[3:]
     assert (found.english, found.other, found.removed) == (2, 2, 3)
-    assert len(apart(train, [])) == 4
-    assert apart(train, []).removed == 0
+    assert len(without_overlap(train, [])) == 4
+    assert without_overlap(train, []).removed == 0
 
 
 @pytest.mark.data("sib200")

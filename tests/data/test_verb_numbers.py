@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.verb_numbers import LONGEST, NOUNS, Beginning, verb_numbers
+from deepdive_book.data.verb_numbers import LONGEST, NOUNS, Beginning, verb_numbers
 
 MANY = set(NOUNS.values())
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from parity_registry import perturb
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record
 from deepdive.decoding import (
     beam,
     filter_top_k,
@@ -30,7 +31,6 @@ from deepdive.decoding import (
     session,
     wu_penalty,
 )
-from deepdive.inspect import record
 from deepdive.models.transformer import decoder_only, transformer
 from deepdive.models.transformer.transformer import Transformer
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from deepdive.decoding import Prompted, greedy, prompted
-from deepdive.masks import Causal, Mask, Prefix
-from deepdive.models.text import gpt2, llama
+from deepdive.core.masks import Causal, Mask, Prefix
+from deepdive.decoding import Prompted, greedy, shared_prefix
+from deepdive.models.generative import gpt2, llama
 from deepdive.models.transformer.decoder_only import DecoderOnly
 
 BUILT: list[Callable[[], DecoderOnly]] = [
@@ -48,7 +48,7 @@ def apart(model: DecoderOnly, prompt: list[int] = PROMPT) -> float:
 
 @pytest.mark.parametrize("together", [1, 6, 512])
 def test_each_score_is_that_of_the_text_alone(model: DecoderOnly, together: int) -> None:
-    with mock.patch.object(prompted, "TOGETHER", together):
+    with mock.patch.object(shared_prefix, "TOGETHER", together):
         assert apart(model) < 2e-6  # scores are float32
         assert apart(model, prompt=[]) < 2e-6
 
@@ -82,17 +82,17 @@ MUTATIONS: dict[str, tuple[str, Callable[..., Mask]]] = {
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_fault_in_the_mask_is_seen(model: DecoderOnly, name: str) -> None:
     part, fault = MUTATIONS[name]
-    with mock.patch.object(prompted, part, fault):
+    with mock.patch.object(shared_prefix, part, fault):
         assert apart(model) > 1e-2
 
 
 def test_places_that_go_on_behind_a_neighbour_are_seen(model: DecoderOnly) -> None:
-    class Shifted(prompted.SideBySide):
-        def __init__(self, model: nn.Module, cache: prompted.KVCache) -> None:
+    class Shifted(shared_prefix.SideBySide):
+        def __init__(self, model: nn.Module, cache: shared_prefix.KVCache) -> None:
             super().__init__(model, cache)
             self.read.default_factory = lambda: 3 * len(self.read)
 
-    with mock.patch.object(prompted, "SideBySide", Shifted):
+    with mock.patch.object(shared_prefix, "SideBySide", Shifted):
         assert apart(model) > 1e-2
 
 

@@ -15,7 +15,7 @@ from transformers import (
     RepetitionPenaltyLogitsProcessor,
 )
 
-from deepdive.decoding import filter_min_p, greedy, one_by_one, penalise, sample
+from deepdive.decoding import filter_min_p, greedy, penalise, sample, sampling
 from deepdive.published import load
 
 ROWS = torch.tensor([[5, 9, 3], [4, 4, 7], [8, 20, 8], [6, 5, 11]])
@@ -85,7 +85,7 @@ def test_a_penalty_that_forgets_what_was_written_is_seen(pair: tuple[Any, Any]) 
     def wrong(scores: Tensor, read: Tensor, penalty: float) -> Tensor:
         return penalise(scores, read[:, :3], penalty)
 
-    with mock.patch.object(one_by_one, "penalise", wrong):
+    with mock.patch.object(sampling, "penalise", wrong):
         mine, theirs = written(pair, 3.0)
     assert mine != theirs
 

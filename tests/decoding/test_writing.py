@@ -10,16 +10,17 @@ from torch import nn
 
 from deepdive.data.speech import Utterances
 from deepdive.decoding.ctc import greedy
-from deepdive.decoding.transcripts import said_beside, written
 from deepdive.models.speech import speech2text, wav2vec2
+from deepdive.models.speech.asr_heads import Seq2SeqASR
 from deepdive.models.speech.speech2text2 import TINY as TINY2
 from deepdive.models.speech.speech2text2 import speech2text2
 from deepdive.tokenizers import BOS, EOS, PAD, CharTokenizer
 from deepdive.training import fit
 from deepdive.training.objectives.ctc import ctc_loss
 from deepdive.training.optim import adam
-from deepdive.training.tasks.speech import SpeechBatches
-from deepdive.training.tasks.writing import Writer, loss
+from deepdive_book.tasks.seq2seq_asr import loss
+from deepdive_book.tasks.speech import SpeechBatches
+from deepdive_book.tasks.transcripts import said_beside, written
 
 WORDS = ("AB", "B", "A B", "BA", "ABAB", "B A")
 TOKENS = CharTokenizer.train(WORDS)
@@ -33,22 +34,22 @@ def spoken() -> Utterances:
     return Utterances(tuple(rows), WORDS, WORDS, WORDS)
 
 
-def own() -> Writer:
+def own() -> Seq2SeqASR:
     torch.manual_seed(0)
     config = speech2text.TINY.but(
         n_features=12, vocab_size=len(TOKENS), pad=PAD, start=BOS, end=EOS, kernels=(5,)
     )
-    return Writer(speech2text.speech2text(config), 32, len(TOKENS))
+    return Seq2SeqASR(speech2text.speech2text(config), 32, len(TOKENS))
 
 
-def another() -> Writer:
+def another() -> Seq2SeqASR:
     torch.manual_seed(0)
     config = wav2vec2.TINY.but(
         channels=12, kernels=(3, 3), strides=(2, 1), norms=wav2vec2.layer_norms
     )
     encoder = wav2vec2.wav2vec2(config)
     words = TINY2.but(src_vocab=len(TOKENS), pad=PAD, start=BOS, end=EOS)
-    return Writer(speech2text2(encoder, 32, words), 32, len(TOKENS))
+    return Seq2SeqASR(speech2text2(encoder, 32, words), 32, len(TOKENS))
 
 
 @pytest.mark.parametrize("make", [own, another])

@@ -12,7 +12,14 @@ import pytest
 import torch
 
 from deepdive.decoding.ctc import greedy, prefix_beam
-from deepdive.evaluate import calibration, detection, doubt, similarity, summaries, transcripts
+from deepdive.evaluate import (
+    calibration,
+    confidence_intervals,
+    detection,
+    similarity,
+    summaries,
+    transcripts,
+)
 from deepdive.evaluate import translations as tr
 from deepdive.explain import probes
 from deepdive.explain.games.game import Game
@@ -36,9 +43,9 @@ def rows_of(numbers: float) -> Game:
 
 # Each reads an array of numbers, of which one is spoiled.
 READS: dict[str, tuple[Callable[[Any], Any], np.ndarray]] = {
-    "bootstrap": (doubt.bootstrap, FOUR),
-    "t_interval": (doubt.t_interval, FOUR),
-    "clustered": (lambda x: doubt.clustered(x, [0, 0, 1, 1]), FOUR),
+    "bootstrap": (confidence_intervals.bootstrap, FOUR),
+    "t_interval": (confidence_intervals.t_interval, FOUR),
+    "clustered": (lambda x: confidence_intervals.clustered(x, [0, 0, 1, 1]), FOUR),
     "temperature": (lambda x: calibration.temperature(x, TRUE), LOGITS),
     "reliability": (lambda x: calibration.reliability(x, TRUE), np.full((4, 2), 0.5)),
     "contextual": (lambda x: calibration.contextual(x, LOGITS), LOGITS),
@@ -100,9 +107,9 @@ def test_boxes_that_are_none_are_refused() -> None:
 
 
 DRAWS: list[Callable[[int], Any]] = [
-    lambda n: doubt.bootstrap(FOUR, draws=n),
-    lambda n: doubt.clustered(FOUR, [0, 0, 1, 1], draws=n),
-    lambda n: doubt.macro_f1_interval(TRUE, TRUE, 2, draws=n),
+    lambda n: confidence_intervals.bootstrap(FOUR, draws=n),
+    lambda n: confidence_intervals.clustered(FOUR, [0, 0, 1, 1], draws=n),
+    lambda n: confidence_intervals.macro_f1_interval(TRUE, TRUE, 2, draws=n),
     lambda n: tr.score(["a b", "c"], [["a b"], ["c"]], samples=n),
     lambda n: tr.bleu_difference(["a", "b"], ["a", "c"], [["a"], ["b"]], samples=n),
     lambda n: transcripts.rate_interval(transcripts.align_all(["A", "B"], ["A", "C"]), draws=n),
@@ -119,9 +126,9 @@ def test_an_interval_takes_one_draw_at_least(draw: Callable[[int], Any]) -> None
 def test_an_interval_has_a_level_between_0_and_1() -> None:
     for level in (0.0, 1.0, math.nan, 95):
         for interval in (
-            doubt.bootstrap,
-            doubt.t_interval,
-            partial(doubt.clustered, groups=[0, 0, 1, 1]),
+            confidence_intervals.bootstrap,
+            confidence_intervals.t_interval,
+            partial(confidence_intervals.clustered, groups=[0, 0, 1, 1]),
         ):
             with pytest.raises(ValueError, match="level="):
                 interval(FOUR, level=level)
@@ -135,13 +142,13 @@ def test_lime_takes_a_sample_at_least() -> None:
 def test_groups_of_unequal_size_are_weighted_by_their_values() -> None:
     """A mean of group means would be 0.5 for each draw of the two, and another interval."""
     values, groups = [1.0] * 9 + [0.0], ["a"] * 9 + ["b"]
-    found = doubt.clustered(values, groups, draws=400)
+    found = confidence_intervals.clustered(values, groups, draws=400)
     assert found.value == 0.9
     drawn = np.random.default_rng(0).integers(2, size=(400, 2))
     means = [9 * (d == 0).sum() / (9 * (d == 0).sum() + (d == 1).sum()) for d in drawn]
     assert {*means} == {0.0, 0.9, 1.0}
     assert (found.low, found.high) == tuple(np.quantile(means, (0.025, 0.975)))
-    middle = doubt.clustered(values, groups, draws=400, level=0.2)
+    middle = confidence_intervals.clustered(values, groups, draws=400, level=0.2)
     assert (middle.low, middle.high) == (0.9, 0.9)  # of group means it would be 0.5
 
 
@@ -149,7 +156,7 @@ def test_groups_of_unequal_size_are_weighted_by_their_values() -> None:
 def test_a_class_that_is_not_below_n_classes_is_refused(said: list[int], true: list[int]) -> None:
     """Whichever of the two holds it."""
     with pytest.raises(ValueError, match="n_classes: came as 2, but a class above it occurs"):
-        doubt.macro_f1_interval(said, true, 2)
+        confidence_intervals.macro_f1_interval(said, true, 2)
 
 
 # -- containers

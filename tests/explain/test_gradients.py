@@ -20,6 +20,8 @@ from captum.attr import (
 from parity_registry import perturb
 from torch import Tensor, nn
 
+from deepdive.core import gelu
+from deepdive.core.hooks import HookPoint
 from deepdive.explain.gradients import (
     gradient,
     gradient_norm,
@@ -28,8 +30,6 @@ from deepdive.explain.gradients import (
     integrated_gradients,
     smoothgrad,
 )
-from deepdive.inspect import HookPoint
-from deepdive.layers import gelu
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
 from deepdive.models.transformer import transformer

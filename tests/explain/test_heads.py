@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import HookPoint
 from deepdive.data import DataError
-from deepdive.data.tree_grammar import coreference_sentences, tree_sentences
 from deepdive.data.trees import RELATIONS, Tree, read_conllu, relation_pairs, treebank
 from deepdive.explain.heads import (
     DIRECTIONS,
@@ -18,14 +18,14 @@ from deepdive.explain.heads import (
     compare,
     entropy,
     guesses,
+    head_accuracy,
     offsets,
     reach,
-    right,
     share,
 )
 from deepdive.explain.words import cut, read, word_attention, word_states
-from deepdive.inspect import HookPoint
 from deepdive.models.transformer import transformer
+from deepdive_book.data.tree_grammar import coreference_sentences, tree_sentences
 
 
 def noise(*shape: int) -> Tensor:
@@ -80,7 +80,7 @@ def test_a_planted_head_is_right_as_often_as_planted(direction: int) -> None:
         wrong = pairs[sentence % 4]
         spot = (wrong[0], 1 + wrong[0] % 2) if direction == 0 else (1 + wrong[0] % 2, wrong[0])
         attention[1, 2][spot] += 5.0
-        hits.append(right(attention, pairs))
+        hits.append(head_accuracy(attention, pairs))
         found.append(offsets(pairs))
     both, gaps = torch.cat(hits, -1), torch.cat(found)
     assert both[direction, 1, 2].double().mean() == 0.75

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.data.tree_grammar import tree_sentences
 from deepdive.explain.probes import (
     control_labels,
     depths,
@@ -17,6 +16,7 @@ from deepdive.explain.probes import (
     structural,
     tag_accuracy,
 )
+from deepdive_book.data.tree_grammar import tree_sentences
 
 
 def test_ridge_recovers_a_planted_map() -> None:

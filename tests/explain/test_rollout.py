@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from deepdive.core.hooks import record
 from deepdive.explain import rollout as module
 from deepdive.explain.rollout import distance, distances, mixing, rollout
-from deepdive.inspect import record
 from deepdive.models.bert import albert, bert
 from deepdive.models.transformer import transformer
 from deepdive.models.vision import vit

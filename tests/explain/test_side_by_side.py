@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepdive.data.verdicts import generated_verdicts
 from deepdive.explain.games.game import margin
 from deepdive.explain.gradients import gradient_x_input, integrated_gradients
 from deepdive.explain.side_by_side import METHODS, Asked
-from deepdive.page.toys.reviews import SENTENCE, review_words
+from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
+from deepdive_book.data.labeled_cause_reviews import generated_verdicts
 
 TOY = review_words()
 POINT = "encoder.embeddings.embedded"

@@ -10,13 +10,12 @@ from typing import Any
 
 import nbformat
 import pytest
-from fault import fault
 from processes import end, gone
 
-from deepdive.course.assignment import keeper
-from deepdive.course.assignment.forms import released
-from deepdive.course.assignment.plan import grade_id
-from deepdive.course.exercises import source
+from deepdive_book.course.assignment.forms import released
+from deepdive_book.course.assignment.plan import grade_id
+from deepdive_book.course.exercises import source
+from deepdive_grader import keeper
 
 SOURCE = """\
 # %% nbgrader={"grade_id": "one", "solution": true}
@@ -32,7 +31,7 @@ assert one() == 1, "it must be 1"
 GRADES = """
 from sys import argv
 import nbformat
-from deepdive.course.assignment import grading, marking
+from deepdive_book.course.assignment import grading, marking
 if __name__ == "__main__":
     full, handed = (nbformat.read(path, 4) for path in argv[1:])
     marking._pool(1).submit(grading.grade, full, handed).result()
@@ -68,12 +67,6 @@ def family(pid: int) -> list[int]:
 
 @pytest.mark.slow_fault
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@fault(
-    "kill -9 of a grading",
-    made="the first process of `grade` is killed while a submission computes for ever",
-    happens="the processes of its pool, the warm ones, the keepers and the submission end too",
-    kept="the machine: no process is left",
-)
 def test_a_killed_grading_leaves_no_process(tmp_path: Path) -> None:
     command = [sys.executable, "grades.py", *prepared(tmp_path)]
     first = subprocess.Popen(command, cwd=tmp_path)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from fault import fault
 
 import deepdive
 from deepdive.data import number_translation
@@ -35,13 +34,6 @@ def run(folder: Path, pairs: Path) -> str:
     return done.stdout
 
 
-@fault(
-    "A reader's own file is changed, and the study runs again",
-    made="the whole study of translation on 300 pairs, again, and on the pairs with their "
-    "words turned round",
-    happens="the second run finds its trainings finished, the third one trains anew",
-    kept="the results of the unchanged file",
-)
 @pytest.mark.slow_fault
 def test_a_file_that_was_changed_is_trained_on_anew(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"

@@ -138,7 +138,7 @@ def case(name: str, part: type[nn.Module]) -> Callable[[Callable[[], Case]], Cal
 
 def completed(name: str, declared: Case) -> Case:
     """Return the case with what it does not say: its system's example, and a plain call."""
-    from deepdive.house.atlas.examples import EXAMPLES
+    from deepdive_book.site.atlas.examples import EXAMPLES
 
     call: Callable[[Any, Tensor], Tensor] = lambda module, x: module(x)  # noqa: E731
     if declared.make is None:
@@ -184,10 +184,10 @@ def padding_of(mask: Any) -> Tensor | None:
     """Return the keys (B, S) of the padding part of `mask`, for models that take them as a
     tensor.
     """
-    from deepdive.masks import Padding
+    from deepdive.core.masks import Padding
 
     return next(
-        (part.keys for part in getattr(mask, "parts", ()) if isinstance(part, Padding)), None
+        (part.real for part in getattr(mask, "parts", ()) if isinstance(part, Padding)), None
     )
 
 

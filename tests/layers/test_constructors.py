@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from deepdive import layers, positions
-from deepdive.layers import Dropout, LayerNorm, RMSNorm
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core import FeedForward, LayerNorm, PostNorm, RMSNorm, SoftmaxAttention
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.bert import bert
 from deepdive.models.vision import vit
 from deepdive.positions import RotaryPosition, SinusoidalPosition
@@ -24,8 +24,11 @@ from deepdive.positions.sinusoidal import BlockedSinusoidalPosition
 
 NORMS = (LayerNorm, RMSNorm)
 WAVES = (RotaryPosition, TailRotaryPosition, SinusoidalPosition, BlockedSinusoidalPosition)
+DROPOUTS = (math.nan, math.inf, -0.1, 1.1)
 WRONG: list[tuple[Callable[[Any], Any], str, tuple[Any, ...]]] = [
-    (Dropout, "p", (math.nan, math.inf, -0.1, 1.1)),
+    (SoftmaxAttention, "dropout", DROPOUTS),
+    (lambda p: PostNorm(8, dropout=p), "dropout", DROPOUTS),
+    (lambda p: FeedForward(8, 8, dropout=p), "dropout", DROPOUTS),
     *((lambda eps, norm=norm: norm(8, eps=eps), "eps", (-1.0, math.nan, math.inf))
       for norm in NORMS),
     *((wave, "d_", (0, -2)) for wave in WAVES),

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from deepdive.layers.lora import LoRA, adapt, merge
-from deepdive.models.text import gpt2
-from deepdive.models.text.gpt import GPT
+from deepdive.models.generative import gpt2
+from deepdive.models.generative.gpt import GPT
 from deepdive.training.objectives.generative import next_token_loss
 
 TEXTS = torch.randint(4, 32, (3, 7), generator=torch.Generator().manual_seed(0))

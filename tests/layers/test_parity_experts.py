@@ -16,7 +16,7 @@ from transformers.models.switch_transformers.modeling_switch_transformers import
     SwitchTransformersSparseMLP,
 )
 
-from deepdive.inspect import collect_losses, record
+from deepdive.core.hooks import collect_losses, record
 from deepdive.layers import NoisyTopKRouter, SparseExperts, SwitchRouter, TopKRouter
 from deepdive.layers.experts import Routing, balance_loss
 

@@ -15,9 +15,9 @@ from transformers import DeepseekV3Config
 from transformers.models.deepseek_v3 import modeling_deepseek_v3
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
 
-from deepdive.attention import Slot
+from deepdive.core import Slot
+from deepdive.core.masks import Causal
 from deepdive.layers.latent_attention import AbsorbedLatentAttention, LatentAttention
-from deepdive.masks import Causal
 from deepdive.published.names import Names
 
 SIZES: dict[str, Any] = {"d_head": 4, "rank": 6, "d_rotary": 2, "base": 100.0}

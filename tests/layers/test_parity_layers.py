@@ -14,33 +14,27 @@ from parity_proofs import alike, real, rows, tokens
 from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 
-from deepdive.attention import (
-    AdditiveAttention,
-    DotAttention,
-    GeneralAttention,
-    MultiHeadAttention,
-    SoftmaxAttention,
-)
-from deepdive.course.clinic.parts import BROKEN
-from deepdive.fast.linear import Linear
-from deepdive.inspect import record
-from deepdive.layers import (
+from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.core import (
     Block,
     FeedForward,
     GatedFeedForward,
     LayerNorm,
+    MultiHeadAttention,
     PostNorm,
     PreNorm,
     RMSNorm,
+    SoftmaxAttention,
     gelu,
     gelu_sigmoid,
     gelu_tanh,
     relu,
 )
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.feed_forward import Activation
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Padding
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.feed_forward import Activation
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Padding
+from deepdive.core.stack import Stack
 from deepdive.positions import SinusoidalPosition
 from deepdive.published.from_torch import (
     ATTENTION,
@@ -50,6 +44,7 @@ from deepdive.published.from_torch import (
     from_torch_transformer,
 )
 from deepdive.published.weights import adopt
+from deepdive_book.course.clinic.parts import BROKEN
 
 KEYS = real([7, 4, 1], 7)
 
@@ -133,7 +128,7 @@ def multi_head() -> None:
         ours = from_torch(theirs)
         x, y = rows(3, 5 if d_context else 7, 12), rows(3, 5 if d_context else 7, 12)
         c, d = rows(3, 7, d_context or 12, seed=1), rows(3, 7, d_context or 12, seed=1)
-        context = {} if d_context is None else {"context": c}
+        memory = {} if d_context is None else {"memory": c}
         inputs = [(x, y)] if d_context is None else [(x, y), (c, d)]
         other = y if d_context is None else d
         causal = torch.ones(x.shape[1], 7).tril(7 - x.shape[1]).bool()
@@ -142,12 +137,13 @@ def multi_head() -> None:
             (Padding(KEYS), {"key_padding_mask": ~KEYS}),
             (Causal() & Padding(KEYS), {"key_padding_mask": ~KEYS, "attn_mask": ~causal}),
         ):
+            given = {"mask" if d_context is None else "memory_mask": mask, **memory}
             with record(ours, "mechanism.weights") as seen:
-                explicit = ours(x, mask=mask, **context)
+                explicit = ours(x, **given)
             expected, weights = theirs(y, other, other, average_attn_weights=False, **settings)
             equal(seen["mechanism.weights"][0], weights)
             equal(explicit, expected)
-            alike(ours, theirs, ours(x, mask=mask, **context), expected, ATTENTION, (), inputs)
+            alike(ours, theirs, ours(x, **given), expected, ATTENTION, (), inputs)
 
 
 def test_grouped_queries_are_repeated_heads() -> None:
@@ -245,7 +241,7 @@ def layers_agree(norm_first: bool) -> None:
         ours = from_torch(theirs)
         x, y, m, n = rows(3, 7, 12), rows(3, 7, 12), rows(3, 7, 12, seed=1), rows(3, 7, 12, seed=1)
         expected = theirs(y, n, tgt_mask=causal, memory_key_padding_mask=~KEYS)
-        output = ours(x, m, Causal(), Padding(KEYS))
+        output = ours(x, mask=Causal(), memory=m, memory_mask=Padding(KEYS))
         alike(ours, theirs, output, expected, DECODER, (), [(x, y), (m, n)])
 
 
@@ -293,7 +289,7 @@ def test_nn_transformer() -> None:
         padding = {"src_key_padding_mask": ~KEYS, "memory_key_padding_mask": ~KEYS}
         expected = theirs(src, tgt, tgt_mask=causal, **padding)
         memory = encoder(src, mask=Padding(KEYS))
-        equal(decoder(tgt, memory, Causal(), Padding(KEYS)), expected)
+        equal(decoder(tgt, mask=Causal(), memory=memory, memory_mask=Padding(KEYS)), expected)
 
 
 @parity(TokenEmbedding)
@@ -304,16 +300,6 @@ def token_embedding() -> None:
         adopt(ours, theirs.state_dict())
         x = tokens(3, 5, vocab=20)
         alike(ours, theirs, ours(x), scale * theirs(x))
-
-
-@parity(Linear)
-def linear() -> None:
-    for bias in (True, False):
-        theirs = perturb(nn.Linear(8, 20, bias=bias).double())
-        ours = Linear(8, 20, bias=bias).double()
-        adopt(ours, theirs.state_dict())
-        x, y = rows(3, 5, 8), rows(3, 5, 8)
-        alike(ours, theirs, ours(x), theirs(y), (), (), [(x, y)])
 
 
 @parity(TiedHead)
@@ -352,12 +338,12 @@ def sinusoidal() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no scale": (
         softmax,
-        "deepdive.attention.SoftmaxAttention.default_scale",
+        "deepdive.core.SoftmaxAttention.default_scale",
         staticmethod(BROKEN["scale"]),
     ),
     "a scale of d_model": (
         multi_head,
-        "deepdive.attention.SoftmaxAttention.default_scale",
+        "deepdive.core.SoftmaxAttention.default_scale",
         staticmethod(lambda d: 12**-0.5),
     ),
     "a scaled dot product": (
@@ -373,64 +359,64 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no tanh": (additive, "torch.tanh", torch.sin),
     "keys and values exchanged": (
         multi_head,
-        "deepdive.attention.MultiHeadAttention.keys_and_values",
+        "deepdive.core.MultiHeadAttention.keys_and_values",
         lambda self, rows: tuple(reversed(KEYS_AND_VALUES(self, rows))),
     ),
     "a causal mask of one less": (
         pre_norm,
-        "deepdive.masks.Causal.allowed",
+        "deepdive.core.masks.Causal.allowed",
         lambda self, T, S, device: torch.ones(T, S).tril(S - T + 1).bool()[None, None],
     ),
     "an inverted causal mask": (
         pre_norm,
-        "deepdive.masks.Causal.allowed",
+        "deepdive.core.masks.Causal.allowed",
         lambda self, T, S, device: BROKEN["mask"](T)[None, None],
     ),
     "Keras' epsilon": (
         layer_norm,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: BROKEN["epsilon"](x) * self.weight + self.bias,
     ),
     "another epsilon": (
         layer_norm,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6),
     ),
     "another epsilon, RMS": (
         rms_norm,
-        "deepdive.layers.RMSNorm.forward",
+        "deepdive.core.RMSNorm.forward",
         lambda self, x: F.rms_norm(x, x.shape[-1:], self.weight, 1e-5),
     ),
     "one GELU for all": (
         feed_forward,
-        "deepdive.layers.feed_forward.F.gelu",
+        "deepdive.core.feed_forward.F.gelu",
         lambda x, approximate="none": GELU(x),
     ),
     "gate and inner exchanged": (
         gated_feed_forward,
-        "deepdive.layers.GatedFeedForward.forward",
+        "deepdive.core.GatedFeedForward.forward",
         lambda self, x: self.out(self.activation(self.inner(x)) * self.gate(x)),
     ),
-    "pre-norm for post-norm": (post_norm, "deepdive.layers.PostNorm.forward", PreNorm.forward),
-    "post-norm for pre-norm": (pre_norm, "deepdive.layers.PreNorm.forward", PostNorm.forward),
+    "pre-norm for post-norm": (post_norm, "deepdive.core.PostNorm.forward", PreNorm.forward),
+    "post-norm for pre-norm": (pre_norm, "deepdive.core.PreNorm.forward", PostNorm.forward),
     "a layer less": (
         stack,
-        "deepdive.layers.stacks.Stack.forward",
-        lambda self, x, *rest, mask=None: self.blocks[0](x, None, mask),
+        "deepdive.core.stack.Stack.forward",
+        lambda self, x, context: self.blocks[0](x, context.for_layer(0)),
     ),
     "cross-attention before self-attention": (
         block,
-        "deepdive.layers.Block.forward",
-        lambda self, x, *rest, **named: BLOCK(self, self.ff_residual(x, self.ff), *rest, **named),
+        "deepdive.core.Block.forward",
+        lambda self, x, context: BLOCK(self, self.ff_residual(x, self.ff), context),
     ),
     "unscaled embeddings": (
         token_embedding,
-        "deepdive.layers.embeddings.TokenEmbedding.forward",
+        "deepdive.core.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x],
     ),
     "no bias": (
         tied_head,
-        "deepdive.layers.embeddings.TiedHead.forward",
+        "deepdive.core.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
     "positions from 1": (

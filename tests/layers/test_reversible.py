@@ -9,8 +9,8 @@ from torch import Tensor
 
 from deepdive.attention.by_content.lsh import LSHAttention
 from deepdive.attention.by_content.shared_qk import SharedQKMultiHeadAttention
-from deepdive.inspect import record
-from deepdive.layers import FeedForward
+from deepdive.core import FeedForward
+from deepdive.core.hooks import record
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 

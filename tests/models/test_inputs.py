@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from deepdive.models import speech, vision
 from deepdive.models.speech import (
-    code_finder,
     conformer,
     data2vec_audio,
     hubert,
-    recognisers,
+    small_asr_models,
     speech2text,
     wav2vec2,
+    wav2vec2_pretraining,
     whisper,
 )
 from deepdive.models.vision import (
@@ -95,8 +95,10 @@ SOUNDS: dict[str, Callable[[], nn.Module]] = {
     "wav2vec2": lambda: wav2vec2.wav2vec2(wav2vec2.TINY),
     "hubert": lambda: hubert.hubert(hubert.TINY),
     "data2vec_audio": lambda: data2vec_audio.data2vec_audio(data2vec_audio.TINY),
-    "code_finder": lambda: code_finder.CodeFinder(wav2vec2.wav2vec2(wav2vec2.TINY)),
-    "listener": recognisers.listener,
+    "wav2vec2_pretraining": lambda: wav2vec2_pretraining.Wav2Vec2ForPreTraining(
+        wav2vec2.wav2vec2(wav2vec2.TINY)
+    ),
+    "listener": small_asr_models.ctc_encoder,
 }
 FRAMES: dict[str, Callable[[], nn.Module]] = {
     "speech2text": lambda: speech2text.speech2text(speech2text.TINY),
@@ -106,10 +108,11 @@ FRAMES: dict[str, Callable[[], nn.Module]] = {
 NAMES = [*PICTURES, *FILMS, "discriminator", "generator", "video_action", *SOUNDS, *FRAMES]
 # Modules of the two rooms that hold parts and records, and one that reads tokens alone.
 PARTS = {
-    "detr_config", "embeddings", "films", "gaps", "placed", "resnet_config",
-    "video_action_config", "speech_config", "speech_encoder", "speech2text2",
+    "detr_config", "embeddings", "masked_patch_embeddings", "resnet_config", "sincos_embeddings",
+    "video_embeddings",
+    "video_action_config", "asr_heads", "speech_config", "speech_encoder", "speech2text2",
 }  # fmt: skip
-ELSEWHERE = {"timesformer": FILMS, "sagan": ["generator"], "recognisers": ["listener"]}
+ELSEWHERE = {"timesformer": FILMS, "sagan": ["generator"], "small_asr_models": ["listener"]}
 
 
 def test_every_vision_and_speech_model_is_here() -> None:
@@ -155,7 +158,7 @@ def test_a_batch_of_none_and_a_side_of_0_are_refused(case: Case) -> None:
         assert re.search("expected|must be|too short|leave empty", message), message
 
 
-@pytest.mark.parametrize("name", ["wav2vec2", "hubert", "data2vec_audio", "code_finder"])
+@pytest.mark.parametrize("name", ["wav2vec2", "hubert", "data2vec_audio", "wav2vec2_pretraining"])
 def test_masks_of_sound_are_bool_and_as_long(name: str) -> None:
     model, _, given, _ = reads(name)
     model.eval()

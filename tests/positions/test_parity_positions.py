@@ -26,15 +26,14 @@ from transformers import (
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
-from deepdive.attention import MultiHeadAttention, ShawAttention, Slot
-from deepdive.layers import Block, FeedForward, LayerNorm
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Padding
+from deepdive.attention import ShawAttention
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, Position, Slot
+from deepdive.core.masks import Causal, Padding
+from deepdive.core.stack import Stack
 from deepdive.positions import (
     ALiBi,
     CausalT5Bias,
     MusicPosition,
-    Position,
     RotaryPosition,
     ShawPosition,
     StructuralPosition,

@@ -16,11 +16,11 @@ from laws import Refuses, by_part, random_rows
 from torch import Tensor, nn
 
 import deepdive
-from deepdive.attention import KVCache, MultiHeadAttention, ShawAttention, Slot
+from deepdive.attention import ShawAttention
 from deepdive.attention.priors.priors import GaussianPrior, TablePrior
-from deepdive.layers import Block, FeedForward
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Padding
+from deepdive.core import Block, FeedForward, KVCache, MultiHeadAttention, Position, Slot
+from deepdive.core.masks import Causal, Padding
+from deepdive.core.stack import Stack
 from deepdive.models.efficient.roformer import roformer
 from deepdive.positions import (
     ALiBi,
@@ -28,7 +28,6 @@ from deepdive.positions import (
     BlockedSinusoidalPosition,
     LearnedPosition,
     MusicPosition,
-    Position,
     RotaryPosition,
     ShawPosition,
     SinusoidalPosition,
@@ -86,7 +85,8 @@ class Rows(nn.Module):
         self.scheme, self.stack = scheme, Stack(block, 2)
 
     def forward(self, x: Tensor, positions: Tensor, **more: Any) -> Tensor:
-        return self.stack(self.scheme.embed(x, positions), positions=positions, **more)
+        rows = self.scheme.embed(x, positions[..., -x.shape[1] :])
+        return self.stack(rows, positions=positions, **more)
 
 
 def texts(kind: str, length: int, shift: int) -> tuple[Tensor, Tensor]:
@@ -136,7 +136,7 @@ def stepwise(model: Rows, x: Tensor, at: Tensor, real: Tensor, memory: Memory) -
 
     def step(a: int, b: int, x: Tensor, at: Tensor, real: Tensor, memory: Memory) -> Tensor:
         mask = Causal() & Padding(real[:, :b])
-        return model(x[:, a:b], at[..., a:b], mask=mask, cache=cache, **memory.given())
+        return model(x[:, a:b], at[..., :b], mask=mask, cache=cache, **memory.given())
 
     found = [step(a, b, x, at, real, memory) for a, b in ((0, 2), (2, 3))]
     step(3, 5, x.flip(1), at.flip(-1), real, memory)  # another text, taken back
@@ -184,75 +184,56 @@ def test_a_padded_text_is_the_text_alone(part: type[nn.Module], side: str) -> No
 
 @pytest.mark.parametrize("part", SCHEMES, ids=lambda part: part.__name__)
 def test_places_that_are_not_given_are_counted(part: type[nn.Module]) -> None:
-    """Queries and keys are counted from 0, and a cache goes on from the last one: in the layer
-    alone, and in a block, where both attentions share a slot.
-    """
+    """Queries and keys are counted from 0, and a cache goes on from its length."""
     scheme = scheme_of(part)
     layer = moved(MultiHeadAttention(16, 4, position=scheme))
     x, memory = random_rows(2, T, 16), random_rows(2, S, 16, seed=8)
     with torch.no_grad():
-        whole = layer(x, memory)
-        named = layer(x, memory, positions=torch.arange(T), context_positions=torch.arange(S))
-        slot = Slot()
-        steps = [layer(x[:, a:b], memory, cache=slot) for a, b in ((0, 2), (2, 3), (3, 6))]
+        there = {"memory": memory, "memory_positions": torch.arange(S)}
+        whole, named = layer(x, memory=memory), layer(x, positions=torch.arange(T), **there)
         assert (whole - named).abs().max() < 1e-9
-        assert (whole - torch.cat(steps, 1)).abs().max() < 1e-9
-        model = moved(Rows(scheme, cross=True)).stack
-        whole, cache = model(x, memory, mask=Causal()), KVCache()
-        steps = [model(x[:, :4], memory, mask=Causal(), cache=cache)]
-        model(x[:, :1], memory, cache=cache)
+        model = moved(Rows(scheme, cross=False)).stack
+        whole, cache = model(x, mask=Causal()), KVCache()
+        steps = [model(x[:, :4], mask=Causal(), cache=cache)]
+        model(x[:, :1], cache=cache)
         cache.crop(4)
-        steps += [model(x[:, a : a + 1], memory, cache=cache) for a in (4, 5)]
+        steps += [model(x[:, a : a + 1], cache=cache) for a in (4, 5)]
         assert (whole - torch.cat(steps, 1)).abs().max() < 1e-9
 
 
-@pytest.mark.parametrize("part", SCHEMES, ids=lambda part: part.__name__)
-def test_counting_goes_on_from_the_last_place_in_the_cache(part: type[nn.Module]) -> None:
-    """A first call at other places, one for both texts or one for each; none after it."""
-    model = moved(Rows(scheme_of(part), cross=True)).stack
-    x, memory = random_rows(2, T, 16), random_rows(2, S, 16, seed=8)
-    for kind in ("shifted", "apart"):
-        at, _ = texts(kind, T, 2)
-        with torch.no_grad():
-            whole, cache = model(x, memory, mask=Causal(), positions=at), KVCache()
-            steps = [model(x[:, :3], memory, mask=Causal(), positions=at[..., :3], cache=cache)]
-            steps += [model(x[:, 3:], memory, mask=Causal(), cache=cache)]
-        assert (whole - torch.cat(steps, 1)).abs().max() < 1e-9
-
-
-def test_a_cache_may_first_count_and_then_be_told() -> None:
-    layer, x = moved(MultiHeadAttention(16, 4, position=scheme_of(T5Bias))), random_rows(2, T, 16)
-    at = torch.tensor([[0, 1, 2, 3, 4, 5], [0, 1, 2, 7, 8, 9]])
+def test_a_cache_asks_for_the_positions_that_it_does_not_keep() -> None:
+    """Those of earlier keys where the scores need them, and of a memory's queries; a scheme that
+    only rotates needs neither.
+    """
+    x, memory, at = random_rows(2, T, 16), random_rows(2, S, 16, seed=8), torch.arange(2, T + 2)
+    layer = moved(MultiHeadAttention(16, 4, position=scheme_of(T5Bias)))
+    turned = moved(MultiHeadAttention(16, 4, position=scheme_of(RotaryPosition)))
     with torch.no_grad():
-        whole, slot = layer(x, mask=Causal(), positions=at), Slot()
-        steps = [layer(x[:, :3], mask=Causal(), cache=slot)]
-        steps += [layer(x[:, 3:], mask=Causal(), positions=at[:, 3:], cache=slot)]
+        slot = Slot()
+        layer(x[:, :3], mask=Causal(), positions=at[:3], cache=slot)
+        with pytest.raises(ValueError, match=r"positions are those of 3 queries.*give all 6"):
+            layer(x[:, 3:], mask=Causal(), positions=at[3:], cache=slot)
+        with pytest.raises(ValueError, match=r"positions are missing"):
+            layer(x[:, :3], memory=memory, cache=Slot())
+        whole, slot = turned(x, mask=Causal(), positions=at), Slot()
+        steps = [turned(x[:, :3], mask=Causal(), positions=at[:3], cache=slot)]
+        steps += [turned(x[:, 3:], mask=Causal(), positions=at[3:], cache=slot)]
     assert (whole - torch.cat(steps, 1)).abs().max() < 1e-9
 
 
-@pytest.mark.parametrize("kind", [torch.int64, torch.int32])
-def test_a_cache_keeps_its_own_copy_of_the_places(kind: torch.dtype) -> None:
-    """A loop that counts in place, and integers of either width."""
-    layer, x = moved(MultiHeadAttention(16, 4, position=scheme_of(T5Bias))), random_rows(2, T, 16)
-    at, slot, steps = torch.tensor([[7], [9]], dtype=kind), Slot(), []
-    with torch.no_grad():
-        whole = layer(x, mask=Causal(), positions=at + torch.arange(T, dtype=kind))
-        for t in range(T):
-            steps.append(layer(x[:, t : t + 1], positions=at, cache=slot))
-            at += 1
-    assert (whole - torch.cat(steps, 1)).abs().max() < 1e-9
-
-
-def test_a_slot_of_foreign_rows_alone_is_reordered() -> None:
+def test_a_slot_of_a_memory_alone_is_reordered() -> None:
     """The layer alone, without a self-attention that fills the slot."""
-    layer = moved(MultiHeadAttention(16, 4, position=scheme_of(ALiBi)))
+    layer, index = moved(MultiHeadAttention(16, 4, position=scheme_of(ALiBi))), [1, 1, 0]
     x, memory, there = random_rows(2, T, 16), random_rows(2, S, 16, seed=8), texts("apart", S, 3)[0]
+    at = torch.arange(T)
     with torch.no_grad():
-        whole, slot = layer(x, memory, context_positions=there), Slot()
-        layer(x[:, :3], memory, context_positions=there, cache=slot)
-        slot.reorder(torch.tensor([1, 1, 0]))
-        rest = layer(x[[1, 1, 0], 3:], memory[[1, 1, 0]], cache=slot)
-    assert (whole[[1, 1, 0], 3:] - rest).abs().max() < 1e-9
+        whole, slot = layer(x, memory=memory, memory_positions=there), Slot()
+        given = {"memory": memory, "memory_positions": there, "positions": at[:3]}
+        layer(x[:, :3], **given, cache=slot)
+        slot.reorder(torch.tensor(index))
+        given = {"memory": memory[index], "memory_positions": there[index], "positions": at[3:]}
+        rest = layer(x[index, 3:], **given, cache=slot)
+    assert (whole[index, 3:] - rest).abs().max() < 1e-9
 
 
 @pytest.mark.parametrize("part", SCHEMES, ids=lambda part: part.__name__)
@@ -328,7 +309,7 @@ def test_positions_of_another_shape_are_refused(
     for name in calls.keys() - silent:
         with pytest.raises(ValueError, match=r"positions.*\(3,\) or \(2, 3\)"):
             calls[name]()
-    for given in ({"positions": wrong}, {"context": X.double(), "context_positions": wrong}):
+    for given in ({"positions": wrong}, {"memory": X.double(), "memory_positions": wrong}):
         with pytest.raises(ValueError, match=r"positions.*\(3,\) or \(2, 3\)"):
             MultiHeadAttention(16, 4, position=scheme).double()(X.double(), **given)
 
@@ -364,8 +345,8 @@ def test_shaw_s_values_want_queries_among_the_keys() -> None:
         with pytest.raises(ValueError, match=f"{more} queries.*3 keys"):
             mechanism(heads(4, more), heads(4), heads(4))
     layer = MultiHeadAttention(16, 4, mechanism=mechanism, position=ShawPosition(4, 2))
-    with pytest.raises(ValueError, match=r"context.*ShawAttention"):
-        layer(X, context=X)
+    with pytest.raises(ValueError, match=r"memory.*ShawAttention"):
+        layer(X, memory=X)
 
 
 def test_roformer_names_the_number_of_heads() -> None:

@@ -14,7 +14,7 @@ from huggingface_hub.errors import StrictDataclassError
 from published_sizes import tried
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from deepdive.layers import relu
+from deepdive.core import relu
 from deepdive.models.speech import whisper
 from deepdive.published import save
 from deepdive.published.families import FAMILIES

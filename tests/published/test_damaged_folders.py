@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-from fault import fault
 from safetensors.torch import save_file
 
 from deepdive.attention import ReleasedLSHAttention
@@ -73,12 +72,6 @@ def changed(published: Callable[[str], Path], tmp_path: Path) -> Changed:
     return change
 
 
-@fault(
-    "A config.json with more layers than its weights can be of",
-    made="num_hidden_layers=300000, and the like of six families",
-    happens="refused at once: the setting, its value, how many the file's tensors can be",
-    kept="time and memory: no layer is built",
-)
 @pytest.mark.parametrize(("name", "key"), [(n, key) for n, keys in LAYERS.items() for key in keys])
 def test_more_layers_than_the_weights_have_are_not_built(
     changed: Changed, monkeypatch: pytest.MonkeyPatch, name: str, key: str
@@ -91,12 +84,6 @@ def test_more_layers_than_the_weights_have_are_not_built(
         load(folder)
 
 
-@fault(
-    "A config.json with sizes that its weights have not",
-    made="a vocabulary, a width or a table of a thousand million, in eight families",
-    happens="refused, with the tensors' names, the shapes that the config asks for, and theirs",
-    kept="memory: shapes are compared before anything of that size is made",
-)
 @pytest.mark.parametrize(("name", "key"), [(n, key) for n, keys in SIZES.items() for key in keys])
 def test_sizes_that_the_weights_have_not_are_not_made(
     changed: Changed, name: str, key: str
@@ -118,12 +105,6 @@ def test_padding_beyond_the_table_of_positions_is_refused(changed: Changed) -> N
         load(folder)
 
 
-@fault(
-    "A config.json whose numbers are none",
-    made="a vocabulary of '28', null, 1.5 and true; a norm's epsilon of NaN; a vocabulary of -1",
-    happens="refused, with the setting, what came and what was expected",
-    kept="memory: nothing is built",
-)
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -148,12 +129,6 @@ def test_a_classifier_is_held_to_its_weights_too(changed: Changed) -> None:
             read_folder(folder)
 
 
-@fault(
-    "A config.json that is cut, or something else",
-    made="half of it, none of it, bytes of no text, a list, brackets in brackets, 16 MB of blanks",
-    happens="refused, with the file, what is wrong with it, and what to do",
-    kept="memory: a file that is too long is not read",
-)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -172,12 +147,6 @@ def test_a_config_that_is_cut_is_named(tmp_path: Path, text: bytes, told: str) -
         load(tmp_path)
 
 
-@fault(
-    "Weights in parts, of which one, or their index, is cut or missing",
-    made="an index that is cut, without its map or with numbers in it; a part that is not there",
-    happens="refused, with the names of the index and of the part",
-    kept="what is there",
-)
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -16,8 +16,8 @@ from gguf_bytes import laid_out, string, value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepdive.models.text import llama
-from deepdive.models.text.llama import Llama
+from deepdive.models.generative import llama
+from deepdive.models.generative.llama import Llama
 from deepdive.published import gguf
 from deepdive.published.from_gguf import model_of, tokenizer_of
 from deepdive.published.quantised import KINDS, quantise

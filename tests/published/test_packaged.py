@@ -12,9 +12,9 @@ import torch
 from checkout import ROOT
 from click.testing import CliRunner
 
-from deepdive import cli
 from deepdive.published import multilingual_e5 as e5
 from deepdive.published import packaged, smollm2
+from deepdive_book import cli
 
 
 def call(*words: str) -> tuple[int, str]:

@@ -23,12 +23,12 @@ from transformers import (
     pipeline,
 )
 
-from deepdive.data import generated_reviews
 from deepdive.layers.heads import Classifier
 from deepdive.published.classifier import begin, form_of, load, published, save
 from deepdive.tokenizers.published import byte_bpe
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
-from deepdive.training.tasks.classification import batches, encode, loss, predict
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.tasks.classification import batches, encode, loss, predict
 
 REVIEWS = generated_reviews(400, classes=3)
 NAMES = REVIEWS.names

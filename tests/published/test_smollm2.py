@@ -19,8 +19,8 @@ from tokenizers import models, pre_tokenizers
 from torch import Tensor
 
 from deepdive.decoding import greedy
-from deepdive.models.text import llama
-from deepdive.models.text.llama import Llama
+from deepdive.models.generative import llama
+from deepdive.models.generative.llama import Llama
 from deepdive.published import smollm2
 from deepdive.published.packaged import SMOLLM2
 from deepdive.published.smollm2 import chat

@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 import torch
 from checkout import ROOT
-from fault import fault
 from hypothesis import given
 from hypothesis import strategies as st
 from model_hub import serving
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.published import from_config, load
 from deepdive.published.from_torch import from_torch
 from deepdive.published.weights import (
@@ -130,12 +129,6 @@ def test_adopt_keeps_the_dtype_of_the_module() -> None:
     assert {t.dtype for t in module.state_dict().values()} == {torch.float64}
 
 
-@fault(
-    "Weights that are no floats",
-    made="int8, int64, bool, complex and 8-bit floats for a bias",
-    happens="refused, with the name and both kinds",
-    kept="the weights of the model",
-)
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
@@ -155,12 +148,6 @@ def test_adopt_refuses_numbers_of_another_kind(kind: torch.dtype, told: str) -> 
     assert all(torch.equal(x, before[name]) for name, x in module.state_dict().items())
 
 
-@fault(
-    "A float where the model counts",
-    made="1.5 batches for a batch norm",
-    happens="refused, with the name and both kinds",
-    kept="the weights of the model",
-)
 def test_adopt_refuses_floats_for_whole_numbers() -> None:
     module = nn.BatchNorm1d(2)
     tensors = {name: x.clone() for name, x in module.state_dict().items()}
@@ -170,12 +157,6 @@ def test_adopt_refuses_floats_for_whole_numbers() -> None:
         adopt(module, tensors)
 
 
-@fault(
-    "Weights that are not finite",
-    made="nan, inf, or 1e300 for a model of 32 bits",
-    happens="refused, with the name and how many there are",
-    kept="the weights of the model",
-)
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e300])
 def test_adopt_names_what_is_not_finite(bad: float) -> None:
     module, tensors = Tied(), tied_tensors()
@@ -211,12 +192,6 @@ def test_ties_that_differ_are_refused() -> None:
         adopt(Tied(), tensors)
 
 
-@fault(
-    "An index of weights that leaves its folder",
-    made="an index that names ../model.safetensors",
-    happens="the file of that name in the folder is asked for, and said to be missing",
-    kept="everything outside the folder",
-)
 def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
     tensors = tied_tensors()
     save_file(tensors, tmp_path / "model.safetensors")
@@ -240,12 +215,6 @@ def test_read_takes_a_file_a_folder_and_shards(tmp_path: Path) -> None:
         read(shards)
 
 
-@fault(
-    "Weights as a pickle, which can run any code",
-    made="pytorch_model.bin whose opening would touch a file",
-    happens="refused by name, with how to convert it where that does no harm",
-    kept="the machine: the pickle is not opened",
-)
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Trap:
         def __reduce__(self) -> Any:
@@ -259,12 +228,6 @@ def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@fault(
-    "A file of weights that is cut",
-    made="model.safetensors without its last bytes",
-    happens="refused by name, with what to do",
-    kept="the file as it is",
-)
 def test_what_is_not_there_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no safetensors file at .*empty"):
         read(tmp_path / "empty")

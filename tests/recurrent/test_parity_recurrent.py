@@ -29,13 +29,13 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from deepdive.fast import recurrent as fused
-from deepdive.inspect import record
-from deepdive.masks import Padding
+from deepdive._fast import recurrent as fused
+from deepdive.core.hooks import record
+from deepdive.core.masks import Padding
 from deepdive.models.seq2seq import attention_seq2seq, seq2seq
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder
 from deepdive.models.seq2seq.seq2seq import Seq2Seq
 from deepdive.recurrent import (
     GRU,
@@ -49,7 +49,7 @@ from deepdive.recurrent import (
 from deepdive.recurrent.stacked import name_from_torch
 
 LENGTHS = torch.tensor([5, 2, 7, 1])
-REAL = Padding.from_lengths(LENGTHS).keys
+REAL = Padding.from_lengths(LENGTHS).real
 
 
 def theirs(kind: type[nn.RNNBase], n_layers: int, both: bool) -> nn.RNNBase:
@@ -137,7 +137,7 @@ def both_directions() -> None:
 # copy is noted beside its origin in `pairs`, for the gradients.
 
 
-def by_torch(reader: Reader, pairs: Weights) -> Callable[..., tuple[Tensor, Tensor]]:
+def by_torch(reader: RNNEncoder, pairs: Weights) -> Callable[..., tuple[Tensor, Tensor]]:
     """Embed, pack, run: tokens -> states (B, T, H) and end states (L * D, B, H)."""
     layers, width = reader.recurrent.layers, reader.embedding.d_model
     both = isinstance(layers[0], Bidirectional)
@@ -160,7 +160,7 @@ def by_torch(reader: Reader, pairs: Weights) -> Callable[..., tuple[Tensor, Tens
     return read
 
 
-@parity(Reader)
+@parity(RNNEncoder)
 def reader() -> None:
     pairs: Weights = {}
     ours, state = ready(seq2seq.tiny()).encoder, RecurrentState()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention, DotAttention, GeneralAttention
+from deepdive.core.hooks import ablate, record, replace
 from deepdive.decoding import beam, greedy
-from deepdive.inspect import ablate, record, replace
 from deepdive.models.encoder_decoder import EncoderDecoder
 from deepdive.models.seq2seq import attention_seq2seq, gnmt, seq2seq
 from deepdive.models.transformer import transformer

@@ -10,9 +10,9 @@ import tokenizers as reference
 from tokenizer_library import SENTENCES
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-from deepdive.data.opinions import generated_reviews
 from deepdive.tokenizers.base import Tokenizer
 from deepdive.tokenizers.unigram import UnigramTokenizer
+from deepdive_book.data.synthetic_reviews import generated_reviews
 
 TEXTS = [*SENTENCES[:6], *generated_reviews(60).texts, "naïve ﬁn ①  x", "unseen: ☃☃ 🚆 q"]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from fault import fault
 
 PYTHON = """#!/bin/sh
 case "$*" in *{fails}*) exit {status};; esac
@@ -41,24 +40,18 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-@fault(
-    "A target of make fails in its first or its second half",
-    made="the pages, the book, the figures, a check of style or the formatting fail",
-    happens="make names the target and fails; after Ctrl-C no second half begins",
-    kept="the other half's work",
-)
 @pytest.mark.parametrize(
     ("target", "fails", "status"),
     [
-        ("run", "deepdive.house.pages", 1),
-        ("run", "deepdive.house.pages", 130),
+        ("run", "deepdive_book.site.pages", 1),
+        ("run", "deepdive_book.site.pages", 130),
         ("run", "book/build.py", 1),
-        ("figures", "deepdive.house.pages", 1),
-        ("figures", "deepdive.house.pages", 130),
+        ("figures", "deepdive_book.site.pages", 1),
+        ("figures", "deepdive_book.site.pages", 130),
         ("figures", "book/figures.py", 1),
         ("fmt", "check", 1),
         ("fmt", "format", 1),
-        ("notebooks", "deepdive.house.pages", 1),
+        ("notebooks", "deepdive_book.site.pages", 1),
         ("notebooks", "exercises", 1),
     ],
 )
@@ -82,12 +75,6 @@ def test_lab_gets_its_options(checkout: Path) -> None:
     assert done.stdout == "ran tools/lab.py --no-browser --port 8890\n"
 
 
-@fault(
-    "make clean where checkpoints are kept",
-    made="training runs in build/ci and build/laptop, beside built pages, and a file of the reader",
-    happens="what make makes again goes; it says where runs stay",
-    kept="training runs, results, and files that make did not make",
-)
 def test_clean_keeps_training_runs(checkout: Path) -> None:
     kept = ["build/ci/translation/checkpoint-000001/state.safetensors", "build/notes.txt"]
     kept += ["build/laptop/results/study.json", "data/toy/body.bin"]
@@ -111,12 +98,6 @@ def test_clean_leaves_nothing_of_ours(checkout: Path) -> None:
     assert make(checkout, "clean").returncode == 0
 
 
-@fault(
-    "make is called from another folder",
-    made="make -f our/Makefile clean in a folder with a .venv and a build; make -C our clean",
-    happens="-f is refused, with the way to call it; -C acts in our folder",
-    kept="the other folder's .venv and build",
-)
 def test_another_folder_is_not_touched(checkout: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     for name in (".venv/setup-stamp", "build/site/index.html"):
@@ -134,12 +115,6 @@ def test_another_folder_is_not_touched(checkout: Path, tmp_path: Path) -> None:
     assert files(other) == before
 
 
-@fault(
-    "make clean beside an environment of somebody else",
-    made="a .venv in our folder that no set-up of ours has stamped",
-    happens="it is named and stays",
-    kept="that environment",
-)
 def test_an_environment_of_others_stays(checkout: Path) -> None:
     (checkout / ".venv" / "setup-stamp").rename(checkout / ".venv" / "mine.txt")
     done = make(checkout, "clean")

@@ -17,9 +17,9 @@ import pytest
 from checkout import ROOT
 from click.testing import CliRunner, Result
 
-from deepdive import cli
-from deepdive.house.atlas.headers import Header, headers
-from deepdive.house.atlas.rows import read_csv, rows
+from deepdive_book import cli
+from deepdive_book.site.atlas.headers import Header, headers
+from deepdive_book.site.atlas.rows import read_csv, rows
 
 NUMBERS = (
     "deebert",
@@ -37,7 +37,7 @@ ABSENT = ("--name", "Gated heads", "--kind", "mechanism", "--chapter", "5", "--t
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout that holds what is read."""
     without = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.ipynb", "results")
-    for name in ("lib/deepdive", "tests/laws", "chapters/05_efficient", "chapters/03_bert"):
+    for name in ("lib", "tests/laws", "chapters/05_efficient", "chapters/03_bert"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=without)
     (tmp_path / "book").mkdir()
     shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
@@ -53,7 +53,7 @@ def new(*words: str) -> Result:
 
 def found(root: Path, system: str) -> Header:
     headers.cache_clear()
-    return headers(root / "lib" / "deepdive", root)[system]
+    return headers(root / "lib", root)[system]
 
 
 def row(root: Path, system: str) -> dict[str, str]:
@@ -89,23 +89,31 @@ def test_its_row_changes_and_no_other(root: Path) -> None:
     new_row = row(root, "deebert")
     assert (new_row["parent"], new_row["oracle"]) == ("", "transformers XLMRobertaModel")
     headers.cache_clear()
-    (now,) = (one for one in rows(root, root / "lib" / "deepdive") if one.id == "deebert")
+    (now,) = (one for one in rows(root, root / "lib") if one.id == "deebert")
     assert now.built
     assert now.year == "2020"
 
 
-def test_the_proof_is_red_until_it_proves_something(root: Path) -> None:
-    new(*NUMBERS)
-    text = (root / "tests/models/bert/test_parity_deebert.py").read_text("utf-8")
-    names: dict[str, object] = {}
-    exec(compile(text, "test_parity_deebert.py", "exec"), names)
-    proof = names["deebert_agrees"]
-    assert callable(proof)
-    with pytest.raises(AssertionError, match=r"deebert computes what its oracle does"):
-        proof()
-    from parity_registry import ORACLES
+def test_the_proof_is_red_until_it_proves_something(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import laws
+    import parity_registry
 
-    del ORACLES["deebert"]
+    monkeypatch.setattr(laws, "CASES", {})
+    monkeypatch.setattr(laws, "PARTS", {})
+    monkeypatch.setattr(parity_registry, "ORACLES", {})
+    new(*NUMBERS)
+    text = (root / "tests/laws/models/bert/deebert.py").read_text("utf-8")
+    exec(compile(text, "deebert.py", "exec"), {})
+    assert set(laws.CASES) == {"deebert"}
+    with pytest.raises(AssertionError, match=r"deebert computes what its oracle does"):
+        parity_registry.ORACLES["deebert"]()
+
+
+def test_a_system_without_an_oracle_has_no_proof(root: Path) -> None:
+    new(*NUMBERS[:-1], "none: its parent's proof, on other sizes")
+    assert "parity_registry" not in (root / "tests/laws/models/bert/deebert.py").read_text("utf-8")
 
 
 def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -> None:
@@ -142,6 +150,29 @@ def test_a_model_with_another_part_is_a_class_and_a_builder(root: Path) -> None:
     exec((root / "lib/deepdive/models/bert/deebert.py").read_text("utf-8"), names)
     assert issubclass(names["DeebertBlock"], names["Block"])
     assert isinstance(names["deebert"](names["TINY"]), names["Bert"])
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        (NUMBERS, 4),
+        ((*NUMBERS, "--override", "Block.forward"), 4),
+        (("gated_heads", "--parent", "talking_heads", *ABSENT), 5),  # with a page of its own
+    ],
+)
+def test_a_system_touches_at_most_six_files(root: Path, words: tuple[str, ...], most: int) -> None:
+    """What is left of the six: a page that uses it, and its paper or its checkpoints."""
+    before = contents(root)
+    assert new(*words).exit_code == 0
+    after = {p: data for p, data in contents(root).items() if p.suffix in (".py", ".csv")}
+    assert len([path for path in after if after[path] != before.get(path)]) == most
+
+
+def test_the_first_case_of_a_folder_needs_no_package(root: Path) -> None:
+    (root / "lib/deepdive/models/speech/small").mkdir()
+    done = new(*NUMBERS, "--folder", "models/speech/small")
+    assert done.exit_code == 0, done.output
+    assert '@case("deebert"' in (root / "tests/laws/models/speech/small.py").read_text("utf-8")
 
 
 def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
@@ -182,7 +213,7 @@ def test_nothing_is_overwritten(root: Path) -> None:
     assert contents(root) == before
 
 
-@pytest.mark.parametrize("move", range(1, 6))
+@pytest.mark.parametrize("move", range(1, 5))
 def test_a_run_that_is_interrupted_leaves_what_was_there(
     root: Path, monkeypatch: pytest.MonkeyPatch, move: int
 ) -> None:
@@ -211,7 +242,7 @@ def test_what_is_written_is_in_style(root: Path, words: tuple[str, ...]) -> None
 
 
 def test_the_command_runs_the_checkout_s_tool() -> None:
-    command = [sys.executable, "-m", "deepdive", "new", "gnmt", "--parent", "roberta"]
+    command = [sys.executable, "-m", "deepdive_book", "new", "gnmt", "--parent", "roberta"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "gnmt is built already" in done.stderr
@@ -228,8 +259,8 @@ def test_without_a_checkout_it_says_that_it_needs_one(
 
 
 def printed_examples() -> list[tuple[str, str]]:
-    """Each command that CONTRIBUTING.md and --help print, and the files listed under it."""
-    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    """Each command that the guide and --help print, and the files listed under it."""
+    guide = (ROOT / "docs" / "adding-a-system.md").read_text("utf-8")
     helped = CliRunner(env={"COLUMNS": "80"}).invoke(new_system.new, ["--help"]).output
     pattern = r"^ *(deepdive new (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n(.*?)```)?"
     found = re.findall(pattern, f"{guide}\n{helped}", re.MULTILINE | re.DOTALL)

@@ -47,6 +47,9 @@ def after(code: str) -> str:
         ("from lib.two import g\nprint(f'é {g(2)!r:>{g(3)}} gs')",
          "from lib.pair import f\nprint(f'é {f(2)!r:>{f(3)}} gs')"),
         ("from lib.two import g\né = g(a, g)", "from lib.pair import f\né = f(a, f)"),
+        ("from lib import two\ntwo.g(two.h)", "from lib import pair\npair.f(pair.h)"),
+        ("from lib import two\nf'{two.g(2)}'", "from lib import pair\nf'{pair.f(2)}'"),
+        ("from lib.two import g\nf'g: {g(2)} {{g}}'", "from lib.pair import f\nf'g: {f(2)} {{g}}'"),
         # What else is called so stays.
         (
             "from lib.two import g\ndef h(g): return g",
@@ -59,6 +62,35 @@ def after(code: str) -> str:
 )  # fmt: skip
 def test_a_move_is_followed(old: str, new: str) -> None:
     assert after(old) == new
+
+
+def test_what_a_module_defines_and_lists_is_renamed() -> None:
+    code = '__all__ = ["g"]\n\n\ndef g(n):\n    return g(n - 1)\n\n\nclass Pot:\n    k = 1'
+    moves = {**MOVES, "lib.two.Pot": "lib.pair.Vase"}
+    names = renames.own_names(code, "lib.pair", moves)
+    assert names == {"g": "f", "Pot": "Vase"}
+    new = renames.rewrite(code, moves, names)
+    assert new == code.replace("g(n", "f(n").replace('"g"', '"f"').replace("Pot", "Vase")
+    assert renames.same(code, new, moves, names)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def g(): pass\ndef h(g): return g",
+        "def g(): return f",
+        "def g(): 1\nclass A:\n  def g(): 1",
+    ],
+)
+def test_a_definition_that_clashes_is_named(code: str) -> None:
+    with pytest.raises(renames.RenameError, match="something else there is called"):
+        renames.own_names(code, "lib.two", MOVES)
+
+
+def test_a_package_s_names_follow_those_of_its_modules(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("from lib.two import g, h\n")
+    assert renames.exported(tmp_path, MOVES) == {**MOVES, "lib.g": "lib.f"}
 
 
 def test_a_long_import_is_broken() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import setup_env
-from fault import fault
 from setup_env import CPU_INDEX, Environment, SetupError, choose_torch
 
 
@@ -180,12 +179,13 @@ def test_the_first_page_needs_little_and_the_whole_is_enough_for_it(
     assert setup_env.set_up("lab", "") == 0
     installed = {word for arguments in asked for word in arguments}
     assert {".[casestudies,notebooks]", "weights"} <= installed
-    assert not {".[test]", "fetch_reveal"} & installed, "a reader runs no tests"
+    assert not {".[test]", "tools/grader", "fetch_reveal"} & installed, "a reader runs no tests"
     asked.clear()
     assert setup_env.set_up("first", "") == 0
     assert not asked, "what the pages need has what the first page needs"
     assert setup_env.set_up("full", "") == 0
-    assert {".[test]", "weights"} <= {word for arguments in asked for word in arguments}
+    installed = {word for arguments in asked for word in arguments}
+    assert {".[test]", "tools/grader", "weights"} <= installed
     asked.clear()
     for name in ("first", "lab"):
         assert setup_env.set_up(name, "") == 0
@@ -232,12 +232,6 @@ def test_a_broken_environment_is_made_anew(checkout: Path) -> None:
     assert not environment.ready(), "an empty stamp says whose it is, not that it is done"
 
 
-@fault(
-    "An environment that we did not make stands in the place of ours",
-    made="a .venv with somebody's files, whose Python is not the one that is asked for",
-    happens="make refuses it by name, and says two ways out",
-    kept="all of it",
-)
 def test_an_environment_of_others_is_not_cleared(checkout: Path) -> None:
     environment = Environment(".venv", "full auto")
     environment.path.mkdir()

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.training.scaled import ScaledAdam
+from deepdive.training.parameter_scaled_adam import ScaledAdam
 
 
 def walked(start: Tensor, size: float, **settings: Any) -> Tensor:

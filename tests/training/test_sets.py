@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 import torch
 
-from deepdive.training.objectives.sets import (
+from deepdive.training.objectives.set_prediction import (
     Truth,
     by_order,
     costs,

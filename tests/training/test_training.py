@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 import torch
 from disk import full_after
-from fault import fault
 from safetensors.torch import load_file
 from torch import nn
 
+from deepdive.core.hooks import HookPoint, LossPoint
 from deepdive.data.batches import BucketBatches
-from deepdive.inspect import HookPoint, LossPoint
 from deepdive.published.weights import adopt, read
 from deepdive.training import (
     Keep,
@@ -520,12 +519,6 @@ def test_tied_weights_are_named_once_and_come_back_tied(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["w.safetensors"]
 
 
-@fault(
-    "The disk is full while weights are written",
-    made="no file may grow beyond 50 bytes; other weights stand there",
-    happens="an error with path, size and way out",
-    kept="the weights that stood there",
-)
 def test_a_full_disk_keeps_the_weights_that_stood_there(tmp_path):
     path = save_weights(small(), tmp_path / "w")
     old = path.read_bytes()

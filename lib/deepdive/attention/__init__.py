@@ -19,11 +19,10 @@ from deepdive.attention.by_position.block_sparse import (
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.attention.by_position.dilated import DilatedAttention
 from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
-from deepdive.attention.by_position.global_window import GlobalTokens, GlobalWindowAttention
+from deepdive.attention.by_position.global_window import GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
 from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
 from deepdive.attention.by_position.window import WindowAttention
-from deepdive.attention.cache import DecodingState, KVCache, Slot
 from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
@@ -37,8 +36,7 @@ from deepdive.attention.low_rank.nystrom import NystromAttention
 from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.memories.compressed import MemoryCompressedAttention
-from deepdive.attention.memories.nested import NestedAttention
-from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.attention.memories.luna_attention import NestedAttention
 from deepdive.attention.priors.priors import GaussianPrior, LocalAttention, TablePrior
 from deepdive.attention.priors.shaw import ShawAttention
 from deepdive.attention.priors.synthesized_scores import (
@@ -49,8 +47,6 @@ from deepdive.attention.priors.synthesized_scores import (
 )
 from deepdive.attention.priors.synthesizer import SynthesizedAttention
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.attention.texts import Texts
 from deepdive.attention.tiled import TiledAttention
 
 __all__ = [
@@ -62,7 +58,6 @@ __all__ = [
     "ChunkAttention",
     "ClusteredAttention",
     "CollaborativeAttention",
-    "DecodingState",
     "DenseScores",
     "DilatedAttention",
     "DisagreeingAttention",
@@ -75,10 +70,8 @@ __all__ = [
     "FixedAttention",
     "GaussianPrior",
     "GeneralAttention",
-    "GlobalTokens",
     "GlobalWindowAttention",
     "ImprovedClusteredAttention",
-    "KVCache",
     "KeysWithoutBias",
     "LSHAttention",
     "LSHMaskAttention",
@@ -88,7 +81,6 @@ __all__ = [
     "LocalAttention",
     "LongformerAttention",
     "MemoryCompressedAttention",
-    "MultiHeadAttention",
     "MultiScaleAttention",
     "NestedAttention",
     "NystromAttention",
@@ -104,13 +96,10 @@ __all__ = [
     "ShiftedAttention",
     "Sides",
     "SinkhornAttention",
-    "Slot",
-    "SoftmaxAttention",
     "StridedAttention",
     "SynthesizedAttention",
     "TablePrior",
     "TalkingHeadsAttention",
-    "Texts",
     "TiledAttention",
     "ValueConvolution",
     "WindowAttention",

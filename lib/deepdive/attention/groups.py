@@ -3,8 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class GroupedAttention(StructuredAttention, SoftmaxAttention):

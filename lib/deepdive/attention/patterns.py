@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention
-from deepdive.masks import Causal, Mask, Padding, both
+from deepdive.core.masks import Causal, Mask, Padding, both
+from deepdive.core.softmax import SoftmaxAttention
 
 
 @dataclass(frozen=True)

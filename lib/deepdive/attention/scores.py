@@ -5,9 +5,9 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.masks import Mask
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class DotAttention(SoftmaxAttention):

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from deepdive.attention.mechanism import INSTEAD, Mechanism, fitting, honoured
-from deepdive.masks import Causal, Mask, Padding, as_mask
+from deepdive.core.masks import Causal, Mask, Padding, as_mask
+from deepdive.core.mechanism import INSTEAD, Mechanism, fitting, honoured
 
 
 class StructuredAttention(Mechanism):
@@ -12,7 +12,7 @@ class StructuredAttention(Mechanism):
 
     A mechanism gives this form in `structured`, as its equation says it. One without a causal form
     says `honours = (Padding,)`. Where the equation can be had faster, `fast` has it, by way of
-    `deepdive.fast`: it runs unless `explicit` asks for the steps one by one. A test finds every
+    `deepdive._fast`: it runs unless `explicit` asks for the steps one by one. A test finds every
     mechanism with both, and holds them equal.
     """
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 HALF = (torch.float16, torch.bfloat16)
 

@@ -18,8 +18,8 @@ from torch import Generator, Tensor
 
 from deepdive.audio.errors import AudioError
 from deepdive.audio.files import resampled
-from deepdive.audio.mel import as_wave
-from deepdive.checks import not_negative
+from deepdive.audio.mel import to_waveform
+from deepdive.core.checks import not_negative
 
 SPEEDS = (0.9, 1.0, 1.1)
 
@@ -53,7 +53,7 @@ def _run(size: int, longest: int, generator: Generator | None) -> slice:
     return slice(first, first + width)
 
 
-def faster(wave: Any, factor: float) -> Tensor:
+def change_speed(wave: Any, factor: float) -> Tensor:
     """The wave (n,) played `factor` times as fast, (about n / factor,): pitch rises with it.
 
     Raises AudioError for a factor outside 0.25 to 4.
@@ -61,10 +61,10 @@ def faster(wave: Any, factor: float) -> Tensor:
     if not 0.25 <= factor <= 4:
         raise AudioError(f"factor: {factor}, expected 0.25 to 4")
     ratio = Fraction(factor).limit_denominator(100)
-    return resampled(as_wave(wave), ratio.numerator, ratio.denominator)
+    return resampled(to_waveform(wave), ratio.numerator, ratio.denominator)
 
 
-def noisy(
+def add_noise(
     wave: Any, decibels: float, noise: Any = None, generator: Generator | None = None
 ) -> Tensor:
     """The wave (n,) in noise, `decibels` the wave's mean power over the noise's; float32.
@@ -72,14 +72,14 @@ def noisy(
     noise  a waveform, of which a piece by lot is taken (repeated where it is short); None: white
     Raises AudioError for a silent wave, silent noise, or decibels that are not finite.
     """
-    samples = as_wave(wave)
+    samples = to_waveform(wave)
     if not math.isfinite(decibels):
         raise AudioError(f"decibels: {decibels}, expected a finite number")
     n = len(samples)
     if noise is None:
         other = torch.randn(n, generator=generator, dtype=torch.float64)
     else:
-        room = as_wave(noise)
+        room = to_waveform(noise)
         room = room.repeat(-(-n // len(room)) + (n % len(room) > 0))
         first = int(torch.randint(len(room) - n + 1, (), generator=generator))
         other = room[first : first + n]

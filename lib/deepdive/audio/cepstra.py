@@ -39,7 +39,7 @@ def warped(cepstra: Tensor, factor: float, n_mels: int = 40) -> Tensor:
 def stretched(features: Tensor, factor: float) -> Tensor:
     """Return features (T, n) at another tempo, (round(factor T), n), each frame on the line between
     two. Pitch and formants stay, other than in a waveform played at another speed
-    (`deepdive.audio.augment.faster`). Raises AudioError for a factor outside 0.25 to 4.
+    (`deepdive.audio.augment.change_speed`). Raises AudioError for a factor outside 0.25 to 4.
     """
     _check("factor", factor, 0.25, 4)
     at = torch.linspace(0, len(features) - 1, max(1, round(factor * len(features))))

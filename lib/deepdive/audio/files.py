@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from deepdive.audio.errors import AudioError
-from deepdive.audio.mel import as_wave
-from deepdive.checks import own_file, positive
+from deepdive.audio.mel import to_waveform
+from deepdive.core.checks import own_file, positive
 
 Floats = NDArray[np.float32]
 Source = str | PathLike[str] | IO[bytes] | bytes
@@ -181,13 +181,13 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
     ratio = Fraction(wanted, given)
     if max(ratio.numerator, ratio.denominator) > 1000:
         ratio = ratio.limit_denominator(1000)
-    found = resample_poly(as_wave(wave).numpy(), ratio.numerator, ratio.denominator)
+    found = resample_poly(to_waveform(wave).numpy(), ratio.numerator, ratio.denominator)
     return torch.from_numpy(np.ascontiguousarray(found)).float()
 
 
 def wav_bytes(wave: Any, rate: int) -> bytes:
     """A WAV file of one channel in 16 bits; what lies beyond -1 to 1 is cut off there."""
-    steps = (as_wave(wave) * 32767).round().clamp(-32768, 32767).to(torch.int16)
+    steps = (to_waveform(wave) * 32767).round().clamp(-32768, 32767).to(torch.int16)
     told = io.BytesIO()
     with wav.open(told, "wb") as file:
         file.setnchannels(1)

@@ -28,14 +28,14 @@ import torch
 from torch import Tensor
 
 from deepdive.audio.errors import AudioError
-from deepdive.checks import numbers, positive
+from deepdive.core.checks import numbers, positive
 
 Scale = Literal["htk", "slaney"]
 FLOOR = 1e-10
 SLOPE, KNEE, LOG_STEP = 200 / 3, 1000.0, math.log(6.4) / 27  # Slaney's: Hz a mel, then a factor
 
 
-def as_wave(wave: Any) -> Tensor:
+def to_waveform(wave: Any) -> Tensor:
     """A waveform of one channel as a float64 tensor (n,).
 
     Raises AudioError for other shapes, for no samples, and for samples that are not finite.
@@ -152,7 +152,7 @@ def log_mel(
     """
     size = round(length * rate)
     n_fft = n_fft or 1 << (size - 1).bit_length()
-    pieces = frames(as_wave(wave), size, round(step * rate)) * hann(size)
+    pieces = frames(to_waveform(wave), size, round(step * rate)) * hann(size)
     filters = mel_filters(n_mels, n_fft, rate, low=low, high=high, scale=scale)
     return (power_spectrum(pieces, n_fft) @ filters).clamp(min=FLOOR).log().float()
 
@@ -215,7 +215,7 @@ def whisper(wave: Any, n_mels: int = 80) -> Tensor:
     equal areas; the common logarithm, no less than 8 below the loudest, shifted and shrunk to about
     -1 to 1. Source: Radford et al. 2022, and its `log_mel_spectrogram`.
     """
-    samples = as_wave(wave)
+    samples = to_waveform(wave)
     if len(samples) <= 200:
         raise AudioError(
             f"wave: {len(samples)} samples, expected more than 200, to mirror its ends"
@@ -236,7 +236,7 @@ def kaldi(wave: Any, n_mels: int = 80, rate: int = 16000) -> Tensor:
     """
     size = round(0.025 * rate)
     n_fft = 1 << (size - 1).bit_length()
-    pieces = frames(as_wave(wave) * 2**15, size, round(0.010 * rate))
+    pieces = frames(to_waveform(wave) * 2**15, size, round(0.010 * rate))
     pieces = pieces - pieces.mean(-1, keepdim=True)
     before = torch.cat([pieces[:, :1], pieces[:, :-1]], -1)
     n = torch.arange(size, dtype=torch.float64)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from deepdive.checks import whole
+from deepdive.core.checks import whole
 from deepdive.data.errors import DataError
 
 Tokens = Sequence[int] | Tensor

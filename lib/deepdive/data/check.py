@@ -1,74 +1,54 @@
 """Is a file the one that is registered?"""
 
+import functools
 import gzip
 import hashlib
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from deepdive.data.registry import DataFile
 
 _CHUNK = 1 << 20
-_SEEN: dict[tuple[str, str], tuple[int, int, str | None]] = {}
 
 
-def refusal(path: Path, entry: DataFile) -> str | None:
-    """Why `path` is not the file `entry`; None if it is. Always reads and hashes.
+def refusal(path: Path, entry: DataFile, remembered: bool = False) -> str | None:
+    """Why `path` is not the file `entry`; None if it is.
 
     A file is accepted by its size and sha256, or, for a `.gz`, by the size and sha256 of what it
-    holds, as far as it decompresses whole. One that cannot be read is refused.
+    holds, as far as it decompresses whole. One that cannot be read is refused. It is always read
+    and hashed, or, `remembered`, once a process as long as its size and time stay the same.
     """
-    return _readable(_refusal, path, entry)
-
-
-def remembered_refusal(path: Path, entry: DataFile) -> str | None:
-    """`refusal`, hashing a file once a process as long as its size and time stay the same."""
-    return _readable(_remembered, path, entry)
-
-
-def _readable(
-    look: Callable[[Path, DataFile], str | None], path: Path, entry: DataFile
-) -> str | None:
     try:
-        return look(path, entry)
+        if not remembered:
+            return _refusal(path, entry)
+        state = path.stat()
+        return _remembered(path, entry, state.st_size, state.st_mtime_ns)
     except OSError as error:
         return f"it cannot be read ({error.strerror or error})"
 
 
+@functools.cache
+def _remembered(path: Path, entry: DataFile, size: int, time: int) -> str | None:
+    return _refusal(path, entry)
+
+
 def _refusal(path: Path, entry: DataFile) -> str | None:
-    size = path.stat().st_size
-    digest = file_sha256(path) if size == entry.bytes else ""
-    if digest == entry.sha256:
-        return None
-    if entry.content_sha256 is not None and entry.file.endswith(".gz"):
+    size, digest = path.stat().st_size, ""
+    if size == entry.bytes:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    inside: str | None = ""
+    if digest != entry.sha256 and entry.content_sha256 and entry.file.endswith(".gz"):
         inside = _content_refusal(path, entry)
-        if inside is None:
-            return None
-    else:
-        inside = ""
+    if digest == entry.sha256 or inside is None:
+        return None
     if digest:
         reason = f"sha256 {digest}, expected {entry.sha256}"
     else:
         word = "truncated: " if size < entry.bytes else ""
         reason = f"{word}{size:,} bytes, expected {entry.bytes:,}"
     return f"{reason}; {inside}" if inside else reason
-
-
-def _remembered(path: Path, entry: DataFile) -> str | None:
-    state = path.stat()
-    key = (str(path), entry.sha256)
-    size_time = (state.st_size, state.st_mtime_ns)
-    seen = _SEEN.get(key)
-    if seen is None or seen[:2] != size_time:
-        seen = _SEEN[key] = (*size_time, _refusal(path, entry))
-    return seen[2]
-
-
-def file_sha256(path: Path) -> str:
-    """sha256 of a file's bytes, as hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _content_refusal(path: Path, entry: DataFile) -> str | None:

@@ -2,25 +2,18 @@
 
 import gzip
 import hashlib
-from functools import partial
+import os
 from pathlib import Path
 
-from deepdive.data.check import file_sha256, refusal
-from deepdive.data.download import POLICY, Policy, download, replace
+from deepdive.data.check import refusal
+from deepdive.data.download import download
 from deepdive.data.errors import DataError, DataRefused, DataUnavailable
 from deepdive.data.parts import Parts
 from deepdive.data.recipes import RECIPES
 from deepdive.data.registry import DataFile, Dataset, Part
 
 
-def make(
-    data: Dataset,
-    entry: DataFile,
-    target: Path,
-    *,
-    progress: bool = True,
-    policy: Policy = POLICY,
-) -> None:
+def make(data: Dataset, entry: DataFile, target: Path, *, progress: bool = True) -> None:
     """Make the file `entry` at `target`. The caller holds the lock of the target's folder.
 
     Parts wait in `.source/` beside the target until every file that needs them is there. Raises
@@ -33,14 +26,17 @@ def make(
         )
     source = target.parent / ".source"
     source.mkdir(parents=True, exist_ok=True)
-    loose = {part.path: _bring(source, part, progress, policy) for part in entry.parts}
+    loose = {part.path: _part_path(source, part) for part in entry.parts}
+    for part in entry.parts:
+        path, size = loose[part.path], part.bytes
+        download(part.address, path, sha256=part.sha256, limit=size, progress=progress)
     made = target.with_name(f".{target.name}.made")
     try:
         made.write_bytes(_content(entry, loose))
         reason = refusal(made, entry)
         if reason is not None:
             raise DataRefused(_another_version(data, entry, reason))
-        replace(made, target)
+        os.replace(made, target)
     except DataRefused:
         for path in loose.values():
             path.unlink(missing_ok=True)
@@ -50,26 +46,9 @@ def make(
     _drop_spent(data, entry, target.parent)
 
 
-def _bring(source: Path, part: Part, progress: bool, policy: Policy) -> Path:
-    path = _part_path(source, part)
-    check = partial(_part_refusal, part)
-    if not path.exists() or check(path) is not None:
-        download(part.address, path, check, size=part.bytes, progress=progress, policy=policy)
-    return path
-
-
 def _part_path(source: Path, part: Part) -> Path:
     digest = hashlib.sha256(part.address.encode()).hexdigest()[:8]
     return source / f"{digest}-{part.address.rpartition('/')[2]}"
-
-
-def _part_refusal(part: Part, path: Path) -> str | None:
-    size = path.stat().st_size
-    if part.bytes is not None and size != part.bytes:
-        return f"{size:,} bytes, expected {part.bytes:,}"
-    if part.sha256 is not None and (digest := file_sha256(path)) != part.sha256:
-        return f"sha256 {digest}, expected {part.sha256}"
-    return None
 
 
 def _content(entry: DataFile, loose: dict[str, Path]) -> bytes:

@@ -23,7 +23,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from deepdive.checks import whole
+from deepdive.core.checks import whole
 from deepdive.data.errors import DataError
 
 T = TypeVar("T")

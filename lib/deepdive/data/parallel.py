@@ -42,7 +42,7 @@ def letters(text: str) -> str:
     return "".join(c for c in text.lower() if unicodedata.category(c)[0] in "LMN")
 
 
-def apart(train: Iterable[Pair], test: Iterable[Pair]) -> Parallel:
+def without_overlap(train: Iterable[Pair], test: Iterable[Pair]) -> Parallel:
     """The pairs of `train` that share neither side with a pair of `test`, compared by `letters`."""
     known = [(letters(left), letters(right)) for left, right in test]
     lefts, rights = {left for left, _ in known}, {right for _, right in known}
@@ -74,4 +74,4 @@ def parallel(
         test = [(english, other) for _, _, english, other in retrieval_rows()]
     else:
         test = [pair for code in tested_on for pair in retrieval_pairs(code, seed=None)]
-    return apart(pairs(f"tatoeba_eng_{language}", seed), test)
+    return without_overlap(pairs(f"tatoeba_eng_{language}", seed), test)

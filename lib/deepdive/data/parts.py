@@ -1,7 +1,7 @@
 """Read the files that a data set is made from: loose files, or members of zip and tar archives.
 
-Nothing is ever unpacked to disk under a name that an archive gives; members are read by name,
-and no more than `limit` bytes in all.
+Nothing is ever unpacked to disk under a name that an archive gives, as pooch would; members are
+read by name, and no more than `limit` bytes in all.
 """
 
 import lzma
@@ -9,7 +9,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from deepdive.data.errors import DataRefused
@@ -48,13 +48,11 @@ class Parts:
         ((_, archive),) = self._loose.items()
         read = self._zip if zipfile.is_zipfile(archive) else self._tar
         try:
-            return dict(sorted(read(archive, wanted).items()))
+            return dict(sorted(read(archive, wanted)))
         except DataRefused:
             raise
-        except NotImplementedError as error:
-            raise DataRefused(f"{archive.name}: packed by an unknown method ({error})") from error
-        except _BROKEN as error:
-            raise DataRefused(f"{archive.name}: not a whole archive ({error})") from error
+        except _BROKEN as error:  # cut, with a password, or packed by an unknown method
+            raise DataRefused(f"{archive.name}: cannot be unpacked ({error})") from error
 
     def member(self, path: str) -> bytes:
         """One member of the only part, an archive."""
@@ -63,35 +61,24 @@ class Parts:
             raise DataRefused(f"the archive has no member {path!r}: it is another version")
         return found[path]
 
-    def _zip(self, archive: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        found = {}
+    def _zip(self, archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(archive) as file:
             for info in file.infolist():
                 if not info.is_dir() and wanted(info.filename):
-                    found[info.filename] = self._zip_member(file, info, archive)
-        return found
+                    self._spend(info.file_size, archive)
+                    with file.open(info) as member:
+                        # Asked for a number of bytes, zipfile unpacks no more; asked for all, it
+                        # does, whatever the size is said to be.
+                        yield info.filename, member.read(info.file_size + 1)
 
-    def _zip_member(self, file: zipfile.ZipFile, info: zipfile.ZipInfo, archive: Path) -> bytes:
-        if info.flag_bits & 1:
-            raise DataRefused(f"{archive.name}: its member {info.filename!r} wants a password")
-        self._spend(info.file_size, archive)
-        with file.open(info) as member:
-            # Of a number of bytes zipfile unpacks no more; of all, whatever the size is said to be.
-            content = member.read(info.file_size + 1)
-        if len(content) != info.file_size:
-            raise DataRefused(f"{archive.name}: its member {info.filename!r} lies about its size")
-        return content
-
-    def _tar(self, archive: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        found = {}
+    def _tar(self, archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
         with tarfile.open(archive, "r:gz") as file:
             for info in file:
                 path = info.name.partition("/")[2]
                 if info.isfile() and wanted(path):
                     self._spend(info.size, archive)
                     member = file.extractfile(info)
-                    found[path] = member.read() if member is not None else b""
-        return found
+                    yield path, member.read() if member is not None else b""
 
     def _spend(self, size: int, source: Path) -> None:
         self._left -= size

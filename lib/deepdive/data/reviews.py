@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from deepdive.checks import own_file
+from deepdive.core.checks import own_file
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.text import shuffled, split_by

@@ -142,7 +142,7 @@ class Recordings:
         return _held_out(self, speakers)
 
 
-def joined(
+def join_recordings(
     recordings: Recordings, n: int, length: int | tuple[int, int] = 4, *, gap: float = 0.1,
     seed: int = 0,
 ) -> Recordings:  # fmt: skip

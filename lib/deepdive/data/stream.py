@@ -3,11 +3,13 @@
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 from deepdive.data.errors import DataError
 
 
-def drawn(tokens: Tensor, length: int, *, rows: int, steps: int, seed: int = 0) -> list[Tensor]:
+def random_windows(
+    tokens: Tensor, length: int, *, rows: int, steps: int, seed: int = 0
+) -> list[Tensor]:
     """Return `steps` batches (rows, length + 1) of stretches of `tokens` (N,), each from a place
     that `seed` draws: a model reads `length` tokens, and is asked for the one behind each.
 
@@ -20,7 +22,7 @@ def drawn(tokens: Tensor, length: int, *, rows: int, steps: int, seed: int = 0) 
     return [tokens[start + torch.arange(length + 1)] for start in starts]
 
 
-def in_order(tokens: Tensor, length: int) -> Tensor:
+def sequential_windows(tokens: Tensor, length: int) -> Tensor:
     """Return all of `tokens` (N,) as rows (n, length + 1): each begins with the token that the last
     one ended with, so that every token but the first is asked for once. What is left over at the
     end, less than a row, is left out.

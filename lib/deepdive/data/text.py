@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from deepdive.checks import own_file
+from deepdive.core.checks import own_file
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 

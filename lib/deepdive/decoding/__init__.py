@@ -30,11 +30,9 @@ Book: 2.5
 """
 
 from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
-from deepdive.decoding.counted import Counted
-from deepdive.decoding.drafts import Speculated, speculative
-from deepdive.decoding.one_by_one import greedy, sample
-from deepdive.decoding.prompted import Prompted
+from deepdive.decoding.count_model import Counted
 from deepdive.decoding.published import beam_settings, greedy_settings
+from deepdive.decoding.sampling import greedy, sample
 from deepdive.decoding.scores import (
     Rule,
     filter_min_p,
@@ -46,6 +44,8 @@ from deepdive.decoding.scores import (
     renormalise,
 )
 from deepdive.decoding.session import generating
+from deepdive.decoding.shared_prefix import Prompted
+from deepdive.decoding.speculative_decoding import Speculated, speculative
 
 __all__ = [
     "Counted",

@@ -6,9 +6,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record
+from deepdive.core.masks import describe
 from deepdive.decoding.beams import Hypothesis, Penalty, wu_penalty
-from deepdive.inspect import record
-from deepdive.masks import describe
 from deepdive.tokenizers.base import BOS, PAD
 
 

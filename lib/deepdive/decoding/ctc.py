@@ -25,9 +25,9 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-from deepdive.checks import finite, positive
+from deepdive.core.checks import finite, positive
+from deepdive.core.masks import describe
 from deepdive.decoding.ngram import END, UNKNOWN, Context, NGram
-from deepdive.masks import describe
 from deepdive.training.objectives.ctc import collapse
 
 Text = tuple[int, ...]

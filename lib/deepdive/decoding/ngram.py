@@ -20,7 +20,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 Context = tuple[str, ...]

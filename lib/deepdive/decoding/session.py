@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.fast.linear import Linear
-from deepdive.masks import describe
+from deepdive._fast.linear import FastLinear
+from deepdive.core.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]
 LONG = 32  # tokens, from where on it pays to lay the weights out anew,
@@ -57,10 +57,12 @@ def by_columns(model: nn.Module) -> None:
     removes it.
     """
     layers = [
-        module for module in model.modules()
-        if isinstance(module, nn.Linear) and type(module) in (nn.Linear, Linear)
+        module
+        for module in model.modules()
+        if isinstance(module, nn.Linear)
+        and type(module) in (nn.Linear, FastLinear)
         and module.weight.device.type == "cpu"
-    ]  # fmt: skip
+    ]
     if sum(layer.weight.numel() for layer in layers) <= SMALL:
         for layer in layers:
             layer.__dict__["weight"] = layer.weight.t().contiguous().t()

@@ -6,8 +6,8 @@ Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `
 """
 
 from deepdive.evaluate.calibration import Reliability, contextual, reliability, temperature
-from deepdive.evaluate.counts import accuracy, confusion, macro_f1
-from deepdive.evaluate.doubt import (
+from deepdive.evaluate.classification_metrics import accuracy, confusion, macro_f1
+from deepdive.evaluate.confidence_intervals import (
     Interval,
     bootstrap,
     clustered,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deepdive.checks import finite
-from deepdive.evaluate.counts import Real, Whole, classes_of
+from deepdive.core.checks import finite
+from deepdive.evaluate.classification_metrics import Real, Whole, label_set
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def reliability(probabilities: Any, true: Any, bins: int = 10) -> Reliability:
     Source: Naeini et al. 2015; Guo et al. 2017, "On Calibration of Modern Neural Networks",
     equations 2 and 3.
     """
-    sure, are = np.asarray(probabilities, dtype=np.float64), classes_of("true", true)
+    sure, are = np.asarray(probabilities, dtype=np.float64), label_set("true", true)
     _check(sure, are)
     if bins < 1:
         raise ValueError(f"bins: came as {bins}, expected 1 or more")
@@ -58,7 +58,7 @@ def temperature(logits: Any, true: Any, least: float = 0.05, most: float = 20.0)
     between 1 / most and 1 / least, cannot stop at another one.
     Source: Guo et al. 2017, section 4.2.
     """
-    scores, are = np.asarray(logits, dtype=np.float64), classes_of("true", true)
+    scores, are = np.asarray(logits, dtype=np.float64), label_set("true", true)
     _check_shape("logits", scores, are)
     finite("logits", scores)
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from deepdive.checks import finite, positive
-from deepdive.evaluate.doubt import Interval
+from deepdive.core.checks import finite, positive
+from deepdive.evaluate.confidence_intervals import Interval
 
 Real = NDArray[np.float64]
 THRESHOLDS = tuple(0.5 + 0.05 * i for i in range(10))  # of IoU

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepdive.evaluate.counts import confusion
+from deepdive.evaluate.classification_metrics import confusion
 
 
 def intersection_over_union(counts: Any) -> NDArray[np.float64]:

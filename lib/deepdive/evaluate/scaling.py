@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.confidence_intervals import Interval
 
 PRICE = 6.0  # operations a parameter and token, forward and backward
 FAR = 100.0  # log(loss) at most, where a search strays

@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.checks import finite
+from deepdive.core.checks import finite
 
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from deepdive.checks import texts
+from deepdive.core.checks import texts
 
 Tokens = Sequence[Hashable]
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepdive.evaluate.counts import Real, Whole
-from deepdive.evaluate.doubt import Interval
+from deepdive.evaluate.classification_metrics import Real, Whole
+from deepdive.evaluate.confidence_intervals import Interval
 
 Words = Sequence[str]
 EPSILON = 1e-12  # of C_v: so that a pair that is never together has a logarithm

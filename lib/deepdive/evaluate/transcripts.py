@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deepdive.checks import positive, texts
-from deepdive.evaluate.doubt import Interval
+from deepdive.core.checks import positive, texts
+from deepdive.evaluate.confidence_intervals import Interval
 
 
 class Change(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from deepdive.checks import positive, texts
-from deepdive.evaluate.doubt import Interval
+from deepdive.core.checks import positive, texts
+from deepdive.evaluate.confidence_intervals import Interval
 
 # Scripts without spaces between words, first and last code point: Han; kana; Thai, Lao, Burmese,
 # and Khmer. Korean has spaces.

@@ -27,7 +27,8 @@ Book: 7.3.1.1
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.hooks import replace
 from deepdive.explain.tracing import (
     Output,
     checked,
@@ -37,7 +38,6 @@ from deepdive.explain.tracing import (
     traced,
     untraced,
 )
-from deepdive.inspect import replace
 
 
 def gradient(model: nn.Module, point: str, output: Output) -> Tensor:

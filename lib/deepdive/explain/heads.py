@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import ablate, hook_points
+from deepdive.core.hooks import ablate, hook_points
 
 Pairs = Sequence[tuple[int, int]]
 DIRECTIONS = ("dependent to head", "head to dependent")
@@ -48,7 +48,7 @@ def guesses(attention: Tensor) -> Tensor:
     return torch.stack([others.argmax(-1), others.argmax(-2)])
 
 
-def right(attention: Tensor, pairs: Pairs) -> Tensor:
+def head_accuracy(attention: Tensor, pairs: Pairs) -> Tensor:
     """Return whether each head guesses each pair (dependent, head): bool (2, ..., P)."""
     dependents, heads = _columns(pairs)
     return guesses(attention)[..., dependents.to(attention.device)] == heads.to(attention.device)

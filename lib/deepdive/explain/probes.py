@@ -22,7 +22,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from deepdive.checks import finite, whole
+from deepdive.core.checks import finite, whole
 
 Label = TypeVar("Label", bound=Hashable)
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 def mixing(weights: Tensor) -> Tensor:

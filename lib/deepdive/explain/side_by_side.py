@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record
 from deepdive.explain.attention_weights.gradient_rollout import gradient_rollout
 from deepdive.explain.backward.relevance import attn_lrp
 from deepdive.explain.games.game import Game, grouped, margin
-from deepdive.explain.games.lime import around, lime
+from deepdive.explain.games.lime import lime, perturb
 from deepdive.explain.games.perturbation import occlusion
 from deepdive.explain.games.removal import masked
 from deepdive.explain.games.shapley import kernel_shap
@@ -29,7 +30,6 @@ from deepdive.explain.gradients import (
     smoothgrad,
 )
 from deepdive.explain.rollout import one_call, rollout
-from deepdive.inspect import record
 
 COPIES = 16  # texts that the methods of many steps read at once
 SAMPLES = 300  # sets of words that LIME and kernel SHAP ask for
@@ -107,7 +107,7 @@ def _integrated(a: Asked) -> Tensor:
 
 def _lime(a: Asked) -> Tensor:
     game = a.game()
-    return lime(game, around(game.size, SAMPLES))[0]
+    return lime(game, perturb(game.size, SAMPLES))[0]
 
 
 def _random(a: Asked) -> Tensor:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import record, replace
+from deepdive.core.hooks import record, replace
 
 Output = Callable[[], Tensor]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import record
+from deepdive.core.hooks import record
 
 Encode = Callable[[str], list[int]]
 
@@ -82,7 +82,8 @@ def read(
     """Run the model over sentences; yield the place of each, and what passed the points in it.
 
     ids       a sentence's pieces (T,), of any lengths; `model(tokens, mask)` reads batches of them
-    points    patterns of hook points, as in `deepdive.inspect.record`; a point's tensor is cut to
+    points    patterns of hook points, as in `deepdive.core.hooks.record`; a point's tensor is cut
+    to
               the sentence's T pieces: (H, T, T) for weights, (T, d) for states
 
     Sentences of like length run together, so they come in another order than they are given.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 class ChunkedFeedForward(nn.Module):

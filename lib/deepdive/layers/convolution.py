@@ -5,18 +5,18 @@ each of them counts.
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.cache import Slot
-from deepdive.checks import divides, positive
-from deepdive.masks import Causal, Mask, Padding, Window, as_mask, describe
+from deepdive.core.checks import divides, positive
+from deepdive.core.context import Context, Layer
+from deepdive.core.masks import Causal, Mask, Padding, Window, as_mask, describe
 
 
-class Convolution(nn.Module):
+class Convolution(Layer):
     """Each position mixes the rows near it, with one matrix for each distance.
 
         y[t] = b + sum over j = 0 .. width - 1 of W[j] @ x[t + (j - left) * dilation]
 
     `width` = left + 1 + right rows are read, those of the mask `Window(left, right, dilation)`;
-    outside the sequence they are 0. Signature of `MultiHeadAttention`, so that a `Block` takes it.
+    outside the sequence they are 0.
     Causal when `right` is 0. Cost: 2 * T * width * d_model^2 operations.
 
     `groups` cuts the channels into as many parts, each mixed alone: d_model of them mix none.
@@ -28,6 +28,12 @@ class Convolution(nn.Module):
     Source: Gehring et al. 2017, section 3.2, without its gate; dilation: Kalchbrenner et al. 2017,
     section 3.3.
     """
+
+    reads = ("mask", "positions", "cache")
+    instead = (
+        "a convolution has no keys to choose from, and no scores: a memory and a bias need "
+        "MultiHeadAttention"
+    )
 
     def __init__(
         self,
@@ -50,34 +56,20 @@ class Convolution(nn.Module):
         if self.W.bias is not None:
             nn.init.zeros_(self.W.bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model) for x (B, T, d_model).
 
-        With `cache` the rows of earlier calls are read too. A distance is counted in rows, so
-        `positions` change nothing. Raises ValueError for a context, a bias, a mask that cannot be
-        honoured, and for a cache when `right` is above 0: later rows are not there yet.
+        With a cache the rows of earlier calls are read too. A distance is counted in rows, so
+        positions change nothing. Raises ValueError for a mask that cannot be honored, and for a
+        cache when `right` is above 0: later rows are not there yet.
         """
-        if context is not None or bias is not None:
-            raise ValueError(
-                "a convolution has no keys to choose from, and no scores: context and bias need "
-                "MultiHeadAttention"
-            )
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
-        T, rows = x.shape[1], x
-        if cache is not None:
+        T, rows, slot = x.shape[1], x, context.slot
+        if slot is not None:
             self._needs_no_future("a cache")
-            rows = cache.append(x.unsqueeze(1), x[:, None, :, :0])[0].squeeze(1)  # (B, S, d_model)
-        real = self._real(mask, rows)
+            rows = slot.append(x.unsqueeze(1), x[:, None, :, :0])[0].squeeze(1)  # (B, S, d_model)
+        real = self._real(context.mask, rows)
         if real is not None:
             rows = rows * real.unsqueeze(-1)
         before, after = self.left * self.dilation, self.right * self.dilation

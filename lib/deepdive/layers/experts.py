@@ -6,10 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint, LossPoint
-from deepdive.layers.feed_forward import Activation, relu
+from deepdive.core.checks import positive
+from deepdive.core.feed_forward import Activation, relu
+from deepdive.core.hooks import HookPoint, LossPoint
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Experts(nn.Module):
         positive(d_model=d_model, d_ff=d_ff)
         self.inner = ExpertLinear(n_experts, d_model, d_ff)
         self.out = ExpertLinear(n_experts, d_ff, d_model)
-        self.activation, self.dropout = activation, Dropout(dropout)
+        self.activation, self.dropout = activation, nn.Dropout(dropout)
 
     def forward(self, rows: list[Tensor]) -> list[Tensor]:
         """Return the answers (n_e, d_model) of each expert e for its rows (n_e, d_model)."""

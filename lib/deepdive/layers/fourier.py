@@ -3,12 +3,11 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.attention.cache import Slot
 from deepdive.attention.structure import read_mask
-from deepdive.checks import positive
-from deepdive.masks import Mask
+from deepdive.core.checks import positive
+from deepdive.core.context import Context, Layer
 
 
 class Fourier(torch.autograd.Function):
@@ -46,19 +45,24 @@ def transform(x: Tensor) -> Tensor:
     return torch.cat([half, rest], dim=2).to(x.dtype)
 
 
-class FourierMixing(nn.Module):
+class FourierMixing(Layer):
     """y = Re(DFT over positions (DFT over width (x))): every row meets every row, without weights.
 
-    Signature of `MultiHeadAttention`, so that a `Block` takes it. It costs O(log(T d)) operations
-    for each of the T d numbers.
+    It costs O(log(T d)) operations for each of the T d numbers.
 
     Honours `Padding`: the real rows of a text are transformed as that text alone, one length after
     the other, and rows under padding are 0. (The published model has no mask: there, padding is
-    text.) Refuses `Causal` and every other mask, a context, a bias and a cache: each output holds
+    text.) Refuses `Causal` and every other mask, a memory, a bias and a cache: each output holds
     every row. No weights exist that `record` could show.
 
     Source: Lee-Thorp et al. 2022 (FNet), section 3.2, equation 3.
     """
+
+    reads = ("mask", "positions")
+    instead = (
+        "a Fourier transform mixes the rows of one whole text: it has no scores for a bias, and a "
+        "memory or a cache needs MultiHeadAttention"
+    )
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -68,28 +72,15 @@ class FourierMixing(nn.Module):
     def extra_repr(self) -> str:
         return f"d_model={self.d_model}"
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model). A place is that in the text, so `positions`
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model). A place is that in the text, so positions
         change nothing.
         """
-        if context is not None or bias is not None or cache is not None:
-            raise ValueError(
-                "a Fourier transform mixes the rows of one whole text: it has no scores for a "
-                "bias, and a context or a cache needs MultiHeadAttention"
-            )
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
         instead = "Use MultiHeadAttention, which honours every mask"
-        real, _ = read_mask(mask, x.unsqueeze(1), "FourierMixing", causal=False, instead=instead)
+        keys = x.unsqueeze(1)
+        real, _ = read_mask(context.mask, keys, "FourierMixing", causal=False, instead=instead)
         if real is None:
             return fourier(x)
         y, lengths = torch.zeros_like(x), real.sum(1)

@@ -8,9 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, Slot
-from deepdive.checks import not_negative
-from deepdive.masks import Mask
+from deepdive.core import Context, MultiHeadAttention
+from deepdive.core.checks import not_negative
+from deepdive.core.masks import Mask
+from deepdive.core.position import query_positions
 from deepdive.positions.t5 import widening
 
 
@@ -43,8 +44,12 @@ class FutureAttention(MultiHeadAttention):
 
         bias[h, t, s] = (x_t @ W_r)[bucket(s - t), h]
 
-    Buckets are those of `deepdive.positions.CausalT5Bias`.
+    Buckets are those of `deepdive.positions.CausalT5Bias`. Tokens are counted from the cache's
+    length.
     """
+
+    reads = ("mask", "cache")
+    instead = "these rows read their own text, counted from its start, by their own bias"
 
     def __init__(
         self,
@@ -63,34 +68,22 @@ class FutureAttention(MultiHeadAttention):
         self.n_buckets, self.max_distance = n_buckets, max_distance
         self.relative = nn.Linear(d_model, n_buckets * n_heads)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
-        """Return (B, (1 + n) T, d_model); `positions` (T,) or (B, T) are those of the text."""
-        if context is not None or context_positions is not None or bias is not None:
-            raise ValueError("context and bias: these rows read their own text, by their own bias")
-        self.check_rows(x, None)
-        parts = getattr(mask, "parts", ())
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return (B, (1 + n) T, d_model)."""
+        self.check_context(x, context)
+        parts, slot = getattr(context.mask, "parts", ()), context.slot
         n = next((part.n for part in parts if isinstance(part, Futures)), 0)
-        T, slot = x.shape[1] // (1 + n), Slot() if cache is None else cache
-        at = slot.places.after(positions, T, x.device)
-        slot.places = slot.places.plus(positions, T, x.device)
+        T = x.shape[1] // (1 + n)
+        at = query_positions(x[:, :T], context)
         q, (k, v) = self.queries(x), self.keys_and_values(x)
         text = k[:, :, :T], v[:, :, :T]
-        if cache is not None:
-            text = cache.append(*text)
+        if slot is not None:
+            text = slot.append(*text)
         k, v = (torch.cat((a, b[:, :, T:]), 2) for a, b in zip(text, (k, v), strict=True))
         ahead = [at + 1] * n
-        k_at = torch.cat((slot.places.all(x.device), *ahead), -1)
-        worth = self.worth(x, torch.cat((at, *ahead), -1), k_at)
-        return self.output(self.mechanism(q, k, self.values(v), mask, worth, self.scale))
+        k_at = torch.cat((torch.arange(text[0].shape[2], device=x.device), *ahead))
+        worth = self.worth(x, torch.cat((at, *ahead)), k_at)
+        return self.output(self.mechanism(q, k, self.values(v), context.mask, worth, self.scale))
 
     def worth(self, x: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
         """Return what the distance of each key is worth to each row, (B, H, R, S)."""

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers.feed_forward import Activation, FeedForward, relu
+from deepdive.core.checks import positive
+from deepdive.core.feed_forward import Activation, FeedForward, relu
 
 
 class GroupedLinear(nn.Module):

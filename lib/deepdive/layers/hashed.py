@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import divides, positive
-from deepdive.layers.embeddings import check_tokens
+from deepdive.core.checks import divides, positive
+from deepdive.core.embeddings import check_tokens
 
 PRIMES = (31, 43, 59, 61, 73, 97, 103, 113, 137, 149, 157, 173, 181, 193, 211, 223)
 CODE_POINTS = 0x110000  # Unicode's

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 class Highway(nn.Module):

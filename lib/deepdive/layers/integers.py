@@ -26,7 +26,7 @@ WIDE = 62  # bits of a product; int64 has 63 and a sign
 
 
 @dataclass(frozen=True)
-class Whole:
+class QuantizedTensor:
     """x = q * scale: `q` whole numbers, `scale` one float, or one a column (the last axis)."""
 
     q: Tensor
@@ -37,7 +37,7 @@ class Whole:
         """The real numbers."""
         return self.q * self.scale
 
-    def rescaled(self, scale: Tensor, bits: int) -> Whole:
+    def rescaled(self, scale: Tensor, bits: int) -> QuantizedTensor:
         """Return x on another scale, in `bits` bits: q' = round(q * m / 2^e), m / 2^e the ratio of
         the scales, m of 31 bits (a dyadic number). What is too large saturates. q has 47 bits at
         most.
@@ -55,7 +55,7 @@ class Whole:
         low = (e - 1).clamp(0, 16)  # q m may have 78 bits: take the low part apart
         high, rest = q >> low, q & ((1 << low) - 1)
         product, left = high * m + ((rest * m) >> low), e - low
-        return Whole(saturated((product + (1 << (left - 1))) >> left, bits), scale)
+        return QuantizedTensor(saturated((product + (1 << (left - 1))) >> left, bits), scale)
 
 
 def dyadic(ratio: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,53 +75,53 @@ def scale_of(reach: Tensor, bits: int) -> Tensor:
     return reach.double().clamp(min=1e-8) / (2 ** (bits - 1) - 1)
 
 
-def quantised(x: Tensor, scale: Tensor, bits: int) -> Whole:
+def quantised(x: Tensor, scale: Tensor, bits: int) -> QuantizedTensor:
     """Return q = round(clip(x, -alpha, alpha) / scale), symmetric around 0.
 
     Source: Kim et al. 2021, equation 1. The released code cuts at 2^(bits - 1) - 2 from above.
     """
-    return Whole(saturated((x / scale).round().long(), bits), scale)
+    return QuantizedTensor(saturated((x / scale).round().long(), bits), scale)
 
 
-def plus(scale: Tensor, bits: int, *parts: Whole) -> Whole:
+def plus(scale: Tensor, bits: int, *parts: QuantizedTensor) -> QuantizedTensor:
     """Return the sum of numbers with other scales, each brought to `scale` first."""
     q = torch.stack([part.rescaled(scale, 32).q.long() for part in parts]).sum(0)
-    return Whole(saturated(q, bits), scale)
+    return QuantizedTensor(saturated(q, bits), scale)
 
 
-def times(a: Whole, b: Whole) -> Whole:
+def times(a: QuantizedTensor, b: QuantizedTensor) -> QuantizedTensor:
     """Return a @ b, summed in int32."""
-    return Whole(a.q.int() @ b.q.int(), a.scale * b.scale)
+    return QuantizedTensor(a.q.int() @ b.q.int(), a.scale * b.scale)
 
 
-def i_erf(x: Whole) -> Whole:
+def i_erf(x: QuantizedTensor) -> QuantizedTensor:
     """Return erf(x) = sign(q) ((min(|q|, -q_b) + q_b)^2 + q_c), q_b = floor(b / S), q_c =
     floor(1 / (a S^2)), on the scale a S^2 2^14. Source: Kim et al. 2021, algorithm 2.
     """
     a, b = ERF
     q_b, q_c = _floored(b / x.scale), _floored(1 / (a * x.scale**2))
     q = torch.minimum(x.q.long().abs(), -q_b) + q_b
-    return Whole((x.q.sign() * (q * q + q_c)) >> DROPPED, a * x.scale**2 * 2**DROPPED)
+    return QuantizedTensor((x.q.sign() * (q * q + q_c)) >> DROPPED, a * x.scale**2 * 2**DROPPED)
 
 
-def i_gelu(x: Whole) -> Whole:
+def i_gelu(x: QuantizedTensor) -> QuantizedTensor:
     """Return x (1 + erf(x / sqrt(2))) / 2, which is within 0.018 of GELU (for |x| < 4: 0.0182).
 
     The scale of erf, a S^2 2^14, is negative: so is that of the result.
     Raises ValueError where S is so coarse that fewer than 64 steps are left to erf.
     Source: Kim et al. 2021, algorithm 2.
     """
-    erf = i_erf(Whole(x.q, x.scale / ROOT_2))
+    erf = i_erf(QuantizedTensor(x.q, x.scale / ROOT_2))
     one = _floored(1 / erf.scale)
     if bool((one > -64).any()):
         raise ValueError(
             f"x has the scale {float(x.scale.max()):.1e}, expected 1e-3 or less, as the int32 sums "
             "of a matrix have: quantise with more bits"
         )
-    return Whole(x.q.long() * (erf.q + one), x.scale * erf.scale / 2)
+    return QuantizedTensor(x.q.long() * (erf.q + one), x.scale * erf.scale / 2)
 
 
-def i_exp(x: Whole) -> Whole:
+def i_exp(x: QuantizedTensor) -> QuantizedTensor:
     """Return exp(x) for x <= 0: x = -z ln 2 + p with p in (-ln 2, 0], so that
 
         exp(x) = (a p^2 + b p + c) >> z,   z = floor(-q / q_ln2),   q_ln2 = ceil(ln 2 / S)
@@ -142,10 +142,10 @@ def i_exp(x: Whole) -> Whole:
     q = x.q.long().maximum(-ROOM * q_ln2)
     z = -q // q_ln2
     p = q + z * q_ln2
-    return Whole((p * (p + q_b) + q_c << room) >> z, a * x.scale**2 / 2**room)
+    return QuantizedTensor((p * (p + q_b) + q_c << room) >> z, a * x.scale**2 / 2**room)
 
 
-def i_softmax(x: Whole, allowed: Tensor | None = None, bits: int = 8) -> Whole:
+def i_softmax(x: QuantizedTensor, allowed: Tensor | None = None, bits: int = 8) -> QuantizedTensor:
     """Return the weights of the keys, whole numbers from 0 to 2^bits; a row without an allowed key
     is 0.
 
@@ -158,16 +158,18 @@ def i_softmax(x: Whole, allowed: Tensor | None = None, bits: int = 8) -> Whole:
     open_ = torch.ones_like(q, dtype=torch.bool) if allowed is None else allowed.expand_as(q)
     lowest = q.min() - 1
     q = torch.where(open_, q, lowest)
-    lifted = i_exp(Whole(q - q.amax(-1, keepdim=True), x.scale))
+    lifted = i_exp(QuantizedTensor(q - q.amax(-1, keepdim=True), x.scale))
     e = _in_16_bits(lifted).q.long() * open_
     share = 2**32 // e.sum(-1, keepdim=True).clamp(min=1)
-    return Whole((e * share >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
+    return QuantizedTensor((e * share >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
 
 
-def _in_16_bits(x: Whole) -> Whole:
+def _in_16_bits(x: QuantizedTensor) -> QuantizedTensor:
     """Return x, from 0 to 1 and of up to 62 bits, in 16: its lowest bits go first."""
     spare = max(0, math.ceil(math.log2(float(x.q.max()) + 1)) - 31)
-    return Whole(x.q >> spare, x.scale * 2**spare).rescaled(scale_of(torch.tensor(1.0), 16), 16)
+    return QuantizedTensor(x.q >> spare, x.scale * 2**spare).rescaled(
+        scale_of(torch.tensor(1.0), 16), 16
+    )
 
 
 def i_sqrt(n: Tensor) -> Tensor:
@@ -186,7 +188,7 @@ def i_sqrt(n: Tensor) -> Tensor:
         x = torch.minimum(x, lower)
 
 
-def i_layer_norm(x: Whole, weight: Tensor, bias: Tensor) -> Whole:
+def i_layer_norm(x: QuantizedTensor, weight: Tensor, bias: Tensor) -> QuantizedTensor:
     """Return (q - mean) / std * weight + bias, on a scale for each column.
 
         y = q - round(sum(q) / d);   std = i_sqrt(sum(y^2));   y (2^31 // std) >> 1
@@ -200,7 +202,7 @@ def i_layer_norm(x: Whole, weight: Tensor, bias: Tensor) -> Whole:
     std = i_sqrt((y * y).sum(-1, keepdim=True)).clamp(min=1)
     normal, scale = y * (2**31 // std) >> 1, torch.tensor(math.sqrt(d) / 2**30).double()
     weight = torch.where(weight.abs() < 1e-6, 1e-6, weight.double())
-    return Whole(normal + _floored(bias / weight / scale), scale * weight)
+    return QuantizedTensor(normal + _floored(bias / weight / scale), scale * weight)
 
 
 def _floored(constant: Tensor) -> Tensor:

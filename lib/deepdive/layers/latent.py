@@ -3,11 +3,12 @@
 from torch import Tensor, nn
 
 from deepdive.attention.heads.channel import ChannelAttention
-from deepdive.checks import positive
-from deepdive.layers.feed_forward import FeedForward, gelu
-from deepdive.layers.norms import LayerNorm
-from deepdive.layers.residual import PreNorm
-from deepdive.masks import Mask
+from deepdive.core.checks import positive
+from deepdive.core.context import Context
+from deepdive.core.feed_forward import FeedForward, gelu
+from deepdive.core.masks import Mask
+from deepdive.core.norms import LayerNorm
+from deepdive.core.residual import PreNorm
 
 
 class LatentLayer(nn.Module):
@@ -35,6 +36,8 @@ class LatentLayer(nn.Module):
                 "any other reads its own"
             )
         if context is not None and self.context_norm is not None:
-            context = self.context_norm(context)
-        x = self.attn_residual(x, lambda rows: self.attn(rows, context, mask=mask))
+            own = Context(memory=self.context_norm(context), memory_mask=mask)
+        else:
+            own = Context(mask=mask)
+        x = self.attn_residual(x, lambda rows: self.attn(rows, own))
         return self.ff_residual(x, self.ff)

@@ -5,10 +5,9 @@ head makes its own key and value. DeepSeek-AI 2024, "DeepSeek-V2".
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import MultiHeadAttention, split_heads
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
-from deepdive.layers.norms import RMSNorm
+from deepdive.core.checks import positive
+from deepdive.core.multi_head import MultiHeadAttention, split_heads
+from deepdive.core.norms import RMSNorm
 from deepdive.positions import TailRotaryPosition
 
 
@@ -39,12 +38,12 @@ class LatentAttention(MultiHeadAttention):
         )  # fmt: skip
         self.rank, self.d_rotary = rank, d_rotary
         made = n_heads * (d_head + d_rotary)
-        self.q = Linear(d_model, made, bias=False)
+        self.q = nn.Linear(d_model, made, bias=False)
         if q_rank is not None:
-            down, up = Linear(d_model, q_rank, bias=False), Linear(q_rank, made, bias=False)
+            down, up = nn.Linear(d_model, q_rank, bias=False), nn.Linear(q_rank, made, bias=False)
             self.q = nn.Sequential(down, RMSNorm(q_rank), up)  # type: ignore[assignment]
-        self.kv = Linear(d_model, rank + d_rotary, bias=False)
-        self.norm, self.up = RMSNorm(rank), Linear(rank, 2 * n_heads * d_head, bias=False)
+        self.kv = nn.Linear(d_model, rank + d_rotary, bias=False)
+        self.norm, self.up = RMSNorm(rank), nn.Linear(rank, 2 * n_heads * d_head, bias=False)
         for matrix in (p for p in self.parameters() if p.ndim == 2):
             nn.init.xavier_uniform_(matrix)
 
@@ -55,8 +54,8 @@ class LatentAttention(MultiHeadAttention):
         latent, rotary = self.kv(rows).split([self.rank, self.d_rotary], dim=-1)
         return rotary.unsqueeze(1), self.norm(latent).unsqueeze(1)
 
-    def turned(self, q: Tensor, k: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
-        """Turn queries and keys, each alone: a key is kept as its rotary entries only."""
+    def rotated(self, q: Tensor, k: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate queries and keys, each alone: a key is kept as its rotary entries only."""
         assert self.position is not None
         return self.position.rotate(q, at), self.position.rotate(k, at)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 class LoRA(nn.Module):

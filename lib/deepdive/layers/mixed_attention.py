@@ -1,12 +1,11 @@
 """Attention beside a convolution: what is far and what is near, each in half of the stream."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, Slot
-from deepdive.fast.linear import Linear
+from deepdive.core import Context, MultiHeadAttention
+from deepdive.core.masks import Padding, as_mask
 from deepdive.layers.span_convolution import SpanConvolution
-from deepdive.masks import Mask, Padding, as_mask
 
 
 class MixedAttention(MultiHeadAttention):
@@ -16,6 +15,12 @@ class MixedAttention(MultiHeadAttention):
     Source: Jiang et al. 2020, section 3.3.
     """
 
+    reads = ("mask", "bias", "positions")
+    instead = (
+        "the convolution reads the rows on both sides of x: use MultiHeadAttention for a memory, "
+        "and for decoding"
+    )
+
     def __init__(self, d_model: int, n_heads: int, kernel: int, dropout: float = 0.0) -> None:
         if n_heads < 1 or d_model % (2 * n_heads):
             raise ValueError(
@@ -23,24 +28,20 @@ class MixedAttention(MultiHeadAttention):
             )
         super().__init__(d_model, n_heads, d_head=d_model // n_heads // 2, dropout=dropout)
         self.convolution = SpanConvolution(d_model, n_heads, self.d_head, kernel)
-        self.out = Linear(d_model, d_model)
+        self.out = nn.Linear(d_model, d_model)
 
-    def forward(
-        self, x: Tensor, context: Tensor | None = None, mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None, positions: Tensor | None = None,
-        context_positions: Tensor | None = None, cache: Slot | None = None,
-    ) -> Tensor:  # fmt: skip
-        """Return (B, T, d_model) for x (B, T, d_model); `positions` change nothing. Raises
-        ValueError for a context, a cache, and any mask but `Padding`.
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model); positions change nothing. Raises ValueError
+        for any mask but `Padding`.
         """
-        self.check_rows(x, context)
-        parts = () if (mask := as_mask(mask)) is None else mask.parts
-        if context is not None or cache is not None or any(type(p) is not Padding for p in parts):
+        self.check_context(x, context)
+        mask = as_mask(context.mask)
+        if any(type(part) is not Padding for part in (() if mask is None else mask.parts)):
             raise ValueError(
-                "context, cache, mask: the convolution reads the rows on both sides of x, so it "
-                "honours Padding alone; use MultiHeadAttention for what is foreign or unseen"
+                "mask: the convolution reads the rows on both sides of x, so it honors Padding "
+                "alone; use MultiHeadAttention for other masks"
             )
         real = None if mask is None else mask.dense(1, x.shape[1], x.device)[:, 0, 0]
         q, (k, v) = self.queries(x), self.keys_and_values(x)
-        heads = self.mechanism(q, k, self.values(v), mask, bias, self.scale)
+        heads = self.mechanism(q, k, self.values(v), mask, context.bias, self.scale)
         return self.output(torch.cat([heads, self.convolution(x, q, real)], dim=1))

@@ -3,10 +3,10 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive, real_input
+from deepdive.core.checks import positive, real_input
 
 
-def cut(images: Tensor, size: int) -> Tensor:
+def patchify(images: Tensor, size: int) -> Tensor:
     """Return the squares of images (B, C, H, W) as rows (B, H/size * W/size, C * size * size),
     line by line; inside a row channels come first, then lines, then columns.
 
@@ -27,7 +27,7 @@ def check_pixels(images: Tensor, shape: str = "(B, C, H, W)") -> None:
     real_input("images", images, shape, fix)
 
 
-def joined(rows: Tensor, size: int, height: int, width: int) -> Tensor:
+def unpatchify(rows: Tensor, size: int, height: int, width: int) -> Tensor:
     """Return the images (B, C, height, width) that `cut` made `rows` of."""
     b, h, w = rows.shape[0], height // size, width // size
     if rows.ndim != 3 or rows.shape[1] != h * w or rows.shape[2] % size**2:
@@ -61,7 +61,7 @@ class Patches(nn.Module):
         """Return rows (B, N, d_model) for images (B, C, H, W)."""
         if images.ndim == 4 and images.shape[1] != self.channels:
             raise ValueError(f"images have {images.shape[1]} channels, expected {self.channels}")
-        return self.project(cut(images, self.size))
+        return self.project(patchify(images, self.size))
 
 
 def resized(table: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:

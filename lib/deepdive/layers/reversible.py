@@ -18,15 +18,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.cache import KVCache, Slot
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint
-from deepdive.layers.norms import LayerNorm
-from deepdive.layers.residual import Norm
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask
-
-Where = tuple[Mask | Tensor | None, Tensor | None]  # mask, positions
+from deepdive.core.context import EMPTY, Context
+from deepdive.core.hooks import HookPoint
+from deepdive.core.norms import LayerNorm
+from deepdive.core.residual import Norm
+from deepdive.core.stack import Stack
 
 
 class ReversibleBlock(nn.Module):
@@ -36,8 +32,8 @@ class ReversibleBlock(nn.Module):
         x2 = y2 - g(y1),  x1 = y1 - f(x2)                       # backward
         f(x) = dropout(attn(norm(x))),  g(x) = dropout(ff(norm(x)))
 
-    `attn` has the signature of `MultiHeadAttention` and its attribute `d_model`; `ff` maps rows to
-    rows. Hook point: `stream`, both streams side by side, (B, T, 2 d_model).
+    `attn` is a `Layer` with an attribute `d_model`; `ff` maps rows to rows. Hook point: `stream`,
+    both streams side by side, (B, T, 2 d_model).
     Source: Kitaev et al. 2020, section 3.
     """
 
@@ -48,39 +44,36 @@ class ReversibleBlock(nn.Module):
         d_model = int(attn.d_model)  # type: ignore[arg-type]
         self.attn, self.attn_norm = attn, norm(d_model)
         self.ff, self.ff_norm = ff, norm(d_model)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.stream = HookPoint()
 
-    def f(self, x: Tensor, where: Where, cache: Slot | None = None) -> Tensor:
+    def f(self, x: Tensor, context: Context) -> Tensor:
         """Return what attention adds to the first stream."""
-        mask, positions = where
-        rows = self.attn_norm(x)
-        return self.dropout(self.attn(rows, mask=mask, positions=positions, cache=cache))
+        return self.dropout(self.attn(self.attn_norm(x), context))
 
     def g(self, x: Tensor) -> Tensor:
         """Return what the feed-forward layer adds to the second stream."""
         return self.dropout(self.ff(self.ff_norm(x)))
 
     def forward(
-        self, x1: Tensor, x2: Tensor, where: Where = (None, None), cache: Slot | None = None,
-        seed: int | None = None,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        self, x1: Tensor, x2: Tensor, context: Context = EMPTY, seed: int | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return both streams after the layer; with `seed`, the sublayers draw from it."""
         with _drawn_from(seed, 0, x1):
-            y1 = x1 + self.f(x2, where, cache)
+            y1 = x1 + self.f(x2, context)
         with _drawn_from(seed, 1, x1):
             y2 = x2 + self.g(y1)
         return y1, y2
 
     @torch.no_grad()
     def inverse(
-        self, y1: Tensor, y2: Tensor, where: Where = (None, None), seed: int | None = None
+        self, y1: Tensor, y2: Tensor, context: Context = EMPTY, seed: int | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return both streams before the layer, from those after it, to rounding."""
         with _drawn_from(seed, 1, y1):
             x2 = y2 - self.g(y1)
         with _drawn_from(seed, 0, y1):
-            return y1 - self.f(x2, where), x2
+            return y1 - self.f(x2, context), x2
 
 
 class ReversibleStack(Stack):
@@ -93,29 +86,19 @@ class ReversibleStack(Stack):
     Raises ValueError when n_layers is negative, and for a memory.
     """
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None,
-        positions: Tensor | None = None,
-        cache: KVCache | None = None,
-        memory_positions: Tensor | None = None,
-    ) -> Tensor:
+    reads = ("mask", "bias", "positions", "cache")
+    instead = "reversible blocks have no cross-attention: use Stack"
+
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return both streams (B, T, 2 d_model) after all blocks, for x (B, T, d_model)."""
-        if memory is not None or memory_mask is not None or memory_positions is not None:
-            raise ValueError("memory: reversible blocks have no cross-attention: use Stack")
-        where = (mask, positions)
         seeds = self._seeds()
-        if cache is None and torch.is_grad_enabled() and not self._listening():
+        if context.cache is None and torch.is_grad_enabled() and not self._listening():
             parameters = [p for p in self.parameters() if p.requires_grad]
-            streams = _Reversed.apply(x, self.blocks, where, seeds, *parameters)  # type: ignore[no-untyped-call]
+            streams = _Reversed.apply(x, self.blocks, context, seeds, *parameters)  # type: ignore[no-untyped-call]
         else:
             y1 = y2 = x
             for i, (block, seed) in enumerate(zip(self.blocks, seeds, strict=True)):
-                slot = None if cache is None else cache[i]
-                streams = torch.cat(block(y1, y2, where, slot, seed), dim=-1)
+                streams = torch.cat(block(y1, y2, context.for_layer(i), seed), dim=-1)
                 y1, y2 = cast(ReversibleBlock, block).stream(streams).chunk(2, dim=-1)
             streams = torch.cat([y1, y2], dim=-1)
         return streams if self.norm is None else self.norm(streams)
@@ -136,13 +119,13 @@ class _Reversed(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, blocks: nn.ModuleList, where: Where, seeds: list[int | None],
+        ctx: Any, x: Tensor, blocks: nn.ModuleList, context: Context, seeds: list[int | None],
         *parameters: Tensor,
     ) -> Tensor:  # fmt: skip
         y1 = y2 = x
         for block, seed in zip(blocks, seeds, strict=True):
-            y1, y2 = block(y1, y2, where, None, seed)
-        ctx.blocks, ctx.where, ctx.seeds, ctx.parameters = blocks, where, seeds, parameters
+            y1, y2 = block(y1, y2, context, seed)
+        ctx.blocks, ctx.context, ctx.seeds, ctx.parameters = blocks, context, seeds, parameters
         ctx.save_for_backward(y1, y2)
         return torch.cat([y1, y2], dim=-1)
 
@@ -157,7 +140,7 @@ class _Reversed(torch.autograd.Function):
                 output, slope = _pulled_back(block.g, y1, d2, block, gradients)
             y2, d1 = y2 - output, d1 + slope  # y2 is x2 from here on
             with _drawn_from(seed, 0, y1):
-                f = lambda rows, block=block: block.f(rows, ctx.where)  # noqa: E731
+                f = lambda rows, block=block: block.f(rows, ctx.context)  # noqa: E731
                 output, slope = _pulled_back(f, y2, d1, block, gradients)
             y1, d2 = y1 - output, d2 + slope
         return d1 + d2, None, None, None, *(gradients.get(id(p)) for p in ctx.parameters)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.inspect import HookPoint
+from deepdive.core.checks import positive
+from deepdive.core.hooks import HookPoint
 
 
 class ScalarMix(nn.Module):

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers.norms import LayerNorm
+from deepdive.core.checks import positive
+from deepdive.core.norms import LayerNorm
 from deepdive.positions import BlockedSinusoidalPosition
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 
 
 class GradientDisentangled(nn.Module):

@@ -7,16 +7,15 @@ first frame, line by line, then those of the next. A rule is a function of (F, h
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import each_at_least, not_negative
-from deepdive.layers import Block
-from deepdive.layers.block import Residual
-from deepdive.layers.residual import PreNorm
+from deepdive.core import Block, Context, Layer
+from deepdive.core.block import Residual
+from deepdive.core.checks import each_at_least, not_negative
+from deepdive.core.residual import PreNorm
 
 Rule = Callable[[int, int, int], Tensor]
 Grid = tuple[int, int]
@@ -53,7 +52,7 @@ def _distances(frames: int, h: int, w: int) -> Tensor:
     return at.view(3, 1, -1) - at.view(3, -1, 1)
 
 
-def near(frames: int, h: int, w: int) -> Tensor:
+def neighborhood(frames: int, h: int, w: int) -> Tensor:
     """The h/2 times w/2 places around a patch, through all frames; fewer at an edge."""
     _, lines, columns = _distances(frames, h, w)
     return (-h <= 4 * lines) & (4 * lines < h) & (-w <= 4 * columns) & (4 * columns < w)
@@ -74,10 +73,13 @@ def meets(rule: Rule, frames: int, h: int, w: int) -> Tensor:
     return group[:, None] == group
 
 
-class _Some(nn.Module):
+class _Some(Layer):
     """Attention among some patches. Raises ValueError for a mask, positions or a cache, and for
     rows that are no whole frames.
     """
+
+    reads = ()
+    instead = "a film comes whole"
 
     def __init__(self, attn: nn.Module, rule: Rule, grid: Grid, n_special: int = 0) -> None:
         super().__init__()
@@ -89,19 +91,12 @@ class _Some(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.rule.__name__}, grid={self.grid}, n_special={self.n_special}"
 
-    def ruled(self, x: Tensor, given: Sequence[Any]) -> Tensor:
+    def ruled(self, x: Tensor) -> Tensor:
         """Return the rule for as many frames as the rows (B, n_special + F * N, d_model) have."""
-        refuse(given)
         patches, (h, w) = x.shape[1] - self.n_special, self.grid
         if patches % (h * w):
             raise ValueError(f"{patches} patches are no whole frames of {h} x {w}")
         return self.rule(patches // (h * w), h, w).to(x.device)
-
-
-def refuse(given: Sequence[Any]) -> None:
-    """Raise ValueError where a block hands on a mask, positions or a cache."""
-    if any(part is not None for part in given):
-        raise ValueError("mask, positions, cache: a film comes whole; leave them None")
 
 
 class Folded(_Some):
@@ -114,11 +109,9 @@ class Folded(_Some):
     Source: Bertasius et al. 2021, section 3.
     """
 
-    def forward(
-        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, n_special + F * N, d_model) for rows of this shape."""
-        groups, n = self.ruled(x, (mask, positions, cache)), self.n_special
+        groups, n = self.ruled(x), self.n_special
         special = x[:, None, :n].expand(-1, len(groups), -1, -1)
         rows = torch.cat([special, x[:, n:][:, groups]], 2)  # (B, G, n + L, d)
         mixed = self.attn(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
@@ -131,20 +124,21 @@ class Masked(_Some):
     are met by all. The mask is written out, so the pairs that are left out save nothing.
     """
 
-    def forward(
-        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, n_special + F * N, d_model) for rows of this shape."""
         n = self.n_special
-        pairs = F.pad(self.ruled(x, (mask, positions, cache)), (n, 0, n, 0), value=True)
+        pairs = F.pad(self.ruled(x), (n, 0, n, 0), value=True)
         return self.attn(x, mask=pairs)
 
 
-class Before(nn.Module):
+class Before(Layer):
     """A step before a layer's last: patches alone meet, and a matrix stands behind their answer.
 
     x_patches = dense(step(x_patches)); special rows get 0
     """
+
+    reads = ()
+    instead = "a film comes whole"
 
     def __init__(self, step: nn.Module, n_special: int) -> None:
         super().__init__()
@@ -153,11 +147,8 @@ class Before(nn.Module):
         self.d_model = int(step.d_model)  # type: ignore[arg-type]
         self.dense = nn.Linear(self.d_model, self.d_model)
 
-    def forward(
-        self, x: Tensor, mask: Any = None, positions: Any = None, cache: Any = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return what is added to rows (B, n_special + F * N, d_model)."""
-        refuse((mask, positions, cache))
         return F.pad(self.dense(self.step(x[:, self.n_special :])), (0, 0, self.n_special, 0))
 
 
@@ -178,8 +169,8 @@ class StepwiseBlock(Block):
         self.firsts = nn.ModuleList(firsts)
         self.first_residuals = nn.ModuleList(residual(self.attn.d_model) for _ in firsts)  # type: ignore[arg-type]
 
-    def forward(self, x: Tensor, *given: Any, **named: Any) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return the stream (B, n_special + F * N, d_model) after the layer."""
         for first, residual in zip(self.firsts, self.first_residuals, strict=True):
             x = residual(x, first)
-        return super().forward(x, *given, **named)
+        return super().forward(x, context)

@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import each_at_least, positive
-from deepdive.layers.feed_forward import Activation
-from deepdive.masks import padding
+from deepdive.core.checks import each_at_least, positive
+from deepdive.core.feed_forward import Activation
+from deepdive.core.masks import padding
 
 
 def check_frames(frames: Tensor, n_features: int) -> None:
@@ -59,12 +59,12 @@ class Subsample(nn.Module):
         padding(mask, frames[..., 0], "src_mask")
         rows = frames
         for conv in self.convs:
-            rows = F.glu(conv(silenced(rows, mask).mT), dim=1).mT
+            rows = F.glu(conv(mask_padding(rows, mask).mT), dim=1).mT
             mask = None if mask is None else mask[:, ::2]
         return rows, mask
 
 
-def silenced(rows: Tensor, mask: Tensor | None) -> Tensor:
+def mask_padding(rows: Tensor, mask: Tensor | None) -> Tensor:
     """Return rows with 0 wherever `mask` says that nothing is there."""
     return rows if mask is None else rows * mask.unsqueeze(-1)
 

@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention.by_position.shifted import Sides
-from deepdive.checks import positive
-from deepdive.layers.block import Block
-from deepdive.layers.norms import LayerNorm
+from deepdive.core.block import Block
+from deepdive.core.checks import positive
+from deepdive.core.norms import LayerNorm
 
 EPS = 1e-5  # of the norms that no setting names
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
-from deepdive.checks import not_negative, positive
+from deepdive.core.checks import not_negative, numbers, positive
+from deepdive.positions import LearnedPosition
 
 
 @dataclass(frozen=True)
@@ -16,9 +17,13 @@ class Config:
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers",)
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming it, for a whole number that is too small."""
-        sizes = {field.name: getattr(self, field.name) for field in fields(self)}
-        sizes = {name: size for name, size in sizes.items() if type(size) is int}
+        """Raise ValueError, naming it, for a whole number that is too small, and for a dropout
+        that is no probability.
+        """
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        dropouts = {name: p for name, p in given.items() if "dropout" in name and p is not None}
+        numbers(0.0, 1.0, **dropouts)
+        sizes = {name: size for name, size in given.items() if type(size) is int}
         may_be_zero = {name: sizes.pop(name) for name in self.MAY_BE_ZERO if name in sizes}
         positive(**sizes)
         not_negative(**may_be_zero)
@@ -41,3 +46,8 @@ class Config:
         if unknown := sorted(set(changes) - set(known)):
             raise TypeError(f"{', '.join(unknown)}: unknown; the fields are {', '.join(known)}")
         return replace(self, **changes)
+
+
+def learned_positions(config: Any) -> LearnedPosition:
+    """Return a learned table of positions, (max_length, d_model)."""
+    return LearnedPosition(config.max_length, config.d_model)

@@ -4,8 +4,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.layers.embeddings import check_tokens
-from deepdive.masks import padding
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.masks import Padding, padding
 
 
 class EncoderDecoder(nn.Module):
@@ -35,12 +35,12 @@ class EncoderDecoder(nn.Module):
         """
         self.check_source(src)
         check_tokens(tgt, "tgt")
-        padding(tgt_mask, tgt, "tgt_mask")
+        real = padding(tgt_mask, tgt, "tgt_mask")
         if src.shape[0] != tgt.shape[0]:
             raise ValueError(
                 f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; rows b are one pair"
             )
-        return self.head(self.decode(tgt, self.begin(src, src_mask), tgt_mask))
+        return self.head(self.decode(tgt, self.begin(src, src_mask), real))
 
     def check_source(self, src: Tensor) -> None:
         """Raise ValueError or TypeError for a source that is not what the encoder reads: tokens."""
@@ -50,7 +50,7 @@ class EncoderDecoder(nn.Module):
         """Read the source once, and return the state that `step` continues."""
         raise NotImplementedError
 
-    def decode(self, tokens: Tensor, state: Any, mask: Tensor | None = None) -> Tensor:
+    def decode(self, tokens: Tensor, state: Any, mask: Tensor | Padding | None = None) -> Tensor:
         """Return the decoder's states (B, t, d) of the next target tokens (B, t)."""
         return self.decoder(tokens, state, mask)
 

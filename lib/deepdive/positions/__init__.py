@@ -4,7 +4,6 @@ scores.
 
 from deepdive.positions.alibi import ALiBi, slopes
 from deepdive.positions.axial import AxialPosition
-from deepdive.positions.base import Position
 from deepdive.positions.disentangled import BucketedRows, DisentangledPosition, RelativeRows
 from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.positions.learned import LearnedPosition
@@ -27,7 +26,6 @@ __all__ = [
     "GridBias",
     "LearnedPosition",
     "MusicPosition",
-    "Position",
     "RelativePosition",
     "RelativeRows",
     "RopeScaling",

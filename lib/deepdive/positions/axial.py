@@ -5,8 +5,8 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.positions.base import FIX_NEGATIVE, Position, outside
+from deepdive.core.checks import positive
+from deepdive.core.position import FIX_NEGATIVE, Position, outside
 
 
 class AxialPosition(Position):

@@ -3,8 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.positions.base import FIX_NEGATIVE, Position, outside
+from deepdive.core.checks import positive
+from deepdive.core.position import FIX_NEGATIVE, Position, outside
 
 
 class GridBias(Position):

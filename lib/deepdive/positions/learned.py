@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from deepdive.checks import not_negative, positive
-from deepdive.positions.base import FIX_NEGATIVE, Position, outside
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.position import FIX_NEGATIVE, Position, outside
 
 
 class LearnedPosition(Position):

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.positions.base import Position
+from deepdive.core.position import Position
 
 
 def offsets(q_positions: Tensor, k_positions: Tensor) -> Tensor:

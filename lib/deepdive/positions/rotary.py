@@ -7,8 +7,8 @@ from math import pi
 import torch
 from torch import Tensor
 
-from deepdive.checks import above_zero, positive
-from deepdive.positions.base import Position
+from deepdive.core.checks import above_zero, positive
+from deepdive.core.position import Position
 
 
 @dataclass(frozen=True)

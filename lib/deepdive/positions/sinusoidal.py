@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from deepdive.checks import above_zero, positive
-from deepdive.positions.base import Position
+from deepdive.core.checks import above_zero, positive
+from deepdive.core.position import Position
 
 
 class SinusoidalPosition(Position):

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.masks import describe
-from deepdive.positions.base import Position
+from deepdive.core.masks import describe
+from deepdive.core.position import Position
 from deepdive.positions.shaw import ShawPosition
 from deepdive.positions.sinusoidal import SinusoidalPosition
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.layers import gelu, gelu_tanh, relu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import gelu, gelu_tanh, relu
+from deepdive.core.feed_forward import Activation
 from deepdive.published.names import Names
 from deepdive.published.weights import Rule
 

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.text import llama
-from deepdive.models.text.llama import Llama
-from deepdive.models.text.llama_config import LlamaConfig
+from deepdive.models.generative import llama
+from deepdive.models.generative.llama import Llama
+from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.published.form import Family
 from deepdive.published.gguf import Gguf
 from deepdive.published.names import Names

@@ -14,9 +14,8 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, PreNorm
+from deepdive.core.stack import Stack
 from deepdive.published.weights import Join, Rule, Split, adopt
 
 ATTENTION: list[Rule] = [

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
-from deepdive.models.text.llama import SMOLLM2 as SIZES
-from deepdive.models.text.llama import Llama, llama
+from deepdive.models.generative.llama import SMOLLM2 as SIZES
+from deepdive.models.generative.llama import Llama, llama
 from deepdive.published import from_gguf, gguf
 from deepdive.published.packaged import SMOLLM2, check_file, folder_of
 from deepdive.tokenizers import ByteBPETokenizer

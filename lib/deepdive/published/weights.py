@@ -25,7 +25,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from deepdive.checks import own_path
+from deepdive.core.checks import own_path
 from deepdive.training.checkpoint import unshared
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

@@ -7,9 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.attention import AdditiveAttention
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 from deepdive.recurrent.layers import RNN
-from deepdive.recurrent.state import RecurrentState
+from deepdive.recurrent.state import RecurrentState, real_tokens
 
 
 @dataclass
@@ -30,7 +30,7 @@ class AttentionState:
         """Let row b continue from row index[b]; the number of rows may change."""
         self.keys, self.values = self.keys[index], self.values[index]
         if self.mask is not None:
-            self.mask = Padding(self.mask.keys[index])
+            self.mask = self.mask.reorder(index)
         self.recurrent.reorder(index)
 
 
@@ -40,7 +40,7 @@ def attend_then_advance(
     y: Tensor,
     state: AttentionState,
     at: RecurrentState,
-    mask: Tensor | None = None,
+    mask: Tensor | Padding | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Read rows y (B, T, d_y) one step after another, beside what the state before each asked for.
 
@@ -52,13 +52,13 @@ def attend_then_advance(
     """
     # W [y ; c] = W_y y + W_c c, so that all y are projected at once
     W_y, W_c = layer.W.weight.split([y.shape[-1], state.values.shape[-1]], dim=1)
-    values = layer.begin(y, at)
+    values, real = layer.begin(y, at), real_tokens(mask, y)
     states, contexts = [], []
     for t, Wy in enumerate(F.linear(y, W_y, layer.W.bias).unbind(1)):
         q = values[0][:, None, None]
         c = attention.attend(q, state.keys, state.values, state.mask)[:, 0, 0]
-        real = None if mask is None else mask[:, t]
-        values = layer.advance(Wy + F.linear(c, W_c), values, real)
+        here = None if real is None else real[:, t]
+        values = layer.advance(Wy + F.linear(c, W_c), values, here)
         states.append(values[0])
         contexts.append(c)
     at.values = values

@@ -14,10 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import split_heads
-from deepdive.checks import divides, positive
-from deepdive.fast.linear import Linear
-from deepdive.masks import Mask, describe
+from deepdive.core.checks import divides, positive
+from deepdive.core.masks import Mask, describe
+from deepdive.core.multi_head import split_heads
 from deepdive.recurrent.state import RecurrentState, real_tokens
 
 
@@ -77,8 +76,10 @@ class GatedDelta(nn.Module):
         divides(n_heads=n_heads, d_model=d_model)
         positive(chunk=chunk)
         self.d_model, self.n_heads, self.chunk = d_model, n_heads, chunk
-        self.q, self.k, self.v, self.out = (Linear(d_model, d_model, bias=False) for _ in range(4))
-        self.write, self.gate = Linear(d_model, n_heads, bias=False), Linear(d_model, n_heads)
+        self.q, self.k, self.v, self.out = (
+            nn.Linear(d_model, d_model, bias=False) for _ in range(4)
+        )
+        self.write, self.gate = nn.Linear(d_model, n_heads, bias=False), nn.Linear(d_model, n_heads)
         self.log_rate = nn.Parameter(torch.zeros(n_heads))
 
     def forward(

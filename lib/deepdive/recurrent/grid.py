@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.fast.recurrent import Values
-from deepdive.masks import Mask, describe
+from deepdive._fast.recurrent import Values
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask, describe
 from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide
 from deepdive.recurrent.layers import LSTM
 from deepdive.recurrent.stacked import RecurrentStack, stacked

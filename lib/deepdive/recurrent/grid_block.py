@@ -8,8 +8,8 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.masks import describe
+from deepdive.core.checks import positive
+from deepdive.core.masks import describe
 
 Sides = tuple[list[Tensor], list[Tensor]]  # hidden vectors and memories, one of each a side
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.fast import recurrent as fused
-from deepdive.fast.recurrent import Values
-from deepdive.inspect import HookPoint
-from deepdive.masks import Mask, describe
+from deepdive._fast import recurrent as fused
+from deepdive._fast.recurrent import Values
+from deepdive.core.checks import positive
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Mask, describe
 from deepdive.recurrent.state import RecurrentState, real_tokens
 
 
@@ -20,7 +20,7 @@ class RNN(nn.Module):
 
     The inputs of all steps are projected by W at once; then `cell` makes one step after another.
     Where `mask` says padding the state stands still: it is always that after the last real token.
-    Without a listening hook the steps run inside torch's kernel (`deepdive.fast.recurrent`).
+    Without a listening hook the steps run inside torch's kernel (`deepdive._fast.recurrent`).
 
     A variant overrides `cell`, and names how many `blocks` of d_hidden rows W and U have, how many
     tensors it carries (`n_values`) and its `kernel`.

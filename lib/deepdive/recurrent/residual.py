@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
-from deepdive.checks import not_negative
-from deepdive.masks import Mask
+from deepdive.core.checks import not_negative
+from deepdive.core.masks import Mask
 from deepdive.recurrent.stacked import RecurrentStack
 from deepdive.recurrent.state import RecurrentState
 

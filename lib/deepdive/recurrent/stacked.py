@@ -6,9 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.fast.dropout import Dropout
-from deepdive.masks import Causal, Mask
+from deepdive.core.checks import positive
+from deepdive.core.masks import Causal, Mask
 from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.state import RecurrentState, real_tokens
 
@@ -45,7 +44,7 @@ class RecurrentStack(nn.Module):
                 )
         self.d_input = int(self.layers[0].d_input)  # type: ignore[arg-type]
         self.d_hidden = int(self.layers[-1].d_hidden)  # type: ignore[arg-type]
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from deepdive.fast.recurrent import Values
-from deepdive.masks import Causal, Mask, Padding
+from deepdive._fast.recurrent import Values
+from deepdive.core.masks import Causal, Mask, Padding
 
 
 @dataclass
@@ -54,9 +54,9 @@ def real_tokens(mask: Mask | Tensor | None, x: Tensor) -> Tensor | None:
                 f"mask: a recurrent layer reads tokens in order, and honours Padding and Causal "
                 f"only; got {type(part).__name__}. Use attention where tokens are chosen"
             )
-        if part.keys.shape != x.shape[:2]:
+        if part.real.shape != x.shape[:2]:
             raise ValueError(
-                f"mask has shape {tuple(part.keys.shape)}, expected (B, T) = {tuple(x.shape[:2])}"
+                f"mask has shape {tuple(part.real.shape)}, expected (B, T) = {tuple(x.shape[:2])}"
             )
-        real = part.keys if real is None else real & part.keys
+        real = part.real if real is None else real & part.real
     return real

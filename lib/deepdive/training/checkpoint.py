@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from deepdive.locks import held
+from deepdive.locks import hold as held
 
 Tensors = dict[str, Tensor]
 KEPT = 2  # checkpoints; the older one is used when the newer one is torn

@@ -1,14 +1,19 @@
-"""What functions do and data hold, as short texts that are the same in every process."""
+"""The identity of a run: what its data hold, and what its functions are called and set with.
 
-import dis
+A function counts by its name and settings, not by its code, so that a new Python refuses no run.
+Whoever changes what a loss, a model or a measurement computes raises the explicit `version` of
+`deepdive.training.Keep` or of the sweep.
+"""
+
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from types import CodeType
 from typing import Any
 
+import joblib
 import numpy as np
 import torch
 from torch import Tensor
@@ -16,54 +21,60 @@ from torch import Tensor
 PLAIN = (int, float, str, bytes, bool, type(None))
 
 
-def _constants(code: CodeType) -> Iterator[str]:
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from (value.co_code.hex(), *_constants(value))
-        else:  # a set of strings has another order in every process
-            yield str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+def content_hash(value: Any) -> str:
+    """Return joblib's sha1 of nested lists, mappings, dataclasses, tensors and plain values.
 
-
-@functools.cache
-def _read(code: CodeType) -> tuple[str, ...]:
-    """Return the global names that code reads, and those that the functions inside it read."""
-    own = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
-    inner = [n for value in code.co_consts if isinstance(value, CodeType) for n in _read(value)]
-    return (*own, *inner)
-
-
-def _outside(function: Any) -> dict[str, Any]:
-    """Return what a function reads from outside, by name."""
-    known = function.__globals__
-    found = {name: known[name] for name in _read(function.__code__) if name in known}
-    return {**found, **inspect.getclosurevars(function).nonlocals}
-
-
-def _reached(function: Any) -> list[Any]:
-    """Return a function and those of its own module that it calls, and so on."""
-    found = {function: None}
-    left = [function]
-    while left:
-        for other in _outside(left.pop()).values():
-            near = inspect.isfunction(other) and other.__module__ == function.__module__
-            if near and other not in found:
-                found[other] = None
-                left.append(other)
-    return [*found]
-
-
-def _digest(functions: Iterable[Any]) -> str:
-    """Hash what functions do: their instructions, names and constants, without docstrings.
-
-    Functions of their modules that they call count as well.
+    It is the same in every process and version of Python. Anything else counts by its
+    `fingerprint()`, a function by its name, another object by the name of its class.
     """
-    digest = hashlib.sha256()
-    for function in (reached for one in functions for reached in _reached(one)):
-        code = function.__code__
-        constants = [c for c in _constants(code) if c != repr(function.__doc__)]
-        text = "\n".join([code.co_code.hex(), *code.co_names, *constants])
-        digest.update(text.encode())
-    return digest.hexdigest()[:12]
+    return str(joblib.hash(_plain(value), hash_name="sha1"))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as texts and new lists and tuples, because joblib's hash sees shared ones."""
+    if isinstance(value, (*PLAIN, np.generic)):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, Tensor):
+        flat = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+        return ("tensor", str(value.dtype), [*value.shape], _bytes_hash(flat.numpy()))
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return ("array", str(value.dtype), [*value.shape], _bytes_hash(value))
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(part) for key, part in value.items()}
+    if isinstance(value, (Sequence, np.ndarray)):
+        kind = type(value).__name__
+        if all(isinstance(part, PLAIN) for part in value):
+            return f"{kind} {[*value]!r}"
+        return (kind, [_plain(part) for part in value])
+    if isinstance(value, Set):
+        return ("set", sorted(map(content_hash, value)))
+    if is_dataclass(value) and not isinstance(value, type):
+        return (
+            type(value).__name__,
+            {f.name: _plain(getattr(value, f.name)) for f in fields(value)},
+        )
+    if hasattr(value, "fingerprint") and not isinstance(value, type):
+        return _plain(value.fingerprint())
+    return name_of(value) if callable(value) else type(value).__name__
+
+
+def _bytes_hash(array: np.ndarray[Any, Any]) -> str:
+    # Not joblib's: it pickles the dtype by a protocol that changes with Python.
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def data_of(batches: Any) -> dict[str, Any]:
+    """Return what tells the data of `batches` from other data: their length, and a hash.
+
+    Lists of batches count by every value in them, other kinds by what their `fingerprint()`
+    returns; without one they count by their length.
+    """
+    found = {"length": len(batches) if hasattr(batches, "__len__") else None}
+    if hasattr(batches, "fingerprint"):
+        return found | batches.fingerprint()
+    if isinstance(batches, (list, tuple, Tensor, np.ndarray)):
+        return found | {"hash": content_hash(batches)}
+    return found
 
 
 def _function(call: Any) -> Any:
@@ -75,33 +86,19 @@ def _function(call: Any) -> Any:
     return getattr(call, "__func__", call)
 
 
-def code_of(call: Callable[..., Any]) -> str:
-    """Return the name of a function and a hash of its code, the same in every process."""
+def name_of(call: Callable[..., Any]) -> str:
+    """Return the name of a function, or of what a partial or an object calls."""
     function = _function(call)
-    name = getattr(function, "__qualname__", type(function).__name__)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return str(name)
-    return f"{name} {_digest([function])}"
-
-
-def code_of_class(kind: type) -> str:
-    """Return a hash of the functions of a class and its bases; torch's own are not in it."""
-    own = [
-        base for base in kind.__mro__ if base.__module__.split(".")[0] not in ("torch", "builtins")
-    ]
-    return _digest(
-        [f for base in own for _, f in sorted(vars(base).items()) if inspect.isfunction(f)]
-    )
+    return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def values_of(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the plain numbers and strings that a function is set with, and the sha256 of its data.
+    """Return the plain numbers and strings that a function is set with, and hashes of its data.
 
     Those are the arguments of a partial, the defaults, and what the function, and the functions of
     its module that it calls, read from outside. Of what is read from outside, integers are left
     out, which are often counters, and lists, which are often records; batches with a
-    `fingerprint()` are data wherever they stand.
+    `fingerprint()` are data wherever they are.
     """
     found: dict[str, Any] = {}
     if isinstance(call, functools.partial):
@@ -111,78 +108,42 @@ def values_of(call: Callable[..., Any]) -> dict[str, Any]:
     if inspect.isfunction(function):
         for name, parameter in inspect.signature(function).parameters.items():
             found.setdefault(name, parameter.default)
-        outside = [item for one in _reached(function) for item in _outside(one).items()]
-        for name, value in outside:
+        for name, value in _outside(function, set()):
             if isinstance(value, (float, str, bool)) or hasattr(value, "fingerprint"):
                 found.setdefault(name, value)
     described = {name: _described(value) for name, value in found.items()}
     return {name: value for name, value in described.items() if value is not None}
 
 
+def _outside(function: Any, seen: set[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a function, and those of its module that it calls, read from outside, by name."""
+    seen.add(function)
+    known = function.__globals__
+    names = [name for name in _names(function.__code__) if not name.startswith("__")]
+    found = {name: known[name] for name in names if name in known}
+    found |= inspect.getclosurevars(function).nonlocals
+    for name, value in found.items():
+        if not inspect.isfunction(value):
+            yield name, value
+        elif value.__module__ == function.__module__ and value not in seen:
+            yield from _outside(value, seen)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code reads, and those of the code inside it: some Pythons inline it."""
+    yield from code.co_names
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _names(value)
+
+
 def _data(value: Any) -> Any:
-    """Return the sha256 of what is data, anything else as it is."""
-    return sha256_of(value) if isinstance(value, (Tensor, np.ndarray, list, tuple, dict)) else value
+    """Return the hash of what is data, anything else as it is."""
+    is_data = isinstance(value, (Tensor, np.ndarray, list, tuple, dict))
+    return content_hash(value) if is_data else value
 
 
 def _described(value: Any) -> Any:
     if hasattr(value, "fingerprint") and not isinstance(value, type):
         return value.fingerprint()
     return value if isinstance(value, (float, str, bool, int)) else None
-
-
-def data_of(batches: Any) -> dict[str, Any]:
-    """Return what tells the data of `batches` from other data: their length, and a sha256.
-
-    Lists of batches count by every value in them, other kinds by what their `fingerprint()`
-    returns; without one they count by their length.
-    """
-    found = {"length": len(batches) if hasattr(batches, "__len__") else None}
-    if hasattr(batches, "fingerprint"):
-        return found | batches.fingerprint()
-    if isinstance(batches, (list, tuple, Tensor, np.ndarray)):
-        return found | {"sha256": sha256_of(batches)}
-    return found
-
-
-def sha256_of(value: Any) -> str:
-    """Return the sha256 of nested lists, mappings, dataclasses, tensors and plain values.
-
-    Anything else counts by its `fingerprint()`, a function by its code, another object by the name
-    of its class.
-    """
-    digest = hashlib.sha256()
-    _feed(digest, value)
-    return digest.hexdigest()
-
-
-def _feed(digest: Any, value: Any) -> None:
-    """Add a value to a digest: what it is and how long it is, before what it holds."""
-    if isinstance(value, PLAIN):
-        digest.update(f"{value!r};".encode("utf-8", "surrogatepass"))
-    elif isinstance(value, Tensor):
-        flat = value.detach().cpu().contiguous().reshape(-1)
-        digest.update(f"tensor {value.dtype} {list(value.shape)};".encode())
-        digest.update(flat.view(torch.uint8).numpy().data)
-    elif isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(f"array {value.dtype} {list(value.shape)};".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, np.generic):
-        _feed(digest, value.item())
-    elif isinstance(value, Mapping):
-        _feed(digest, ("mapping", [*value.keys()], [*value.values()]))
-    elif isinstance(value, (Sequence, np.ndarray)):
-        digest.update(f"{type(value).__name__} {len(value)};".encode())
-        if all(isinstance(part, PLAIN) for part in value):
-            digest.update(repr([*value]).encode("utf-8", "surrogatepass"))
-            return
-        for part in value:
-            _feed(digest, part)
-    elif isinstance(value, Set):
-        _feed(digest, ("set", sorted(map(sha256_of, value))))
-    elif is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        _feed(digest, (type(value).__name__, parts))
-    elif hasattr(value, "fingerprint") and not isinstance(value, type):
-        _feed(digest, value.fingerprint())
-    else:
-        _feed(digest, code_of(value) if callable(value) else type(value).__name__)

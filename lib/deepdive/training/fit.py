@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from deepdive.checks import whole
+from deepdive.core.checks import whole
 from deepdive.training.checkpoint import Checkpoints
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import interrupts
@@ -83,7 +83,9 @@ def _check_ends(total: int | None, limit: Limit, validation: Validation | None) 
         )
 
 
-def _described(update: Update, validation: Validation | None, limit: Limit) -> dict[str, Any]:
+def _described(
+    update: Update, validation: Validation | None, limit: Limit, keep: Keep | None
+) -> dict[str, Any]:
     """Return what a run that goes on must share, under the names that checkpoints hold."""
     return {
         "clip": update.clip,
@@ -93,6 +95,7 @@ def _described(update: Update, validation: Validation | None, limit: Limit) -> d
         "validate_every": None if validation is None else validation.every,
         "patience": None if validation is None else validation.patience,
         "minutes": limit.minutes,
+        "version": 1 if keep is None else keep.version,
     }
 
 
@@ -115,7 +118,7 @@ def fit(
     """Train `model` to minimise `loss` over `batches`, and return what happened.
 
     Step t draws `update.accumulate` batches, and with g the gradient of the mean (by `update.weigh`
-    a weighted one) of loss(model, batch) + auxiliary losses (`deepdive.inspect.collect_losses`)
+    a weighted one) of loss(model, batch) + auxiliary losses (`deepdive.core.hooks.collect_losses`)
     updates
 
         g = g * min(1, clip / |g|),   lr = schedule(t),   optimizer step
@@ -145,7 +148,8 @@ def fit(
                     last step; `Validation(measure, every, patience)` says when else, and when to
                     give up. **The best weights are in the model at the end**, not the last. What it
                     draws from random generators leaves training as it was
-    folder          where checkpoints go, about once a minute; `Keep(folder, every)` says when else
+    folder          where checkpoints go, about once a minute; `Keep(folder, every, version=2)` says
+                    when else, and that the loss or the model computes something else than before
     seed            seeds Python, numpy and torch at the start of a run (not when it resumes)
     progress        whether a bar is shown
 
@@ -173,7 +177,12 @@ def fit(
     validation = _watched(validate, source, update.accumulate)
     _check_ends(total, limit, validation)
     optimizer = adam(model) if optimizer is None else optimizer
-    plan = {"steps": steps, "epochs": epochs, "seed": seed, **_described(update, validation, limit)}
+    plan = {
+        "steps": steps,
+        "epochs": epochs,
+        "seed": seed,
+        **_described(update, validation, limit, keep),
+    }
     measure = None if validation is None else validation.measure
     described = configuration(model, source, loss, optimizer, schedule, measure, total, **plan)
     store = None if keep is None else Checkpoints(keep.place(described, model.state_dict()))

@@ -21,7 +21,12 @@ from deepdive.training.resume import (
     place_of,
     unpack,
 )
-from deepdive.training.seeds import random_state, seed_everything, set_random_state, undisturbed
+from deepdive.training.seeds import (
+    preserve_rng_state,
+    random_state,
+    seed_everything,
+    set_random_state,
+)
 from deepdive.training.settings import Limit, Validation
 from deepdive.training.steps import Stepper
 
@@ -111,7 +116,7 @@ class Run(Stepper):
         self.model.eval()
         ema = self.update.ema
         averaged = ema.swap() if ema is not None else nullcontext()
-        with torch.no_grad(), undisturbed(), averaged:
+        with torch.no_grad(), preserve_rng_state(), averaged:
             value = float(self.validation.measure(self.model))
             if not math.isfinite(value):
                 raise TrainingDiverged(

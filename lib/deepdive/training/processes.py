@@ -15,12 +15,12 @@ import torch.distributed as dist
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 PATIENCE = 120.0  # seconds that a process waits for the others
 
 
-def side_by_side(
+def run_processes(
     work: Callable[..., Mapping[str, Tensor]], ways: int, **given: Any
 ) -> list[dict[str, Tensor]]:
     """Return what `work(**given)` returns in each of `ways` processes, by rank.
@@ -65,8 +65,8 @@ def _wait(running: list[subprocess.Popen[bytes]], folder: Path) -> None:
             del waiting[rank]
 
 
-def one() -> None:
-    """Be one of the processes: called by `side_by_side` alone."""
+def run_single() -> None:
+    """Be one of the processes: called by `run_processes` alone."""
     folder, rank = Path(sys.argv[1]), int(sys.argv[2])
     told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
     dist.init_process_group(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.training.checkpoint import Tensors, unshared
-from deepdive.training.fingerprint import code_of, code_of_class, data_of, values_of
+from deepdive.training.fingerprint import data_of, name_of, values_of
 from deepdive.training.optim import Schedule
 
 PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -79,25 +79,22 @@ def configuration(
 ) -> dict[str, Any]:
     """Return what must be the same for a run to go on: the arguments of `fit`, as JSON values.
 
-    A function counts by the hash of its code, that of the functions of its module that it calls
-    among it, and the numbers it is set with; a schedule by its values; a model by its classes'
-    code, its modules and the names and shapes of its tensors; data by their sha256.
+    A function counts by its name and the numbers that it and the functions of its module that it
+    calls are set with; a schedule by its values; a model by its modules and the names and shapes of
+    its tensors; data by their hash. What their code computes counts by the `version` among
+    `arguments` alone.
     """
     tensors = model.state_dict().items()
     probes = [s for s in PROBES if s <= (total or 1)]
     described = {
         **arguments,
         "data": data_of(batches),
-        "loss": code_of(loss),
+        "loss": name_of(loss),
         "loss is set with": values_of(loss),
-        "validate": None if validate is None else code_of(validate),
+        "validate": None if validate is None else name_of(validate),
         "validate is set with": {} if validate is None else values_of(validate),
         "schedule": None if schedule is None else {str(s): schedule(s) for s in probes},
         "optimizer": _optimizer(optimizer, schedule is not None),
-        "code": {
-            m.__name__: code_of_class(m)
-            for m in sorted({type(m) for m in model.modules()}, key=repr)
-        },
         "modules": re.sub(r" at 0x[0-9a-f]+", "", repr(model)).splitlines(),
         "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
     }

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import deterministic as _deterministic
 
-from deepdive.checks import whole
+from deepdive.core.checks import whole
 
 _SETTINGS: Any = _deterministic  # the type stubs do not know its one attribute
 
@@ -98,7 +98,7 @@ def set_random_state(tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) ->
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def preserve_rng_state() -> Iterator[None]:
     """Restore all random states after the context, whatever it drew."""
     state = random_state()
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from deepdive.training.fingerprint import sha256_of
+from deepdive.training.fingerprint import content_hash
 from deepdive.training.optim import EMA
 
 
@@ -103,6 +103,9 @@ class Keep:
              weights; `()` for nothing. Where it is given, the checkpoints go to a folder below
              `folder` whose name follows from it, from the model's first weights and from all that
              `fit` compares: a run of other data or settings has another folder, and is not refused
+    version  of what the loss, the model and the validation compute, which count by their names and
+             settings, not by their code: raise it when you change one, so that a run of the old
+             code isn't continued with the new
 
     Raises ValueError for an `every` that is not above 0, TypeError for a folder that is no path.
     """
@@ -110,6 +113,7 @@ class Keep:
     folder: str | Path
     every: int | None = None
     of: Any = None
+    version: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, Path)):
@@ -123,7 +127,7 @@ class Keep:
         """Return where the checkpoints of this run go."""
         if self.of is None:
             return Path(self.folder)
-        return Path(self.folder) / sha256_of((self.of, configuration, weights))[:12]
+        return Path(self.folder) / content_hash((self.of, configuration, weights))[:12]
 
 
 LIMIT, UPDATE = Limit(), Update()  # what holds where `fit` is not told otherwise

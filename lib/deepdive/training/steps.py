@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import Losses, LossPoint, collect_losses
+from deepdive.core.hooks import Losses, LossPoint, collect_losses
 from deepdive.training.diagnose import TrainingDiverged, diagnose, tensors_in
 from deepdive.training.history import History
 from deepdive.training.optim import Schedule

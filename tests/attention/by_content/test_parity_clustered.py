@@ -12,9 +12,9 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity
 from torch import Tensor, nn
 
-from deepdive.attention import SoftmaxAttention
 from deepdive.attention.by_content.clustered import ClusteredAttention, ImprovedClusteredAttention
-from deepdive.masks import Padding
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import Padding
 
 
 def lloyd(code: Tensor, keys: Tensor, n_clusters: int, iterations: int) -> Tensor:

@@ -9,7 +9,7 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity
 
 from deepdive.attention.by_content.routing import RoutingAttention
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 
 @parity(RoutingAttention)

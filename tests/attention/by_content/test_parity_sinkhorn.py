@@ -9,7 +9,7 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 
 from deepdive.attention.by_content.sinkhorn import SinkhornAttention
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 
 @parity(SinkhornAttention)

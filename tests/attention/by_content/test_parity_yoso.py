@@ -15,7 +15,7 @@ from parity_registry import parity
 from transformers import YosoConfig, YosoModel
 
 from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.core.masks import Causal, Mask, Padding
 from deepdive.positions import LearnedPosition
 from deepdive.published import family, load
 
@@ -42,7 +42,7 @@ def yoso_sampled() -> None:
     for mask in (Padding(real([7, 5], 7)), Padding(real([7, 5], 7)) & Causal()):
         with_buckets(mask)
         for many, step in ((16, 2), (0, 2)):
-            with mock.patch.multiple("deepdive.fast.yoso", KEYS_FOR_SUMS=many, ROWS=step):
+            with mock.patch.multiple("deepdive._fast.yoso", KEYS_FOR_SUMS=many, ROWS=step):
                 with_buckets(mask)
 
 

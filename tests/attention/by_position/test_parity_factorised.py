@@ -11,18 +11,18 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity
 from torch import Tensor
 
+from deepdive._fast import factorised
 from deepdive.attention import (
     AdaptiveSpanAttention,
     AxialAttention,
     FixedAttention,
-    SoftmaxAttention,
     StridedAttention,
 )
 from deepdive.attention.by_position import adaptive_span as spans
 from deepdive.attention.patterns import PatternAttention
-from deepdive.fast import factorised
-from deepdive.inspect import collect_losses, record
-from deepdive.masks import Causal, Padding
+from deepdive.core import SoftmaxAttention
+from deepdive.core.hooks import collect_losses, record
+from deepdive.core.masks import Causal, Padding
 
 LENGTHS = ((13, 13), (12, 12), (5, 13), (1, 13))  # T, S: odd, even, the last rows, the last one
 KEYS = real([13, 9], 13)
@@ -147,7 +147,7 @@ def adaptive_span() -> None:
 
 
 def test_short_spans_multiply_less() -> None:
-    from deepdive.page.flops import count_flops
+    from deepdive_book.kit.flops import count_flops
 
     q = torch.randn(1, 2, 512, 8)
     counted = {}

@@ -9,10 +9,11 @@ from parity_proofs import alike, real, rows
 from parity_registry import equal, equal_gradients, parity, perturb
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention, WindowAttention
-from deepdive.inspect import record
+from deepdive.attention import WindowAttention
+from deepdive.core import MultiHeadAttention
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Padding, Window
 from deepdive.layers import Convolution
-from deepdive.masks import Causal, Padding, Window
 from deepdive.published.weights import adopt
 
 

@@ -11,14 +11,14 @@ from torch import Tensor
 from deepdive.attention import (
     CollaborativeAttention,
     DisagreeingAttention,
-    MultiHeadAttention,
     MultiScaleAttention,
     TalkingHeadsAttention,
 )
 from deepdive.attention.by_content.shared_columns import by_head, share
 from deepdive.attention.heads.collaborative import collaborative
-from deepdive.inspect import collect_losses, record
-from deepdive.masks import Causal, Padding
+from deepdive.core import MultiHeadAttention
+from deepdive.core.hooks import collect_losses, record
+from deepdive.core.masks import Causal, Padding
 
 
 def softmax(scores: list[Tensor], allowed: list[bool]) -> list[Tensor]:
@@ -98,7 +98,7 @@ def collaborative_heads() -> None:
                 heads.append(sum(W[s] * (V[part] @ y[b, s] + v_bias[part]) for s in range(S)))
     joined = torch.stack(heads).view(B, T, 12)
     expected = joined @ ours.out.weight.T + ours.out.bias
-    output = ours(x, y, Padding(keys))
+    output = ours(x, memory=y, memory_mask=Padding(keys))
     equal(output, expected)
     leaves = {"x": (x, x), "y": (y, y)} | {n: (p, p) for n, p in ours.named_parameters()}
     equal_gradients(output, expected, leaves)

@@ -12,15 +12,15 @@ from parity_proofs import rows
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from deepdive.attention import MultiHeadAttention, SoftmaxAttention
 from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
 from deepdive.attention.low_rank.kernel import LinearAttention
 from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
 from deepdive.attention.low_rank.nystrom import NystromAttention, pseudo_inverse
 from deepdive.attention.low_rank.performer import PerformerAttention, orthogonal
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
+from deepdive.core import MultiHeadAttention, SoftmaxAttention
+from deepdive.core.masks import Causal, Padding
 from deepdive.layers.fourier import Fourier
-from deepdive.masks import Causal, Padding
 from deepdive.models.efficient import yoso
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.low_rank.kernel import LinearAttention
 from deepdive.attention.low_rank.performer import PerformerAttention
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 
 def by_features(phi: Callable[[Tensor, str], Tensor], attention: nn.Module) -> None:
@@ -56,7 +56,7 @@ def performer() -> None:
 def at_once_and_in_parts(phi: Callable[[Tensor, str], Tensor], attention: LinearAttention) -> None:
     """All rows at a time, and few: no part of the keys may have a scale of its own."""
     by_features(phi, attention)
-    with mock.patch("deepdive.fast.kernel.ROWS", 2):
+    with mock.patch("deepdive._fast.kernel.ROWS", 2):
         by_features(phi, attention)
 
 

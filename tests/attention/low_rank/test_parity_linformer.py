@@ -8,7 +8,7 @@ from parity_proofs import real
 from parity_registry import parity
 
 from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 
 
 @parity(LinformerAttention)

@@ -12,7 +12,7 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 
 from deepdive.attention.memories.compressed import MemoryCompressedAttention
-from deepdive.masks import Causal, Padding
+from deepdive.core.masks import Causal, Padding
 
 
 @parity(MemoryCompressedAttention)

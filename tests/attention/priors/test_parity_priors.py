@@ -14,12 +14,12 @@ from deepdive.attention import (
     FactorisedRandomScores,
     GaussianPrior,
     LocalAttention,
-    MultiHeadAttention,
     RandomScores,
     SynthesizedAttention,
     TablePrior,
 )
-from deepdive.masks import Causal, Padding
+from deepdive.core import MultiHeadAttention
+from deepdive.core.masks import Causal, Padding
 
 
 def row_by_row(layer: SynthesizedAttention, x: Tensor, scores: Tensor, keys: Tensor) -> Tensor:

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.explain.activations.exchange import each_head, exchange
+from deepdive.core.hooks import forward_once
+from deepdive.explain.activations.exchange import iter_heads, patch_batch
 from deepdive.explain.activations.patching import patch
-from deepdive.inspect import forward_once
-from deepdive.models.text.t5 import TINY, t5
+from deepdive.models.generative.t5 import TINY, t5
 
 START = torch.zeros(3, 1, dtype=torch.long)
 
@@ -37,8 +37,8 @@ def texts() -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("pattern", ["*decoder.*.cross.heads", "*encoder.*.heads"])
 def test_heads_are_those_of_patch(pattern: str) -> None:
     asked, (clean, other) = First(), texts()
-    many = exchange(asked, pattern, lambda: forward_once(asked, clean),
-                    lambda: forward_once(asked, other), each_head(4))  # fmt: skip
+    many = patch_batch(asked, pattern, lambda: forward_once(asked, clean),
+                    lambda: forward_once(asked, other), iter_heads(4))  # fmt: skip
     assert many.shape == (2, 4, 3, 32)
     for i in range(3):
         for token in (4, 9):
@@ -51,7 +51,9 @@ def test_all_of_a_memory_is_the_clean_run_and_none_of_it_the_other() -> None:
     asked, (clean, other) = First(), texts()
     runs = lambda: forward_once(asked, clean), lambda: forward_once(asked, other)
     every = torch.ones(3, 7, 1, dtype=torch.bool)
-    ((whole, nothing),) = exchange(asked, "*encoder.stack.blocks.1.stream", *runs, [every, ~every])
+    ((whole, nothing),) = patch_batch(
+        asked, "*encoder.stack.blocks.1.stream", *runs, [every, ~every]
+    )
     assert torch.equal(whole, runs[0]())
     assert torch.equal(nothing, runs[1]())
     assert not torch.allclose(whole, nothing, atol=1e-3)
@@ -65,4 +67,4 @@ def test_a_point_that_is_passed_twice_is_refused() -> None:
         return forward_once(asked, clean)
 
     with pytest.raises(ValueError, match="passed 2 times"):
-        exchange(asked, "*encoder.embedded", twice, twice, [torch.ones(1, dtype=torch.bool)])
+        patch_batch(asked, "*encoder.embedded", twice, twice, [torch.ones(1, dtype=torch.bool)])

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import HookPoint
 from deepdive.explain.activations.lens import logit_lens
-from deepdive.inspect import HookPoint
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
 from deepdive.models.transformer import decoder_only

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import HookPoint, record
 from deepdive.explain.activations.maximisation import maximise, nearest
-from deepdive.inspect import HookPoint, record
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
 

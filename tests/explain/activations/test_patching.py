@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.explain.activations.patching import patch, patch_together, recovered
-from deepdive.inspect import HookPoint, ablate, record, replace
+from deepdive.core.hooks import HookPoint, ablate, record, replace
+from deepdive.explain.activations.patching import patch, patch_effect, patch_together
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import albert, bert
 
@@ -39,14 +39,14 @@ def the_number(logits: Tensor) -> Tensor:
 def test_a_planted_circuit_is_found_place_by_place() -> None:
     found = patch(Circuit(), "words", CLEAN, CORRUPTED, the_number)
     assert (found.names, found.clean.item(), found.corrupted.item()) == (("words",), 1, -1)
-    assert recovered(found).tolist() == [[0, 1, 0, 0]]
-    assert recovered(patch(Circuit(), "heads", CLEAN, CORRUPTED, the_number)).tolist() == [
+    assert patch_effect(found).tolist() == [[0, 1, 0, 0]]
+    assert patch_effect(patch(Circuit(), "heads", CLEAN, CORRUPTED, the_number)).tolist() == [
         [1, 0, 0]
     ]
     last = patch(Circuit(), "stream", CLEAN, CORRUPTED, the_number)
-    assert recovered(last).tolist() == [[0, 0, 0, 1]]
+    assert patch_effect(last).tolist() == [[0, 0, 0, 1]]
     whole = patch(Circuit(), "*s", CLEAN, CORRUPTED, the_number, axis=None)
-    assert recovered(whole).tolist() == [[1], [1]]
+    assert patch_effect(whole).tolist() == [[1], [1]]
 
 
 def test_ablation_blames_what_is_needed_and_patching_what_makes_the_difference() -> None:
@@ -58,7 +58,7 @@ def test_ablation_blames_what_is_needed_and_patching_what_makes_the_difference()
             changed.append((model(CLEAN) - 1).item())
     assert changed == [-1, -1, 0]
     found = patch(model, "heads", CLEAN, CORRUPTED, the_number)
-    assert recovered(found)[0].tolist() == [1, 0, 0]
+    assert patch_effect(found)[0].tolist() == [1, 0, 0]
 
 
 @pytest.fixture
@@ -97,9 +97,9 @@ def test_a_transformer_by_hand(model: Classifier) -> None:
                     found.patched[layer, row], difference(model(corrupted))[0]
                 )
     # The last layer is read at [CLS] alone, and the first is changed at the word alone.
-    shares = recovered(found)
+    shares = patch_effect(found)
     torch.testing.assert_close(shares[-1], torch.tensor([1.0, 0, 0, 0, 0]).double())
-    first = recovered(patch(model, "*.embedded", clean, corrupted, difference))[0]
+    first = patch_effect(patch(model, "*.embedded", clean, corrupted, difference))[0]
     torch.testing.assert_close(first, torch.tensor([0.0, 0, 1, 0, 0]).double())
 
 
@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_refused(model: Classifier) -> None:
         patch(shared, "*.stream", *TEXTS, lambda states: states[:, 0, 0])
     same = patch(Circuit(), "words", CLEAN, CLEAN, the_number)
     with pytest.raises(ValueError, match="choose inputs on which they differ"):
-        recovered(same)
+        patch_effect(same)
 
 
 def test_several_places_together(model: Classifier) -> None:

@@ -16,7 +16,7 @@ from deepdive.explain.attention_weights.alternatives import (
     reweighted,
     tvd,
 )
-from deepdive.models.explained.attentive import attentive, word_by_word
+from deepdive.models.interpretable.attention_classifier import attentive, no_rnn
 
 REAL = torch.tensor([[True] * 5, [True, True, True, False, False]])
 
@@ -64,7 +64,7 @@ class Twice(nn.Module):
 def test_where_all_states_are_alike_every_attention_gives_the_same_answer() -> None:
     """One word, again and again: the search goes as far as can be, and no deal moves anything."""
     torch.manual_seed(0)
-    model = word_by_word(12, 2, 5, 4).double()
+    model = no_rnn(12, 2, 5, 4).double()
     weights, answer = reweighted(model, "attention.weights", torch.full((2, 5), 3), REAL)
     torch.testing.assert_close(weights[1, 0, 0, :3], torch.full((3,), 1 / 3, dtype=torch.float64))
     found = adversarial(answer, weights, REAL)

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from deepdive.core.hooks import record
 from deepdive.explain.attention_weights.flow import flow
 from deepdive.explain.rollout import mixing
-from deepdive.inspect import record
 from deepdive.models.bert import albert, bert
 
 

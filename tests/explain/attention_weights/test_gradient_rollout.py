@@ -11,10 +11,10 @@ from parity_registry import perturb
 from torch import Tensor, nn
 from transformers import BertConfig, BertForSequenceClassification
 
-from deepdive.explain.attention_weights.gradient_rollout import gradient_rollout, supporting
+from deepdive.core.hooks import HookPoint, record
+from deepdive.explain.attention_weights.gradient_rollout import gradient_rollout, positive_gradient
 from deepdive.explain.classifiers.adapt import adapt
 from deepdive.explain.rollout import rollout
-from deepdive.inspect import HookPoint, record
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import albert, bert
 from deepdive.published.classifier import published
@@ -46,7 +46,7 @@ def test_one_layer_by_hand() -> None:
     found = gradient_rollout(model, "*", model)
     expected = torch.eye(3)[0] + (weights[0, 0] * slopes).clamp(min=0).mean(0)[0]
     torch.testing.assert_close(found[0], expected)
-    assert (supporting(weights[0], -slopes[None].abs()) == 0).all()
+    assert (positive_gradient(weights[0], -slopes[None].abs()) == 0).all()
 
 
 def test_it_is_the_sum_over_all_paths() -> None:

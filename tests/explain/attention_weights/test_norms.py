@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertForSequenceClassification
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention
+from deepdive.core.hooks import record
 from deepdive.explain.attention_weights.norms import _read_off, head_norms, norms
 from deepdive.explain.classifiers.adapt import adapt
-from deepdive.inspect import record
 
 
 @pytest.fixture

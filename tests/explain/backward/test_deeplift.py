@@ -14,13 +14,13 @@ from captum.attr import DeepLift
 from parity_registry import perturb
 from torch import Tensor, nn
 
+from deepdive.core import GatedFeedForward, RMSNorm
+from deepdive.core.hooks import HookPoint, record
 from deepdive.explain.backward.deeplift import bent, deeplift, multiplied, softmax
 from deepdive.explain.gradients import gradient_x_input, integrated_gradients
-from deepdive.inspect import HookPoint, record
-from deepdive.layers import GatedFeedForward, RMSNorm
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
-from deepdive.models.text import llama
+from deepdive.models.generative import llama
 
 EMBEDDED = "encoder.embeddings.embedded"
 TOKENS = torch.tensor([[1, 9, 8, 22, 5, 2]])

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.core.hooks import HookPoint
 from deepdive.explain.backward.first_layer import deep_taylor_bounded, deep_taylor_unbounded
 from deepdive.explain.backward.relevance import deep_taylor
-from deepdive.inspect import HookPoint
 
 
 class Of(nn.Module):

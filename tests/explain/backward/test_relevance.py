@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForSequenceClassification, LlamaConfig
 from transformers import LlamaForSequenceClassification as Llama
 
+from deepdive.core import GatedFeedForward
+from deepdive.core.hooks import HookPoint, record, replace
 from deepdive.explain.backward.deeplift import deeplift
 from deepdive.explain.backward.relevance import (
     attn_lrp,
@@ -26,8 +28,6 @@ from deepdive.explain.backward.relevance import (
 from deepdive.explain.backward.rules import Rules, passed, shared
 from deepdive.explain.classifiers.adapt import adapt
 from deepdive.explain.gradients import gradient_x_input
-from deepdive.inspect import HookPoint, record, replace
-from deepdive.layers import GatedFeedForward
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
 from deepdive.models.transformer import decoder_only, transformer

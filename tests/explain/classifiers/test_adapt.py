@@ -24,6 +24,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from deepdive.core.hooks import ablate, record, replace
 from deepdive.explain.classifiers.adapt import Adapted, adapt
 from deepdive.explain.gradients import (
     gradient_norm,
@@ -32,7 +33,6 @@ from deepdive.explain.gradients import (
     smoothgrad,
 )
 from deepdive.explain.rollout import rollout
-from deepdive.inspect import ablate, record, replace
 from deepdive.published import load
 from deepdive.published.classifier import load as load_classifier
 

@@ -20,10 +20,12 @@ from transformers import BertConfig, BertForSequenceClassification
 from deepdive.explain.backward.deeplift import deeplift
 from deepdive.explain.backward.relevance import lrp
 from deepdive.explain.classifiers.adapt import adapt
-from deepdive.explain.games.game import Game, all_sets, grouped, margin
-from deepdive.explain.games.lime import around, lime
+from deepdive.explain.evaluation.faithfulness import comprehensiveness, deletion, insertion
+from deepdive.explain.games.game import Game, all_coalitions, grouped, margin
+from deepdive.explain.games.lime import lime
+from deepdive.explain.games.lime import perturb as around
 from deepdive.explain.games.perturbation import occlusion, smallest_erasure
-from deepdive.explain.games.removal import deleted, left_out, masked
+from deepdive.explain.games.removal import deleted, masked, no_attend
 from deepdive.explain.games.shapley import kernel_shap, shapley
 from deepdive.explain.gradients import (
     gradient_norm,
@@ -31,7 +33,6 @@ from deepdive.explain.gradients import (
     integrated_gradients,
     smoothgrad,
 )
-from deepdive.explain.judging.faithfulness import comprehensiveness, deletion, insertion
 from deepdive.published.classifier import load
 
 CLS, SEP, MASK, PAD = 1, 2, 3, 0
@@ -76,7 +77,7 @@ def score_of_ours(model: nn.Module) -> Callable[..., Tensor]:
 
 GAMES: dict[str, Callable[[Callable[..., Tensor]], Game]] = {
     "masked": lambda score: masked(score, TEXT, MASK),
-    "left out": lambda score: left_out(score, TEXT),
+    "left out": lambda score: no_attend(score, TEXT),
     "deleted": lambda score: deleted(score, TEXT, pad=PAD),
 }
 OF_GAMES: dict[str, Callable[[Game], Any]] = {
@@ -136,8 +137,8 @@ def test_hook_points_change_nothing_but_a_text_without_any_key(theirs: Any) -> N
     one call another than theirs step by step: the marks must stay.
     """
     adapted = adapt(copy.deepcopy(theirs))
-    games = [left_out(score_of_theirs(theirs), TEXT), left_out(score_of_ours(adapted), TEXT)]
-    kept = all_sets(len(TEXT))
+    games = [no_attend(score_of_theirs(theirs), TEXT), no_attend(score_of_ours(adapted), TEXT)]
+    kept = all_coalitions(len(TEXT))
     one, other = (game(kept) for game in games)
     torch.testing.assert_close(one[1:], other[1:])
     assert (one[0] - other[0]).abs() > 0.1

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import (
+from deepdive.explain.edits.counterfactual import candidates, greedy, smallest
+from deepdive_book.ch07.toys.planted import (
     SIGNS,
     WORDS,
     Conjunction,
@@ -17,7 +18,6 @@ from deepdive.explain.classifiers.planted import (
     SignedWords,
     ids,
 )
-from deepdive.explain.edits.counterfactual import candidates, greedy, smallest
 
 EVERY = range(1, len(WORDS))
 

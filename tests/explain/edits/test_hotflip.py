@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import WORDS, Keyword, Placed, Planted, SignedWords, ids
+from deepdive.core.hooks import replace
 from deepdive.explain.edits.counterfactual import candidates, greedy, smallest
 from deepdive.explain.edits.hotflip import first_order, hotflip
-from deepdive.inspect import replace
-from deepdive.page.toys.reviews import review_words
+from deepdive_book.ch07.toys.planted import WORDS, Keyword, Placed, Planted, SignedWords, ids
+from deepdive_book.ch07.toys.review_words import review_words
 
 EVERY = range(1, len(WORDS))
 

@@ -6,7 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import (
+from deepdive.explain.games.anchors import anchor, exact_precision
+from deepdive.explain.games.game import Game, all_coalitions
+from deepdive.explain.games.removal import masked
+from deepdive_book.ch07.toys.planted import (
     Conjunction,
     Keyword,
     Negation,
@@ -14,14 +17,11 @@ from deepdive.explain.classifiers.planted import (
     SignedWords,
     ids,
 )
-from deepdive.explain.games.anchors import anchor, exact_precision
-from deepdive.explain.games.game import Game, all_sets
-from deepdive.explain.games.removal import masked
 
 
 def shortest(game: Game, precision: float) -> int:
     """The length of the shortest rule that holds the decision, over all rules."""
-    rules = all_sets(game.size)
+    rules = all_coalitions(game.size)
     holds = [rule for rule in rules if exact_precision(game, rule) >= precision]
     return min(int(rule.sum()) for rule in holds)
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import SignedWords, ids
-from deepdive.explain.games.game import Game, all_sets, grouped, margin
+from deepdive.explain.games.game import Game, all_coalitions, grouped, margin
 from deepdive.explain.games.removal import masked
+from deepdive_book.ch07.toys.planted import SignedWords, ids
 
 TEXT = torch.tensor([5, 6, 7, 8])
 KEPT = torch.tensor([[True, False, True, False], [False, False, False, True]])
@@ -27,7 +27,7 @@ class Seen:
 
 def test_batches_change_nothing_and_a_set_is_computed_once() -> None:
     model, text = SignedWords(), ids("good film and bad plot")
-    kept = all_sets(5)
+    kept = all_coalitions(5)
     expected = masked(model, text, 0, batch=1000)(kept)
     for batch in (1, 3, 32):
         assert torch.equal(masked(model, text, 0, batch)(kept), expected)
@@ -41,9 +41,9 @@ def test_batches_change_nothing_and_a_set_is_computed_once() -> None:
 
 def test_any_leading_sides() -> None:
     game = masked(Seen(), TEXT, 0)
-    sets = all_sets(4).reshape(2, 8, 4)
+    sets = all_coalitions(4).reshape(2, 8, 4)
     assert game(sets).shape == (2, 8)
-    assert torch.equal(game(sets).flatten(), game(all_sets(4)))
+    assert torch.equal(game(sets).flatten(), game(all_coalitions(4)))
     assert game(KEPT[0]).shape == ()
 
 
@@ -57,7 +57,7 @@ def test_the_pieces_of_a_word_stay_or_go_together() -> None:
 
 
 def test_all_sets_are_all_sets() -> None:
-    rows = all_sets(6)
+    rows = all_coalitions(6)
     assert rows.shape == (64, 6)
     assert len({tuple(row) for row in rows.tolist()}) == 64
     assert rows[5].tolist() == [True, False, True, False, False, False]
@@ -85,4 +85,4 @@ def test_errors_name_the_fix() -> None:
     with pytest.raises(ValueError, match="without gaps"):
         grouped(game, torch.tensor([0, 0, 1]))
     with pytest.raises(ValueError, match="too many"):
-        all_sets(30)
+        all_coalitions(30)

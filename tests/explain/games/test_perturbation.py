@@ -10,7 +10,17 @@ import torch
 from captum.attr import Occlusion
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import (
+from deepdive.explain.games.game import Game, all_coalitions
+from deepdive.explain.games.perturbation import (
+    meaningful_perturbation,
+    occlusion,
+    prediction_difference,
+    smallest_erasure,
+    windows,
+)
+from deepdive.explain.games.removal import masked, resampled
+from deepdive.explain.games.samplers import background
+from deepdive_book.ch07.toys.planted import (
     WORDS,
     Conjunction,
     Keyword,
@@ -19,17 +29,7 @@ from deepdive.explain.classifiers.planted import (
     SignedWords,
     ids,
 )
-from deepdive.explain.classifiers.planted_attention import decoy
-from deepdive.explain.games.game import Game, all_sets
-from deepdive.explain.games.perturbation import (
-    meaningful_perturbation,
-    occlusion,
-    prediction_difference,
-    smallest_erasure,
-    windows,
-)
-from deepdive.explain.games.removal import drawn, masked
-from deepdive.explain.games.samplers import background
+from deepdive_book.ch07.toys.planted_attention import decoy
 
 
 def table(size: int, seed: int = 0) -> Game:
@@ -101,7 +101,7 @@ def test_the_smallest_erasure_is_that_of_brute_force(seed: int, threshold: float
     assert found.sum() == expected
     decided = game.everything() > threshold
     assert (game(~found) > threshold) != decided
-    same = all_sets(6)[all_sets(6).sum(1) == expected]
+    same = all_coalitions(6)[all_coalitions(6).sum(1) == expected]
     numbers = game(~same)
     turned = numbers[(numbers > threshold) != decided]
     assert game(~found) == (turned.min() if decided else turned.max())
@@ -153,7 +153,7 @@ def test_the_word_drawn_anew_is_the_sum_over_words() -> None:
         return model(tokens).sigmoid()
 
     every = vocabulary[:, None].expand(-1, len(text))  # a word, the same in all places
-    found = prediction_difference(drawn(probability, text, background(every)))
+    found = prediction_difference(resampled(probability, text, background(every)))
     for place in range(len(text)):
         total = 0.0
         for word in vocabulary:

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.explain.classifiers.planted import Negation, ids
-from deepdive.explain.games.game import all_sets
-from deepdive.explain.games.removal import deleted, drawn, left_out, masked, zeroed
+from deepdive.core.hooks import HookPoint
+from deepdive.explain.games.game import all_coalitions
+from deepdive.explain.games.removal import deleted, masked, no_attend, resampled, zero_embedding
 from deepdive.explain.games.samplers import background
-from deepdive.inspect import HookPoint
 from deepdive.models.bert import bert
+from deepdive_book.ch07.toys.planted import Negation, ids
 
 TEXT = torch.tensor([5, 6, 7, 8])
 KEPT = torch.tensor([[True, False, True, False], [False, False, False, True]])
@@ -30,10 +30,10 @@ class Seen:
 
 def test_each_way_of_removal_shows_the_model_what_it_says() -> None:
     seen = Seen()
-    kept = all_sets(4)
+    kept = all_coalitions(4)
     masked(seen, TEXT, 1)(KEPT)
     assert sorted(seen.calls[-1][0].tolist()) == [[1, 1, 1, 8], [5, 1, 7, 1]]
-    left_out(seen, TEXT)(KEPT)
+    no_attend(seen, TEXT)(KEPT)
     tokens, real = seen.calls[-1]
     assert tokens.tolist() == [TEXT.tolist()] * 2
     assert sorted(real.tolist()) == sorted(KEPT.tolist())
@@ -57,7 +57,7 @@ def test_rows_of_zeros_reach_the_model_at_the_hook_point() -> None:
             return self.rows(tokens[..., None] * torch.tensor([1.0, 10.0])).sum((1, 2))
 
     model = Linear()
-    assert zeroed(model, "rows", model, TEXT)(KEPT).tolist() == [132.0, 88.0]
+    assert zero_embedding(model, "rows", model, TEXT)(KEPT).tolist() == [132.0, 88.0]
 
 
 @pytest.mark.parametrize("point", ["encoder.embedded", "*embedded"])
@@ -69,8 +69,8 @@ def test_a_library_encoder_through_its_hook_point(point: str) -> None:
     def score(tokens: Tensor) -> Tensor:
         return model(tokens)[:, 0, 0]
 
-    game = zeroed(model, found, score, TEXT, batch=3)
-    assert game(all_sets(4)).unique().numel() == 16
+    game = zero_embedding(model, found, score, TEXT, batch=3)
+    assert game(all_coalitions(4)).unique().numel() == 16
     assert game.everything() == pytest.approx(score(TEXT[None]).item())
 
 
@@ -83,22 +83,22 @@ def test_a_place_left_out_cannot_be_seen_and_a_word_cut_out_is_not_there() -> No
     def score(tokens: Tensor, real: Tensor) -> Tensor:
         return model(tokens, real)[:, 0, 0]
 
-    kept = all_sets(4)
+    kept = all_coalitions(4)
     kept = kept[kept[:, 0]]  # the first state is read, and stays
     other = TEXT.clone()
     other[2] = 11
-    ours, theirs = left_out(score, TEXT)(kept), left_out(score, other)(kept)
+    ours, theirs = no_attend(score, TEXT)(kept), no_attend(score, other)(kept)
     torch.testing.assert_close(ours[~kept[:, 2]], theirs[~kept[:, 2]], rtol=0, atol=1e-6)
     assert ((ours - theirs).abs() > 1e-4)[kept[:, 2]].all()
     whole = model(TEXT[None])[0, 0, 0].item()
-    assert left_out(score, TEXT).everything().item() == pytest.approx(whole, abs=1e-6)
+    assert no_attend(score, TEXT).everything().item() == pytest.approx(whole, abs=1e-6)
     shorter = deleted(score, TEXT)(torch.tensor([True, True, False, False]))
     assert shorter.item() == pytest.approx(model(TEXT[None, :2])[0, 0, 0].item(), abs=1e-6)
 
 
 def test_words_drawn_are_a_mean_over_texts_that_agree_on_what_stays() -> None:
     texts = torch.tensor([[1, 2, 3, 4], [0, 0, 0, 2]])
-    game = drawn(Seen(), TEXT, background(texts))
+    game = resampled(Seen(), TEXT, background(texts))
     assert game(KEPT).tolist() == [(5 + 2 + 7 + 4 + 5 + 7 + 2) / 2, (1 + 2 + 3 + 8 + 8) / 2]
     assert game.everything() == TEXT.sum()
     assert game.nothing() == texts.sum() / 2
@@ -110,15 +110,15 @@ def test_a_sampler_may_look_at_what_stays() -> None:
     def copies(kept: Tensor) -> Tensor:
         return TEXT[kept.long().argmax(1)][:, None, None].expand(-1, 1, 4)
 
-    assert drawn(Seen(), TEXT, copies)(KEPT).tolist() == [22.0, 32.0]
+    assert resampled(Seen(), TEXT, copies)(KEPT).tolist() == [22.0, 32.0]
 
 
 def test_blank_zero_row_and_zero_share_are_one_game_on_planted_models() -> None:
     text = ids("the film was not good and bad")
     model = Negation()
-    kept = all_sets(7)
+    kept = all_coalitions(7)
     blank = masked(model, text, 0)(kept)
-    assert torch.equal(blank, zeroed(model, "embedded", model, text)(kept))
+    assert torch.equal(blank, zero_embedding(model, "embedded", model, text)(kept))
 
 
 def test_what_gone_means_changes_what_is_found() -> None:

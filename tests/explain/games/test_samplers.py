@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import WORDS, Negation, ids
-from deepdive.explain.games.game import all_sets
+from deepdive.explain.games.game import all_coalitions
 from deepdive.explain.games.perturbation import occlusion, prediction_difference
-from deepdive.explain.games.removal import drawn, masked
+from deepdive.explain.games.removal import masked, resampled
 from deepdive.explain.games.samplers import background, masked_lm
 from deepdive.models.bert import bert
 from deepdive.models.bert.pretraining import for_masked_lm
+from deepdive_book.ch07.toys.planted import WORDS, Negation, ids
 
 MASK, V = 0, len(WORDS)
 NOT, GOOD, VERY = (WORDS.index(word) for word in ("not", "good", "very"))
@@ -62,14 +62,14 @@ def test_words_that_are_not_to_be_drawn_are_not_and_the_others_share_the_rest() 
 
 
 def test_a_set_has_one_answer_in_whatever_company() -> None:
-    sets = all_sets(5)
+    sets = all_coalitions(5)
     fill = masked_lm(bigrams, TEXT, MASK, 7, seed=4)
     together = fill(sets)
     for kept, texts in zip(sets, together, strict=True):
         assert torch.equal(fill(kept[None])[0], texts)
     assert not torch.equal(masked_lm(bigrams, TEXT, MASK, 7, seed=5)(sets), together)
     score = lambda tokens: Negation()(tokens)  # noqa: E731
-    games = [drawn(score, TEXT, fill, batch=batch) for batch in (1, 64)]
+    games = [resampled(score, TEXT, fill, batch=batch) for batch in (1, 64)]
     assert torch.equal(*(game(sets) for game in games))
 
 
@@ -80,7 +80,7 @@ def test_the_difference_of_a_word_is_the_sum_over_words_as_likely_as_they_are() 
     def probability(tokens: Tensor) -> Tensor:
         return model(tokens).sigmoid()
 
-    found = drawn(probability, TEXT, masked_lm(bigrams, TEXT, MASK, 2000))(~torch.eye(5).bool())
+    found = resampled(probability, TEXT, masked_lm(bigrams, TEXT, MASK, 2000))(~torch.eye(5).bool())
     likely = bigrams(TEXT[None])[0].softmax(-1)
     for s in range(5):
         others = TEXT.repeat(V, 1)
@@ -109,8 +109,8 @@ def test_texts_stay_likely_and_what_can_be_guessed_is_no_news() -> None:
     score = lambda tokens: model(tokens).sigmoid()  # noqa: E731
     every = torch.arange(1, V)[:, None].expand(-1, 5)
     assert (background(every)(gap)[0, :, 4] != GOOD).any()
-    likely = prediction_difference(drawn(score, TEXT, masked_lm(fluent, TEXT, MASK, 30)))
-    marginal = prediction_difference(drawn(score, TEXT, background(every)))
+    likely = prediction_difference(resampled(score, TEXT, masked_lm(fluent, TEXT, MASK, 30)))
+    marginal = prediction_difference(resampled(score, TEXT, background(every)))
     assert likely[4] == 0  # given *not*, *good* says nothing that is not known
     assert marginal[4].abs() > 0.3
     assert occlusion(masked(model, TEXT, MASK))[4].abs() == 1
@@ -137,7 +137,7 @@ def test_a_bert_of_ours_fills_the_gaps() -> None:
     assert (after > before).all()
     u = torch.stack([before, after]).mean(0).sort().values  # about one in each 300th part
     assert (u - (torch.arange(300) + 0.5) / 300).abs().max() < 0.25
-    assert drawn(lambda texts: model(texts)[:, 0, 5], tokens, fill)(kept).shape == (2,)
+    assert resampled(lambda texts: model(texts)[:, 0, 5], tokens, fill)(kept).shape == (2,)
 
 
 def test_errors_name_the_fix() -> None:

@@ -10,16 +10,7 @@ from captum._utils.models.linear_model import SkLearnLinearRegression
 from captum.attr import KernelShap, LimeBase, ShapleyValues
 from torch import Tensor
 
-from deepdive.explain.classifiers.planted import (
-    Conjunction,
-    Keyword,
-    Negation,
-    Placed,
-    SignedWords,
-    ids,
-)
-from deepdive.explain.classifiers.planted_attention import copying, decoy
-from deepdive.explain.games.game import Game, all_sets
+from deepdive.explain.games.game import Game, all_coalitions
 from deepdive.explain.games.perturbation import occlusion
 from deepdive.explain.games.removal import masked
 from deepdive.explain.games.shapley import (
@@ -30,6 +21,8 @@ from deepdive.explain.games.shapley import (
     shapley,
     weighted_sets,
 )
+from deepdive_book.ch07.toys.planted import Conjunction, Keyword, Negation, Placed, SignedWords, ids
+from deepdive_book.ch07.toys.planted_attention import copying, decoy
 
 MODELS = [SignedWords, Placed, Keyword, Conjunction, Negation, copying, decoy]
 
@@ -89,7 +82,7 @@ def test_the_fit_is_captum_s_linear_model_over_all_sets() -> None:
     """LimeBase, given all sets and the weights of Shapley: it has no constraint, so none and all
     get a weight that no other has.
     """
-    game, rows = table(4), iter(all_sets(4).double()[:, None])
+    game, rows = table(4), iter(all_coalitions(4).double()[:, None])
 
     def weight(_x: Tensor, _y: Tensor, z: Tensor, **_: object) -> Tensor:
         k = z.sum().long()
@@ -168,7 +161,7 @@ def test_where_parts_add_up_one_order_and_a_few_sets_are_exact() -> None:
 
 def test_sets_come_as_often_as_their_weight_says() -> None:
     kept = weighted_sets(5, 20_000)
-    weight = set_weight(5, all_sets(5).sum(1))
+    weight = set_weight(5, all_coalitions(5).sum(1))
     often = torch.bincount(kept.long() @ 2 ** torch.arange(5), minlength=32) / 20_000
     torch.testing.assert_close(often.double(), weight / weight.sum(), rtol=0, atol=0.008)
     assert (kept[::2] == ~kept[1::2]).all()

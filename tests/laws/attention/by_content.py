@@ -20,8 +20,8 @@ from deepdive.attention.by_content.shared_qk import (
 from deepdive.attention.by_content.sinkhorn import SinkhornAttention, balance
 from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Causal
+from deepdive.core.masks import Causal
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, Fails, Refuses, case, random_rows, set_weights
 from laws.attention.softmax import gap, heads, mean, mechanism_case, same
 
@@ -150,7 +150,7 @@ def _() -> Case:
         masks = (None, Causal(), padding)
         ours = torch.stack([routing(q, k, v, mask) for mask in masks])
         full = torch.stack([SoftmaxAttention()(qn, kn, v, mask) for mask in masks])
-        real = padding.keys[:, None, :, None]
+        real = padding.real[:, None, :, None]
         return ours * real, full * real
 
     def make() -> RoutingAttention:
@@ -269,7 +269,7 @@ def _() -> Case:
         """The share of hashes that agree, written out as weights."""
         attention = YosoAttention(4, 3, 7).double()
         agree = attention.buckets(q)[..., :, None] == attention.buckets(k)[..., None, :]
-        weights = agree.double().mean(0) * padding.keys[:, None, None, :]
+        weights = agree.double().mean(0) * padding.real[:, None, None, :]
         return attention(q, k, v, padding), F.normalize(weights @ v, dim=-1)
 
     def causally() -> tuple[Tensor, Tensor]:

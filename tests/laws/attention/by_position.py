@@ -12,15 +12,15 @@ from deepdive.attention.by_position.block_sparse import BlockSparseAttention
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.attention.by_position.dilated import DilatedAttention
 from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
-from deepdive.attention.by_position.global_window import GlobalTokens, GlobalWindowAttention
+from deepdive.attention.by_position.global_window import GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
 from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
 from deepdive.attention.by_position.window import WindowAttention
-from deepdive.attention.cache import Slot
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.inspect import collect_losses
-from deepdive.masks import Causal, Dense, Global, Mask, Window
+from deepdive.core.cache import Slot
+from deepdive.core.hooks import collect_losses
+from deepdive.core.masks import Causal, Dense, Global, Mask, Window
+from deepdive.core.multi_head import MultiHeadAttention
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, Fails, Pair, Refuses, case, random_rows
 from laws.attention.softmax import NEAR, gap, heads, mechanism_case, same
 
@@ -166,12 +166,12 @@ def _() -> Case:
 
     def marked_tokens() -> tuple[Tensor, Tensor]:
         opened = Window(2, 2) | Dense(marks[:, None, :, None] | marks[:, None, None])
-        ours = GlobalWindowAttention(2, 2, block=4)(*rows, PADDING & GlobalTokens(marks))
+        ours = GlobalWindowAttention(2, 2, block=4)(*rows, PADDING, global_tokens=marks)
         return ours, SoftmaxAttention()(*rows, PADDING & opened)
 
     def all_global() -> tuple[Tensor, Tensor]:
-        marked = GlobalTokens(torch.ones(2, 23).bool())
-        return GlobalWindowAttention(1, 1)(*rows, marked), SoftmaxAttention()(*rows)
+        every = torch.ones(2, 23).bool()
+        return GlobalWindowAttention(1, 1)(*rows, global_tokens=every), SoftmaxAttention()(*rows)
 
     return mechanism_case(
         lambda: GlobalWindowAttention(1, 1, at=(0,), block=2),
@@ -193,9 +193,11 @@ def _() -> Case:
             "a position that is not there": lambda: GlobalWindowAttention(1, 1, (5,))(*THREE),
             "a window to the wrong side": lambda: GlobalWindowAttention(-1, 0),
             "marks for another text": lambda: GlobalWindowAttention(1, 1)(
-                *THREE, mask=GlobalTokens(torch.ones(1, 4).bool())
+                *THREE, global_tokens=torch.ones(1, 4).bool()
             ),
-            "marks of numbers": lambda: GlobalTokens(torch.ones(1, 3)),
+            "marks of numbers": lambda: GlobalWindowAttention(1, 1)(
+                *THREE, global_tokens=torch.ones(1, 3)
+            ),
         },
         laws={"no_leak": SEES_ALL, "cache": SEES_ALL, **NEAR},
     )
@@ -236,7 +238,7 @@ def _() -> Case:
             "global projections as they start: the mask Window | Global": at_the_start,
         },
         refusals={
-            "foreign rows": lambda: make()(rows, rows),
+            "a memory": lambda: make()(rows, memory=rows),
             "a cache": lambda: make()(rows, cache=Slot()),
             "a bias": lambda: make()(rows, bias=torch.zeros(3, 3)),
             "another mask": lambda: make()(rows, mask=Window(2)),

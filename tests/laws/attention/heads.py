@@ -10,11 +10,11 @@ from deepdive.attention.heads.multi_scale import MultiScaleAttention
 from deepdive.attention.heads.qk_norm import QKNormAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
 from deepdive.attention.heads.unbiased import KeysWithoutBias
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.inspect import collect_losses
-from deepdive.layers import RMSNorm
-from deepdive.masks import Causal, Mask, Padding, Window
+from deepdive.core import RMSNorm
+from deepdive.core.hooks import collect_losses
+from deepdive.core.masks import Causal, Mask, Padding, Window
+from deepdive.core.multi_head import MultiHeadAttention
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, case, random_rows, set_weights
 from laws.attention.softmax import NEAR, gap, heads, mechanism_case, same
 

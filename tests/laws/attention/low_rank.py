@@ -8,9 +8,9 @@ from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAtt
 from deepdive.attention.low_rank.nystrom import NystromAttention, pseudo_inverse
 from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
+from deepdive.core.multi_head import MultiHeadAttention
+from deepdive.core.softmax import SoftmaxAttention
 from laws import (
     Case,
     Fails,

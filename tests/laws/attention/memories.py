@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from deepdive.attention.memories.compressed import MemoryCompressedAttention
-from deepdive.attention.memories.nested import NestedAttention, prefix_products
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Causal, Padding
+from deepdive.attention.memories.luna_attention import NestedAttention, prefix_products
+from deepdive.core.masks import Causal, Padding
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, Fails, case, random_rows, set_weights
 from laws.attention.softmax import heads, mean, mechanism_case, same
 

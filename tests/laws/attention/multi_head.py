@@ -1,14 +1,14 @@
-"""Cases of `deepdive.attention.multi_head`, and of what it is under one setting or another."""
+"""Cases of `deepdive.core.multi_head`, and of what it is under one setting or another."""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from deepdive.attention.cache import Slot
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Causal, both
+from deepdive.core.cache import Slot
+from deepdive.core.masks import Causal, both
+from deepdive.core.multi_head import MultiHeadAttention
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, NotApplicable, Pair, case, random_rows, set_weights
 
 PARITY = "torch.nn.MultiheadAttention"
@@ -116,21 +116,21 @@ def _() -> Case:
 @case("cross_attention", MultiHeadAttention)
 def _() -> Case:
     def run(layer: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return layer(x, FOREIGN.to(x).expand(len(x), -1, -1), cache=state)
+        return layer(x, memory=FOREIGN.to(x).expand(len(x), -1, -1), cache=state)
 
     def its_own_rows() -> tuple[Tensor, Tensor]:
         layer = MultiHeadAttention(16, 4).double()
-        return layer(X, X), layer(X)
+        return layer(X, memory=X), layer(X)
 
     foreign = NotApplicable("a mask here is of the foreign rows, which the law does not change")
     return Case(
         run=run,
         begin=lambda layer: Slot(),
         parity=PARITY,
-        limits={"its own rows as the context: self-attention": its_own_rows},
+        limits={"its own rows as the memory: self-attention": its_own_rows},
         refusals={
             "foreign rows of another width": lambda: MultiHeadAttention(16, 4, d_context=8)(
-                torch.zeros(1, 3, 16), torch.zeros(1, 3, 9)
+                torch.zeros(1, 3, 16), memory=torch.zeros(1, 3, 9)
             )
         },
         laws={"padding": foreign},

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from deepdive.attention.multi_head import MultiHeadAttention
 from deepdive.attention.priors.priors import GaussianPrior, LocalAttention, TablePrior
 from deepdive.attention.priors.shaw import ShawAttention
 from deepdive.attention.priors.synthesized_scores import (
@@ -16,9 +15,11 @@ from deepdive.attention.priors.synthesized_scores import (
     Scores,
 )
 from deepdive.attention.priors.synthesizer import SynthesizedAttention
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.masks import Causal, Padding
-from deepdive.positions import Position, ShawPosition
+from deepdive.core import Position
+from deepdive.core.masks import Causal, Padding
+from deepdive.core.multi_head import MultiHeadAttention
+from deepdive.core.softmax import SoftmaxAttention
+from deepdive.positions import ShawPosition
 from laws import Case, Fails, Pair, case, random_rows, set_weights
 from laws.attention.softmax import NEAR, heads, mechanism_case, same
 
@@ -164,7 +165,7 @@ def scores_case(make: Callable[[], Scores], limits: Mapping[str, Pair]) -> Case:
         parity="the equations of Tay et al. 2021, entry by entry",
         limits=limits,
         refusals={
-            "a context": lambda: layer()(x, context=x),
+            "a memory": lambda: layer()(x, memory=x),
             "positions": lambda: layer()(x, positions=torch.arange(3)),
             "a longer sequence": lambda: layer()(torch.zeros(1, 13, 16)),
             "another width": lambda: layer()(torch.zeros(1, 3, 15)),

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAttention
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.tiled import TiledAttention
-from deepdive.inspect import record
-from deepdive.masks import Causal, Mask, Padding, both
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Mask, Padding, both
+from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, Fails, NotApplicable, Pair, case, random_rows, set_weights
 
 NEAR = {"order": Fails("who is near depends on the order")}

@@ -5,13 +5,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import ChannelAttention, MultiHeadAttention, Slot
-from deepdive.layers.block import Block
-from deepdive.layers.feed_forward import FeedForward
+from deepdive.attention import ChannelAttention
+from deepdive.core import Context, MultiHeadAttention, Slot
+from deepdive.core.block import Block
+from deepdive.core.feed_forward import FeedForward
+from deepdive.core.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
+from deepdive.core.stack import Stack
 from deepdive.layers.latent import LatentLayer
-from deepdive.layers.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
-from deepdive.layers.stacks import Stack
 from laws import Case, NotApplicable, case, random_rows, set_weights
 
 FITS = NotApplicable("it joins whatever fits; torch names a sublayer that changes the shape")
@@ -146,7 +147,7 @@ def _() -> Case:
         return torch.stack(block(*x)), x
 
     def run(block: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return torch.cat(block(x, x.flip(-1), (mask, None), state), dim=-1)
+        return torch.cat(block(x, x.flip(-1), Context(mask=mask, cache=state)), dim=-1)
 
     return Case(
         make=make,
@@ -176,7 +177,7 @@ def _() -> Case:
         limits={"its blocks in a row": in_a_row},
         refusals={
             "a negative number of layers": lambda: ReversibleStack(lambda i: nn.Identity(), -1),
-            "a memory": lambda: make()(ROWS, ROWS),
+            "a memory": lambda: make()(ROWS, memory=ROWS),
         },
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.layers import FeedForward, NoisyTopKRouter, SparseExperts, SwitchRouter, TopKRouter
+from deepdive.core import FeedForward
+from deepdive.layers import NoisyTopKRouter, SparseExperts, SwitchRouter, TopKRouter
 from laws import Case, NotApplicable, case, random_rows
 
 X = random_rows(2, 3, 16)

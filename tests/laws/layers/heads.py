@@ -6,14 +6,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, gelu
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core import Block, FeedForward, MultiHeadAttention, gelu
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.masks import padding
+from deepdive.core.stack import Stack
 from deepdive.layers.heads.pretraining import MaskedHead, Pooler
-from deepdive.layers.heads.spans import SpanReader, best_span
-from deepdive.layers.heads.tasks import Chooser, Classifier, Mask, Tagger
-from deepdive.layers.stacks import Stack
-from deepdive.masks import padding
+from deepdive.layers.heads.spans import SpanHead, best_span
+from deepdive.layers.heads.tasks import (
+    Classifier,
+    Mask,
+    MultipleChoiceHead,
+    TokenClassificationHead,
+)
 from laws import ALONE, ONE_ROW, TWO_SIDED, Case, case, random_rows, set_weights, with_padding
 
 ROW, X, NARROW = torch.tensor([[4, 9, 6]]), random_rows(2, 3, 16), torch.zeros(2, 3, 15)
@@ -62,17 +66,22 @@ def _() -> Case:
     return head_case(lambda: Classifier(_Reader(), 16, 3), parity, limit, laws=ONE_ROW)
 
 
-@case("bert_finetune/Tagger", Tagger)
+@case("bert_finetune/Tagger", TokenClassificationHead)
 def _() -> Case:
     parity, limit = "BertForTokenClassification", "a layer on every state"
-    return head_case(lambda: Tagger(_Reader(), 16, 5, dropout=0.0), parity, limit, laws=TWO_SIDED)
+    return head_case(
+        lambda: TokenClassificationHead(_Reader(), 16, 5, dropout=0.0),
+        parity,
+        limit,
+        laws=TWO_SIDED,
+    )
 
 
-@case("SpanReader", SpanReader)
+@case("SpanReader", SpanHead)
 def _() -> Case:
     logits, all_but_first = torch.zeros(1, 3, 2), torch.tensor([[False, True, True]])
     return head_case(
-        lambda: SpanReader(_Reader(), 16),
+        lambda: SpanHead(_Reader(), 16),
         "BertForQuestionAnswering",
         "a layer on every state",
         refusals={
@@ -85,10 +94,10 @@ def _() -> Case:
     )
 
 
-@case("bert_finetune", Chooser)
+@case("bert_finetune", MultipleChoiceHead)
 def _() -> Case:
-    def make() -> Chooser:
-        return Chooser(_Reader(), 16)
+    def make() -> MultipleChoiceHead:
+        return MultipleChoiceHead(_Reader(), 16)
 
     def one_by_one() -> tuple[Tensor, Tensor]:
         model, other = make().double().eval(), ROW + 1

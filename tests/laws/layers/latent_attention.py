@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention, Slot
+from deepdive.core import MultiHeadAttention, Slot
+from deepdive.core.masks import Causal
 from deepdive.layers.latent_attention import AbsorbedLatentAttention, LatentAttention
-from deepdive.masks import Causal
 from laws import ORDERED, Case, case, random_rows
 
 X = random_rows(2, 5, 16)
@@ -36,7 +36,7 @@ def multi_head() -> tuple[Tensor, Tensor]:
         made = ours.up.weight.unflatten(0, (4, 2, 4))
         plain.kv.weight.copy_(made.transpose(0, 1).flatten(0, 2))
         plain.out.weight.copy_(ours.out.weight)
-    return ours(X), plain(X, X / X.square().mean(-1, keepdim=True).sqrt())
+    return ours(X), plain(X, memory=X / X.square().mean(-1, keepdim=True).sqrt())
 
 
 def both_forms() -> tuple[Tensor, Tensor]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from deepdive.fast.linear import Linear
 from deepdive.layers.lora import LoRA, adapt
 from laws import Case, case, random_rows
 
@@ -14,13 +13,13 @@ X = random_rows(2, 5, 16)
 
 def tuned(rank: int = 3, alpha: float | None = None) -> LoRA:
     torch.manual_seed(0)
-    layer = LoRA(Linear(16, 12), rank, alpha).double()
+    layer = LoRA(nn.Linear(16, 12), rank, alpha).double()
     nn.init.normal_(layer.B)
     return layer
 
 
 def at_the_start() -> tuple[Tensor, Tensor]:
-    layer = LoRA(Linear(16, 12), 3).double()
+    layer = LoRA(nn.Linear(16, 12), 3).double()
     return layer(X), layer.frozen(X)
 
 
@@ -43,7 +42,7 @@ def full_rank() -> tuple[Tensor, Tensor]:
 def _() -> Case:
     return Case(
         place="feed_forward",
-        make=lambda: LoRA(Linear(16, 16), 3, 6.0),
+        make=lambda: LoRA(nn.Linear(16, 16), 3, 6.0),
         parity="none: peft is no dependency; tests/layers/test_lora.py has the paper's equations",
         limits={
             "at the start: the frozen layer": at_the_start,
@@ -51,9 +50,9 @@ def _() -> Case:
             "of full rank: any change": full_rank,
         },
         refusals={
-            "a rank above a side": lambda: LoRA(Linear(16, 12), 13),
-            "no rank": lambda: LoRA(Linear(16, 12), 0),
-            "no layer of that name": lambda: adapt(nn.Sequential(Linear(4, 4)), 2, ["attn.q"]),
+            "a rank above a side": lambda: LoRA(nn.Linear(16, 12), 13),
+            "no rank": lambda: LoRA(nn.Linear(16, 12), 0),
+            "no layer of that name": lambda: adapt(nn.Sequential(nn.Linear(4, 4)), 2, ["attn.q"]),
         },
         silent={"frozen": "it is frozen: that is the method"},
     )

@@ -6,17 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.cache import Slot
+from deepdive.core.cache import Slot
+from deepdive.core.embeddings import ScaledEmbedding, TiedHead, TokenEmbedding
+from deepdive.core.feed_forward import FeedForward, GatedFeedForward
+from deepdive.core.masks import Causal, Padding, Window
+from deepdive.core.norms import LayerNorm, OffsetRMSNorm, RMSNorm
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution
-from deepdive.layers.embeddings import ScaledEmbedding, TiedHead, TokenEmbedding
-from deepdive.layers.feed_forward import FeedForward, GatedFeedForward
 from deepdive.layers.fourier import FourierMixing
 from deepdive.layers.highway import Highway
-from deepdive.layers.norms import LayerNorm, OffsetRMSNorm, RMSNorm
 from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.layers.share_embedding import GradientDisentangled, share_embedding
-from deepdive.masks import Causal, Padding, Window
 from laws import (
     ALONE,
     ANY_ROWS,

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import Slot
+from deepdive.core import Slot
 from deepdive.positions.axial import AxialPosition
 from deepdive.positions.learned import LearnedPosition
 from deepdive.positions.sinusoidal import BlockedSinusoidalPosition, SinusoidalPosition

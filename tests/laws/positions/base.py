@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from deepdive.positions.base import Position
+from deepdive.core.position import Position
 from laws import Pair, random_rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepdive.masks import Window
+from deepdive.core.masks import Window
 from deepdive.recurrent.delta import GatedDelta, delta_chunk, delta_steps
 from deepdive.recurrent.state import RecurrentState
 from laws import IN_ORDER, Case, case, random_rows, with_state

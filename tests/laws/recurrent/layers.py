@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import record
-from deepdive.masks import Causal, Window
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Window
 from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.residual import ResidualStack
 from deepdive.recurrent.stacked import Bidirectional, RecurrentStack, stacked

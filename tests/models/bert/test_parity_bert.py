@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import BertConfig, BertForPreTraining, BertModel, PreTrainedModel
 
-from deepdive.layers import gelu_tanh
+from deepdive.core import gelu_tanh
 from deepdive.layers.heads import MaskedHead, Pooler
 from deepdive.models.bert import bert, pretraining
 from deepdive.models.bert.embeddings import BertEmbeddings
@@ -70,7 +70,7 @@ def pretraining_agrees() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "the norms' epsilon": (
         bert_agrees,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-5),
     ),
     "the form of GELU": (
@@ -90,7 +90,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "the head's bias": (
         pretraining_agrees,
-        "deepdive.layers.embeddings.TiedHead.forward",
+        "deepdive.core.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
 }

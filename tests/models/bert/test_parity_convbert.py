@@ -16,7 +16,7 @@ from parity_registry import equal, parity
 from torch import Tensor
 from transformers import ConvBertConfig, ConvBertForMaskedLM, ConvBertModel
 
-from deepdive.layers import gelu_tanh
+from deepdive.core import gelu_tanh
 from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution
@@ -106,7 +106,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "GELU by tanh": (
         convbert_agrees, "deepdive.published.form.ACTIVATIONS", {"gelu": gelu_tanh}),
     "the wrong epsilon": (
-        convbert_agrees, "deepdive.layers.LayerNorm.forward",
+        convbert_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
 }  # fmt: skip
 

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from transformers import DebertaConfig, DebertaForMaskedLM, DebertaModel
 from transformers.models.deberta import modeling_deberta
 
-from deepdive.attention import KeysWithoutBias, MultiHeadAttention
+from deepdive.attention import KeysWithoutBias
+from deepdive.core import MultiHeadAttention
 from deepdive.models.bert import deberta, mask_decoder
 from deepdive.models.bert.bert import Bert
 from deepdive.positions import DisentangledPosition, RelativeRows
@@ -215,7 +216,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "one step of decoding": (
         decoder_agrees, "deepdive.models.bert.mask_decoder.EnhancedMaskDecoder.steps", 1),
     "the wrong epsilon": (
-        deberta_agrees, "deepdive.layers.LayerNorm.forward",
+        deberta_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
 }  # fmt: skip
 

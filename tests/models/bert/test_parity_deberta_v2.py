@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM, DebertaV2Model
 from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.layers.share_embedding import (
     GradientDisentangled,
     part_embedding,
@@ -230,7 +230,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "a convolution of padding": (
         deberta_v2_agrees, "deepdive.layers.Convolution._real", lambda self, mask, rows: None),
     "the wrong epsilon": (
-        deberta_v2_agrees, "deepdive.layers.LayerNorm.forward",
+        deberta_v2_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
     "one step of decoding": (
         decoder_agrees, "deepdive.models.bert.mask_decoder.EnhancedMaskDecoder.steps", 1),

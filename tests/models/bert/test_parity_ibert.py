@@ -20,11 +20,11 @@ from torch import Tensor, nn
 from transformers import IBertConfig, IBertForMaskedLM, IBertModel
 from transformers.models.ibert import quant_modules
 
-from deepdive.layers import relu
+from deepdive.core import relu
 from deepdive.layers.integers import (
     EXP,
     ROOM,
-    Whole,
+    QuantizedTensor,
     i_exp,
     i_gelu,
     i_layer_norm,
@@ -238,13 +238,15 @@ def test_each_operation_is_theirs() -> None:
         theirs = quant_modules.IntSoftmax(8, quant_mode=True).double().eval()
         one = 2**ROOM / (EXP[0] * scale**2)
         theirs.act.x_min, theirs.act.x_max = -one, one
-        assert torch.equal(theirs(q * scale, scale)[0], i_softmax(Whole(q, scale[0])).value)
+        assert torch.equal(
+            theirs(q * scale, scale)[0], i_softmax(QuantizedTensor(q, scale[0])).value
+        )
         small = scale / 8
         gelus = quant_modules.IntGELU(quant_mode=True)(q * small, small)[0]
-        assert differs(i_gelu(Whole(q, small)).value, gelus) < 1e-9
+        assert differs(i_gelu(QuantizedTensor(q, small)).value, gelus) < 1e-9
         norm = quant_modules.IntLayerNorm(16, 1e-5, 32, quant_mode=True).double().eval()
         nn.init.normal_(norm.weight, 1.0, 0.1), nn.init.normal_(norm.bias)
-        ours = i_layer_norm(Whole(q, scale[0]), norm.weight, norm.bias)
+        ours = i_layer_norm(QuantizedTensor(q, scale[0]), norm.weight, norm.bias)
         expected = norm(q * scale, scale)[0]
         steps = ((ours.value - expected) / ours.scale).abs().amax(-1).detach()
         # Where the mean is halfway between two whole numbers ours goes up, torch.round to the even
@@ -265,11 +267,13 @@ def test_the_root_is_the_root() -> None:
 
 
 def test_a_sum_is_on_the_scale_that_is_asked_for() -> None:
-    a, b = (Whole(torch.tensor([5, -7, 40]), torch.tensor(s).double()) for s in (0.5, 0.03))
+    a, b = (
+        QuantizedTensor(torch.tensor([5, -7, 40]), torch.tensor(s).double()) for s in (0.5, 0.03)
+    )
     total = plus(torch.tensor(0.01).double(), 22, a, b)
     assert torch.allclose(total.value, a.value + b.value, atol=0.011)
     assert total.q.dtype == torch.int32
-    wide = Whole(torch.tensor([2**40 + 12_345, -(2**40)]), torch.tensor(1e-9).double())
+    wide = QuantizedTensor(torch.tensor([2**40 + 12_345, -(2**40)]), torch.tensor(1e-9).double())
     assert torch.equal(
         wide.rescaled(torch.tensor(1e-4).double(), 32).q, torch.tensor([10995116, -10995116]).int()
     )
@@ -285,7 +289,7 @@ def test_nothing_but_whole_numbers_inside() -> None:
     for part in whole.modules():
         part.register_forward_hook(lambda part, given, out: seen.append((part, out)))
     whole(texts[0])
-    wholes = [out.q for _, out in seen if isinstance(out, Whole)]
+    wholes = [out.q for _, out in seen if isinstance(out, QuantizedTensor)]
     assert len(wholes) > 20
     assert not any(q.is_floating_point() for q in wholes)
     assert [type(part).__name__ for part, out in seen if isinstance(out, Tensor)] == ["IntegerBert"]
@@ -312,10 +316,12 @@ def test_what_is_refused() -> None:
         "texts is empty": lambda: ibert.calibrated(model, []),
         "ranges has no": lambda: ibert.integer(model, {}),
         "quantise with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
-        "between 1e-9 and ln 2": lambda: i_exp(Whole(-torch.arange(3), torch.tensor(0.8).double())),
+        "between 1e-9 and ln 2": lambda: i_exp(
+            QuantizedTensor(-torch.arange(3), torch.tensor(0.8).double())
+        ),
         "is unknown; expected": lambda: errors(model, {}, PADDED, kinds=["pooler"]),
         "only gelu has an integer form": lambda: relu_ff(model),
-        "times as fine": lambda: Whole(torch.ones(1).long(), torch.tensor(1.0)).rescaled(
+        "times as fine": lambda: QuantizedTensor(torch.ones(1).long(), torch.tensor(1.0)).rescaled(
             torch.tensor(1e-12), 8
         ),
     }
@@ -330,7 +336,7 @@ def relu_ff(model: Bert) -> object:
     )
 
 
-def short_gelu(x: Whole) -> Whole:
+def short_gelu(x: QuantizedTensor) -> QuantizedTensor:
     return quantised(F.gelu(x.value), x.scale.abs(), 32)
 
 
@@ -348,7 +354,7 @@ MUTATIONS: dict[str, tuple[str, object]] = {
         lambda x, scale, bits: quantised(x, 2 * scale, bits) if x.ndim == 2 else None,
     ),
     "the norm's epsilon": (
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-3),
     ),
     "positions from the first column": (

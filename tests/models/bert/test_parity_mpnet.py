@@ -55,8 +55,8 @@ def two_streams_agree() -> None:
     sees = batch.seen.values[..., :n]  # nobody attends to a query
     for block in model.stack.blocks:
         asked = block.attn(
-            query, context=content, mask=sees[:, :, n:],
-            positions=places[:, n:], context_positions=places[:, :n],
+            query, memory=content, memory_mask=sees[:, :, n:],
+            positions=places[:, n:], memory_positions=places[:, :n],
         )  # fmt: skip
         query = block.ff_residual(block.attn_residual(query, lambda _, a=asked: a), block.ff)
         content = block(content, mask=sees[:, :, :n], positions=places[:, :n])
@@ -113,7 +113,7 @@ MUTATIONS: dict[str, tuple[str, object]] = {
         lambda self, tokens, mask: torch.arange(tokens.shape[1]),
     ),
     "scores that are not scaled": (
-        "deepdive.attention.SoftmaxAttention.default_scale",
+        "deepdive.core.SoftmaxAttention.default_scale",
         staticmethod(lambda d_head: 1.0),
     ),
 }
@@ -144,7 +144,7 @@ def test_a_query_that_sees_its_own_answer_is_seen() -> None:
         return seen
 
     with (
-        mock.patch("deepdive.training.objectives.permuted.two_streams", leaking),
+        mock.patch("deepdive.training.objectives.mpnet.two_streams", leaking),
         pytest.raises(AssertionError),
     ):
         test_a_guess_sees_the_guesses_before_it_and_never_itself()

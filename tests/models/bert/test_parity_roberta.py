@@ -33,8 +33,14 @@ from transformers import (
     RobertaModel,
 )
 
-from deepdive.layers import gelu, gelu_tanh
-from deepdive.layers.heads import Chooser, Classifier, SpanReader, Tagger, best_span
+from deepdive.core import gelu, gelu_tanh
+from deepdive.layers.heads import (
+    Classifier,
+    MultipleChoiceHead,
+    SpanHead,
+    TokenClassificationHead,
+    best_span,
+)
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.published import family, from_config, load, save
 from deepdive.published.weights import Rule, adopt
@@ -164,26 +170,29 @@ def classifier_agrees() -> None:
     head_agrees(BertForSequenceClassification, ours, prefixed("", "classifier"))
 
 
-@parity(Tagger)
+@parity(TokenClassificationHead)
 def tagger_agrees() -> None:
-    ours = Tagger(encoder(), 16, 3)
+    ours = TokenClassificationHead(encoder(), 16, 3)
     head_agrees(BertForTokenClassification, ours, prefixed("", "classifier"), MASK)
 
 
-@parity(SpanReader)
+@parity(SpanHead)
 def span_reader_agrees() -> None:
     theirs = reference(BertForQuestionAnswering, BertConfig, **SIZES)
-    ours, rules = SpanReader(encoder(), 16).double().eval(), prefixed("", "qa_outputs")
+    ours, rules = SpanHead(encoder(), 16).double().eval(), prefixed("", "qa_outputs")
     adopt(ours, theirs.state_dict(), rules)
     expected = theirs(SRC, MASK.long(), SEGMENTS)
     logits = torch.stack((expected.start_logits, expected.end_logits), dim=-1)
     alike(ours, theirs, ours(SRC, MASK, SEGMENTS)[MASK], logits[MASK], rules)
 
 
-@parity(Chooser)
+@parity(MultipleChoiceHead)
 def chooser_agrees() -> None:
     theirs = reference(BertForMultipleChoice, BertConfig, **SIZES)
-    ours, rules = Chooser(encoder(), 16).double().eval(), prefixed("score.", "classifier")
+    ours, rules = (
+        MultipleChoiceHead(encoder(), 16).double().eval(),
+        prefixed("score.", "classifier"),
+    )
     adopt(ours, theirs.state_dict(), rules)
     row, mask = (x.unflatten(0, (1, 3)) for x in (SRC, MASK))
     other = tokens(1, 3, 7, vocab=28, seed=7)
@@ -296,7 +305,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         "deepdive.models.bert.roberta.RobertaEmbeddings.positions",
         lambda self, tokens, mask: torch.arange(tokens.shape[1]) + 1,
     ),
-    "RoBERTa's epsilon": (roberta_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
+    "RoBERTa's epsilon": (roberta_agrees, "deepdive.core.LayerNorm.forward", head_norm),
     "ALBERT's GELU": (
         albert_agrees,
         "deepdive.published.form.ACTIVATIONS",
@@ -307,7 +316,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         "deepdive.published.form.ACTIVATIONS",
         {"gelu": gelu_tanh},
     ),
-    "DistilBERT's epsilon": (distilbert_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
+    "DistilBERT's epsilon": (distilbert_agrees, "deepdive.core.LayerNorm.forward", head_norm),
     "a classifier that reads the last state": (
         classifier_agrees,
         "deepdive.layers.heads.Pooler.forward",
@@ -315,19 +324,19 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "a tagger that is told no segments": (
         tagger_agrees,
-        "deepdive.layers.heads.Tagger.forward",
+        "deepdive.layers.heads.TokenClassificationHead.forward",
         lambda self, x, mask=None, segments=None: self.out(self.encoder(x, mask)),
     ),
     "a reader that reads backwards": (
         span_reader_agrees,
-        "deepdive.layers.heads.SpanReader.forward",
+        "deepdive.layers.heads.SpanHead.forward",
         lambda self, x, mask=None, segments=None: self.out(self.encoder(x, mask, segments)).flip(
             -1
         ),
     ),
     "choices that are mixed up": (
         chooser_agrees,
-        "deepdive.layers.heads.Chooser.forward",
+        "deepdive.layers.heads.MultipleChoiceHead.forward",
         lambda self, x, mask=None, segments=None: self.score(
             *(y.transpose(0, 1).flatten(0, 1) for y in (x, mask, segments))
         ).view(x.shape[:2]),

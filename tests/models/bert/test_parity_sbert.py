@@ -174,7 +174,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "no absolute value": (
         test_the_classification_loss_is_theirs,
-        "deepdive.training.objectives.pair_features",
+        "deepdive.layers.heads.pair_features",
         lambda u, v: torch.cat((u, v, u - v), dim=-1),
     ),
     "a ranking by plain products": (

@@ -18,7 +18,7 @@ from transformers import (
     SplinterModel,
 )
 
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
 from deepdive.layers.heads import best_span
 from deepdive.models.bert import splinter
 from deepdive.published import family, load

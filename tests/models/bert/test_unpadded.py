@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from parity_registry import differs, perturb
 from torch import Tensor
 
-from deepdive.attention import SoftmaxAttention, Texts
-from deepdive.inspect import ablate, record
-from deepdive.layers.unpadded import encode
-from deepdive.masks import Segments
+from deepdive.core import PackedSequences, SoftmaxAttention
+from deepdive.core.hooks import ablate, record
+from deepdive.core.masks import Segments
+from deepdive.layers.packed_encoder import encode
 from deepdive.models.bert import bert
 from deepdive.models.bert.unpadded import batches, sentence_vectors
 
@@ -89,7 +89,7 @@ def test_hook_points_see_all_texts_in_one_row() -> None:
     with record(encoder, "*.weights") as seen:
         heard = encode(encoder, rows())
     assert differs(torch.cat(heard), torch.cat(silent)) < 1e-12
-    mask = Texts(tuple(sorted(LENGTHS))).dense(sum(LENGTHS))
+    mask = PackedSequences(tuple(sorted(LENGTHS))).dense(sum(LENGTHS))
     for (weights,) in seen.values():
         assert weights.shape == (1, 4, sum(LENGTHS), sum(LENGTHS))
         assert (weights[~mask.expand_as(weights)] == 0).all()
@@ -106,7 +106,7 @@ def test_texts_are_segments(lengths: list[int], seed: int) -> None:
     torch.manual_seed(seed)
     N = sum(lengths)
     ids = torch.tensor([i for i, T in enumerate(lengths) for _ in range(T)])[None]
-    texts, attention = Texts(tuple(lengths)), SoftmaxAttention()
+    texts, attention = PackedSequences(tuple(lengths)), SoftmaxAttention()
     assert torch.equal(texts.dense(N), Segments(ids).dense(N))
     q, k, v = torch.randn(3, 1, 2, N, 4, dtype=torch.float64)
     expected = attention(q, k, v, Segments(ids))
@@ -173,13 +173,13 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "training mode": (lambda: vectors(model().train(), ["a"]), ValueError, r"model.eval\(\)"),
     "no room": (lambda: vectors(model().eval(), ["a"], max_length=2), ValueError, "max_length=2"),
-    "no length": (lambda: Texts(()), ValueError, "leave empty texts out"),
+    "no length": (lambda: PackedSequences(()), ValueError, "leave empty texts out"),
     "a mask of other rows": (
-        lambda: SoftmaxAttention()(*torch.zeros(3, 1, 2, 5, 4), Texts((2, 2))),
+        lambda: SoftmaxAttention()(*torch.zeros(3, 1, 2, 5, 4), PackedSequences((2, 2))),
         ValueError, "2 texts of 4 tokens",
     ),
     "a batch under a mask of one row": (
-        lambda: SoftmaxAttention()(*torch.zeros(3, 2, 2, 4, 4), Texts((2, 2))),
+        lambda: SoftmaxAttention()(*torch.zeros(3, 2, 2, 4, 4), PackedSequences((2, 2))),
         ValueError, "in a batch of 2",
     ),
 }  # fmt: skip

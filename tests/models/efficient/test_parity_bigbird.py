@@ -16,12 +16,12 @@ from parity_proofs import alike, real, rows, tokens
 from parity_registry import equal, equal_gradients, parity
 from torch import Tensor, nn
 
+from deepdive._fast.tiled_attention import Tile
 from deepdive.attention import BlockSparseAttention, DrawnBlocks, FirstBlock
 from deepdive.attention.by_position import block_sparse
 from deepdive.attention.by_position.block_sparse import Draw
-from deepdive.fast.tiles import Tile
-from deepdive.inspect import record
-from deepdive.masks import Padding
+from deepdive.core.hooks import record
+from deepdive.core.masks import Padding
 from deepdive.models.efficient import bigbird as ours_in
 from deepdive.published import family, load
 

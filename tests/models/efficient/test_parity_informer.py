@@ -17,10 +17,10 @@ from torch import Tensor
 from transformers import InformerConfig, InformerModel
 from transformers.models.informer.modeling_informer import InformerProbSparseAttention
 
-from deepdive.attention import MultiHeadAttention
 from deepdive.attention.by_content.prob_sparse import ProbSparseAttention
+from deepdive.core import MultiHeadAttention
+from deepdive.core.masks import Causal, Padding
 from deepdive.layers.series import Distil, RowEmbedding
-from deepdive.masks import Causal, Padding
 from deepdive.models.efficient import informer
 from deepdive.models.efficient.informer import InformerEncoder
 from deepdive.published import load
@@ -174,7 +174,7 @@ class Half(torch.nn.Module):
 MUTATIONS = {
     "the norms' epsilon": (
         both_halves,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-12),
     ),
     "the mean of what was sampled": (

@@ -15,13 +15,12 @@ from torch import Tensor
 
 from deepdive.attention import (
     DilatedAttention,
-    GlobalTokens,
     GlobalWindowAttention,
     LongformerAttention,
 )
 from deepdive.attention.by_position import global_window as pattern
-from deepdive.inspect import record
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Mask, Padding
 from deepdive.models.efficient.longformer import Longformer
 from deepdive.published import family, from_config, load
 from deepdive.published.weights import translate
@@ -43,15 +42,15 @@ def allowed(left: int, right: int, gap: int = 1, T: int = 13) -> Tensor:
     return mask
 
 
-def under(mask: Tensor, ours: torch.nn.Module, said: Mask, T: int = 13) -> None:
+def under(mask: Tensor, ours: torch.nn.Module, said: Mask, T: int = 13, **more: Tensor) -> None:
     """`ours`, in tiles and step by step, equals torch's attention under `mask`."""
     shapes = ((3, 3, T, 6), (3, 3, 13, 6), (3, 3, 13, 5))
     q, k, v = (rows(*shape, seed=i) for i, shape in enumerate(shapes))
     leaves = {"q": (q, q), "k": (k, k), "v": (v, v)}
     with record(ours, "weights") as seen:
-        explicit = ours(q, k, v, said)
+        explicit = ours(q, k, v, said, **more)
     assert seen["weights"][0].shape == (3, 3, T, 13)
-    for output in (explicit, ours(q, k, v, said)):
+    for output in (explicit, ours(q, k, v, said, **more)):
         expected = F.scaled_dot_product_attention(q, k, v, mask)
         equal(output, expected)
         equal_gradients(output, expected, leaves)
@@ -61,9 +60,8 @@ def under(mask: Tensor, ours: torch.nn.Module, said: Mask, T: int = 13) -> None:
 def window_and_global_tokens() -> None:
     for left, right, block in ((2, 2, 4), (1, 3, 5), (20, 0, 3)):
         mask = allowed(left, right) | CHOSEN[:, None, :, None] | CHOSEN[:, None, None]
-        said = Padding(KEYS) & GlobalTokens(CHOSEN)
         ours = GlobalWindowAttention(left, right, block=block)
-        under(mask & KEYS[:, None, None], ours, said)
+        under(mask & KEYS[:, None, None], ours, Padding(KEYS), global_tokens=CHOSEN)
     first_and_last = GlobalWindowAttention(2, 2, at=(0, -1), block=4)
     mask = allowed(2, 2)
     for end in (0, 12):

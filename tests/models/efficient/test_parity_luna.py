@@ -14,9 +14,9 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 
-from deepdive.attention.memories.nested import NestedAttention
-from deepdive.inspect import record
-from deepdive.masks import Causal, Padding
+from deepdive.attention.memories.luna_attention import NestedAttention
+from deepdive.core.hooks import record
+from deepdive.core.masks import Causal, Padding
 from deepdive.models.efficient import luna
 from deepdive.models.efficient.luna import LunaBlock, LunaStack
 
@@ -117,12 +117,12 @@ def test_the_second_stream_reads_every_token_and_is_recorded() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "a softplus to base e": (
         nested,
-        "deepdive.attention.memories.nested.packing_strength",
+        "deepdive.attention.memories.luna_attention.packing_strength",
         lambda slots, k, scale: F.softplus(k @ (scale * slots).mT),
     ),
     "a memory without its norm": (
         luna_agrees,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-12),
     ),
 }  # fmt: skip

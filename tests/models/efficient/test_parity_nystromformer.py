@@ -16,7 +16,7 @@ from transformers import NystromformerConfig, NystromformerModel, PreTrainedMode
 
 from deepdive.attention.low_rank.nystrom import NystromAttention, by_head
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
-from deepdive.layers import gelu
+from deepdive.core import gelu
 from deepdive.published import family, load
 from deepdive.published.weights import Change, adopt
 

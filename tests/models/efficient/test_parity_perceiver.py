@@ -59,7 +59,7 @@ def perceiver_agrees() -> None:
 
 
 def test_the_order_of_the_input_does_not_matter_and_its_length_costs_one_product() -> None:
-    from deepdive.page.flops import count_flops
+    from deepdive_book.kit.flops import count_flops
 
     model, x = perceiver.perceiver(perceiver.TINY).double(), rows(1, 64, 16).detach()
     swapped = x[:, torch.randperm(64, generator=torch.Generator().manual_seed(0))]
@@ -79,11 +79,11 @@ def test_a_folder_that_is_not_built_here_is_refused() -> None:
 
 MUTATIONS = {
     "the scale of the whole width": (
-        "deepdive.attention.softmax.SoftmaxAttention.default_scale",
+        "deepdive.core.softmax.SoftmaxAttention.default_scale",
         staticmethod(lambda d: float((4 * d) ** -0.5)),
     ),
     "the norms' epsilon": (
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: torch.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-12),
     ),
 }

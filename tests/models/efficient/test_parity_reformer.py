@@ -21,8 +21,7 @@ from parity_proofs import real, rows, tokens
 from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.by_content.hashing import draw_rotations, hash_rows, met
+from deepdive.attention.by_content.hashing import attended_pairs, draw_rotations, hash_rows
 from deepdive.attention.by_content.lsh import LSHAttention, LSHMaskAttention, ReleasedLSHAttention
 from deepdive.attention.by_content.shared_qk import (
     SharedQKAttention,
@@ -30,10 +29,10 @@ from deepdive.attention.by_content.shared_qk import (
     directions,
 )
 from deepdive.attention.by_position.chunk import ChunkAttention
-from deepdive.layers import FeedForward
+from deepdive.core import FeedForward, MultiHeadAttention
+from deepdive.core.masks import Causal, Padding
 from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
-from deepdive.masks import Causal, Padding
 from deepdive.models.efficient.reformer import CausalReformer, Reformer, ReformerEmbeddings
 from deepdive.positions import AxialPosition
 from deepdive.published import from_config, load
@@ -198,7 +197,7 @@ def test_as_often_as_met() -> None:
     expected = scores.masked_fill(own, float("-inf")).softmax(-1) @ v
     equal(part(q, q, v), expected)
     ours = LSHAttention(4, 3, 4).eval()
-    same = met(*ours.sort(q, q, everyone), 16)
+    same = attended_pairs(*ours.sort(q, q, everyone), 16)
     assert bool((counts > 0)[same].all()), "the paper meets a part of what the oracle meets"
     paper = SharedQKAttention()(q, q, v, same | own)
     equal(ours(q, q, v), paper)

@@ -11,7 +11,7 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 
-from deepdive.layers import FeedForward
+from deepdive.core import FeedForward
 from deepdive.models.efficient.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer
 
 
@@ -57,7 +57,7 @@ def test_what_an_isab_passes_on_has_the_rank_of_its_inducing_rows() -> None:
     """All members' answers, before they are added, are mixtures of n_inducing rows."""
     isab, x = ISAB(16, 1, 3).double(), rows(1, 40, 16).detach()
     heard = isab.read(isab.inducing.expand(1, -1, -1), x)
-    said = isab.answer.attn(x, heard)[0] - isab.answer.attn.out.bias
+    said = isab.answer.attn(x, memory=heard)[0] - isab.answer.attn.out.bias
     size = torch.linalg.svdvals(said)
     assert size[3] < 1e-9 * size[0] < size[2]
 

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.decoding import greedy
-from deepdive.layers.embeddings import TokenEmbedding
 from deepdive.models.multilingual import multilingual_transformer as many
 from deepdive.models.multilingual.multilingual_transformer import MultilingualTransformer
-from deepdive.models.seq2seq.multilingual_gnmt import ask_for
+from deepdive.models.seq2seq.multilingual_gnmt import add_target_language_token
 from deepdive.models.transformer.transformer import Transformer
 
 SRC = torch.tensor([[5, 9, 7, 8], [4, 16, 11, 10], [6, 7, 15, 9]])  # languages 1, 0, 2
@@ -57,8 +57,10 @@ def test_step_by_step_the_language_stays() -> None:
 
 def test_the_output_depends_on_both_languages() -> None:
     model = stirred()
-    source, _ = ask_for(4, SRC[:, 1:])
-    assert not torch.allclose(model(source, TGT), model(ask_for(5, SRC[:, 1:])[0], TGT))
+    source, _ = add_target_language_token(4, SRC[:, 1:])
+    assert not torch.allclose(
+        model(source, TGT), model(add_target_language_token(5, SRC[:, 1:])[0], TGT)
+    )
     other = TGT.clone()
     other[:, 0] = 5
     assert not torch.allclose(model(SRC, TGT)[:, 1:], model(SRC, other)[:, 1:])

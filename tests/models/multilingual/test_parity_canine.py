@@ -18,9 +18,9 @@ from parity_registry import equal, parity
 from torch import Tensor, nn
 from transformers import CanineConfig, CanineModel, CanineTokenizer
 
-from deepdive.layers import resized
+from deepdive.layers import sequence_resampling
 from deepdive.layers.hashed import HashEmbedding
-from deepdive.layers.resized import Lengthen, Shorten
+from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import full_attention
 from deepdive.models.multilingual import canine
 from deepdive.models.multilingual.canine import Canine, CodePointEmbeddings
@@ -57,7 +57,7 @@ def of_theirs(theirs: Any, rows: Tensor, mask: Tensor | None, segments: Tensor) 
         return theirs(rows, told, token_type_ids=segments).last_hidden_state
 
 
-@parity("canine", Canine, CodePointEmbeddings, HashEmbedding, Shorten, Lengthen)
+@parity("canine", Canine, CodePointEmbeddings, HashEmbedding, Downsample, Upsample)
 def canine_agrees() -> None:
     for form in ({}, OTHER):
         theirs = reference(CanineModel, CanineConfig, **SIZES | form)
@@ -77,7 +77,7 @@ def padded_as_released(theirs: Any) -> None:
     """
     ours, mask = saved_and_loaded(theirs, load), real([20, 13], 20)
     rows = ROWS.masked_fill(~mask, 0)
-    with mock.patch.object(resized, "silenced", lambda rows, mask: rows):
+    with mock.patch.object(sequence_resampling, "silenced", lambda rows, mask: rows):
         output = ours(rows, mask, SEGMENTS)
     expected = of_theirs(theirs, rows, mask, SEGMENTS)
     equal(output[mask], expected[mask])
@@ -141,7 +141,7 @@ def test_their_model_reads_two_letters_as_one_too() -> None:
 
 def test_the_row_of_the_deep_stack_that_each_character_reads() -> None:
     """Seven characters, a rate of 2: rows are [CLS], 0-1, 2-3; the last group has none."""
-    layer = Lengthen(1, 1, lambda x: x, 1e-5).double()
+    layer = Upsample(1, 1, lambda x: x, 1e-5).double()
     layer.conv.weight.data[:] = torch.tensor([[[0.0], [1.0]]]).double()
     layer.conv.bias.data[:] = 0.0
     layer.norm = nn.Identity()  # type: ignore[assignment]
@@ -156,7 +156,7 @@ def test_a_new_model_is_read_by_theirs(tmp_path: Path) -> None:
     assert torch.allclose(model(ROWS), theirs(ROWS).last_hidden_state, atol=1e-5)
 
 
-def one_later(self: Shorten, rows: Tensor, mask: Tensor | None = None) -> Any:
+def one_later(self: Downsample, rows: Tensor, mask: Tensor | None = None) -> Any:
     """Rows count as real where their own characters are, which theirs does not ask."""
     few, those = SHORTEN(self, rows, mask)
     if those is not None:
@@ -164,12 +164,12 @@ def one_later(self: Shorten, rows: Tensor, mask: Tensor | None = None) -> Any:
     return few, those
 
 
-def all_groups(self: Shorten, rows: Tensor, mask: Tensor | None = None) -> Any:
+def all_groups(self: Downsample, rows: Tensor, mask: Tensor | None = None) -> Any:
     """The last group has a row, and [CLS] none."""
     return self.norm(self.activation(self.conv(rows.mT)).mT), None
 
 
-SHORTEN = Shorten.forward
+SHORTEN = Downsample.forward
 MUTATIONS: dict[str, tuple[str, object]] = {
     "hashes of c, not of c + 1": (
         "deepdive.layers.hashed.HashEmbedding.buckets",
@@ -177,9 +177,10 @@ MUTATIONS: dict[str, tuple[str, object]] = {
     "a first layer that sees the whole text": (
         "deepdive.models.multilingual.canine.in_chunks",
         lambda config, layer: full_attention(config, layer)),
-    "rows real where their own characters are": ("deepdive.layers.resized.Shorten.forward",
-                                                 one_later),
-    "a row for the last group": ("deepdive.layers.resized.Shorten.forward", all_groups),
+    "rows real where their own characters are": (
+        "deepdive.layers.sequence_resampling.Downsample.forward", one_later),
+    "a row for the last group": (
+        "deepdive.layers.sequence_resampling.Downsample.forward", all_groups),
 }  # fmt: skip
 
 

@@ -96,14 +96,16 @@ TOKENS = torch.tensor([[4, 3, 6, 7, 8, 3, 9], [3, 3, 5, 6, 10, 11, 0]])
 
 def gaps_look_across(model: Bert) -> None:
     """Change each word in turn, and see which gaps' states move: those of the other side."""
-    before = ernie_m.crossed(model, TOKENS, SECOND, HIDDEN, REAL)
+    before = ernie_m.cross_attend(model, TOKENS, SECOND, HIDDEN, REAL)
     for row in range(2):
         for place in range(T):
             if HIDDEN[row, place] or not REAL[row, place]:
                 continue
             other = TOKENS.clone()
             other[row, place] = 12 + place
-            moved = (ernie_m.crossed(model, other, SECOND, HIDDEN, REAL) - before).abs().amax(-1)
+            moved = (
+                (ernie_m.cross_attend(model, other, SECOND, HIDDEN, REAL) - before).abs().amax(-1)
+            )
             for gap in HIDDEN[row].nonzero().flatten().tolist():
                 across = bool(SECOND[row, gap] != SECOND[row, place])
                 assert (moved[row, gap] > 1e-6) == across, (row, place, gap)

@@ -132,7 +132,7 @@ def tied_to_nothing(self: nn.Module, states: Tensor) -> Tensor:
 
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
-    "mBERT's epsilon": (mbert_agrees, "deepdive.layers.LayerNorm.forward", head_norm),
+    "mBERT's epsilon": (mbert_agrees, "deepdive.core.LayerNorm.forward", head_norm),
     "XLM-R's positions from the first column": (
         xlmr_agrees, "deepdive.models.bert.roberta.RobertaEmbeddings.positions",
         from_the_first_column),

@@ -70,7 +70,7 @@ def muse_agrees() -> None:
 
 
 def muse_mask() -> object:
-    from deepdive.masks import Padding
+    from deepdive.core.masks import Padding
 
     return Padding(MASK)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -14,12 +15,12 @@ from parity_registry import equal, parity
 from torch import Tensor
 from transformers import RobertaConfig, RobertaModel
 
-from deepdive.attention import KVCache
-from deepdive.masks import Causal, Padding
+from deepdive.core import Context, KVCache
+from deepdive.core.masks import Causal, Padding
 from deepdive.models.multilingual import veco as module
-from deepdive.models.multilingual import veco_writer
-from deepdive.models.multilingual.veco import TINY, PluggedBlock, Veco, veco
-from deepdive.models.multilingual.veco_writer import VecoDecoder
+from deepdive.models.multilingual import veco_seq2seq
+from deepdive.models.multilingual.veco import TINY, CrossAttentionBlock, Veco, veco
+from deepdive.models.multilingual.veco_seq2seq import VecoDecoder
 from deepdive.published.families.encoders import EMBEDDINGS, LAYERS
 from deepdive.published.names import Names
 from deepdive.published.weights import adopt
@@ -63,7 +64,7 @@ def said(theirs: Any, memory: Tensor, mask: Tensor, **more: Any) -> Any:
     )  # fmt: skip
 
 
-@parity(Veco, PluggedBlock)
+@parity(Veco, CrossAttentionBlock)
 def beside_agrees() -> None:
     """Every token sees every token, and the other sentence's."""
     theirs, ours = pair()
@@ -94,17 +95,17 @@ def test_parity(proof: Callable[[], None]) -> None:
     proof()
 
 
-def its_own_rows(self: Any, x: Tensor, memory: Tensor | None = None, *more: Any) -> Tensor:
+def its_own_rows(self: Any, x: Tensor, context: Context) -> Tensor:
     """A layer that takes the other sentence's rows for its own keys, and not the last states."""
-    return super(PluggedBlock, self).forward(x, x[:, :4], *more)
+    return super(CrossAttentionBlock, self).forward(x, replace(context, memory=x[:, :4]))
 
 
 @pytest.mark.parametrize(
     ("proof", "fault"),
     [
-        (beside_agrees, mock.patch.object(PluggedBlock, "forward", its_own_rows)),
+        (beside_agrees, mock.patch.object(CrossAttentionBlock, "forward", its_own_rows)),
         (beside_agrees, mock.patch.object(module, "padding", return_value=Causal())),
-        (decoder_agrees, mock.patch.object(veco_writer, "Causal", return_value=None)),
+        (decoder_agrees, mock.patch.object(veco_seq2seq, "Causal", return_value=None)),
     ],
 )
 def test_a_fault_is_seen(proof: Callable[[], None], fault: Any) -> None:

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import XLMConfig, XLMModel, XLMWithLMHeadModel
 
-from deepdive.layers import gelu_tanh
+from deepdive.core import gelu_tanh
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.multilingual import xlm
 from deepdive.models.multilingual.xlm import CausalXlm, LanguageEmbeddings, Xlm, XlmWithLM
@@ -172,10 +172,10 @@ MUTATIONS: dict[str, tuple[str, object]] = {
             ADDED(self, tokens, languages, torch.arange(tokens.shape[1]))),
     "CLM that looks ahead": ("deepdive.models.multilingual.xlm.CausalXlm.order", None),
     "the tanh form of GELU": (
-        "deepdive.layers.FeedForward.forward",
+        "deepdive.core.FeedForward.forward",
         lambda self, x: self.out(gelu_tanh(self.inner(x)))),
     "the norms' epsilon": (
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-5)),
 }  # fmt: skip
 

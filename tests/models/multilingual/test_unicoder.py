@@ -82,7 +82,7 @@ def test_words_find_their_translations() -> None:
         loss.backward()
         optimizer.step()
     text, translation, order = batch(64)
-    from deepdive.inspect import record
+    from deepdive.core.hooks import record
 
     with record(model, "recovered.weights") as seen, torch.no_grad():
         right = model(text, translation).argmax(-1) == text

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record
 from deepdive.decoding import beam, wu_penalty
 from deepdive.decoding.coverage import coverage, rerank
-from deepdive.inspect import record
 from deepdive.models.seq2seq import attention_seq2seq, gnmt
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq.multilingual_gnmt import ask_for
+from deepdive.models.seq2seq.multilingual_gnmt import add_target_language_token
 
 SRC = torch.tensor([[7, 5, 9, 11, 2], [4, 12, 2, 0, 0], [10, 4, 13, 2, 0]])
 TGT = torch.tensor([[1, 9, 4, 5], [1, 6, 8, 0], [1, 7, 0, 0]])
@@ -34,21 +34,25 @@ def test_published_size() -> None:
 
 
 def test_the_token_of_the_language_stands_first() -> None:
-    asked, mask = ask_for(20, SRC, SRC != 0)
+    asked, mask = add_target_language_token(20, SRC, SRC != 0)
     assert asked[:, 0].tolist() == [20] * 3
     assert torch.equal(asked[:, 1:], SRC)
     assert mask is not None
     assert mask[:, 0].all()
     assert torch.equal(mask[:, 1:], SRC != 0)
-    asked, mask = ask_for(torch.tensor([20, 21, 20]), SRC)
+    asked, mask = add_target_language_token(torch.tensor([20, 21, 20]), SRC)
     assert (asked[:, 0].tolist(), mask) == ([20, 21, 20], None)
 
 
 def test_the_output_depends_on_the_token() -> None:
     model = ready()
-    one, other = (model(*with_target(ask_for(token, SRC, SRC != 0))) for token in (20, 21))
+    one, other = (
+        model(*with_target(add_target_language_token(token, SRC, SRC != 0))) for token in (20, 21)
+    )
     assert (one - other).abs().amax(dim=(1, 2)).min() > 1e-3
-    mixed = model(*with_target(ask_for(torch.tensor([20, 21, 20]), SRC, SRC != 0)))
+    mixed = model(
+        *with_target(add_target_language_token(torch.tensor([20, 21, 20]), SRC, SRC != 0))
+    )
     rows = torch.stack([one[0], other[1], one[2]])
     torch.testing.assert_close(mixed, rows, rtol=0, atol=1e-12)
 
@@ -59,9 +63,9 @@ def with_target(asked: tuple[Tensor, Tensor | None]) -> tuple[Tensor | None, ...
 
 def test_what_ask_for_refuses() -> None:
     with pytest.raises(ValueError, match="3 sources"):
-        ask_for(torch.tensor([4, 5]), SRC)
+        add_target_language_token(torch.tensor([4, 5]), SRC)
     with pytest.raises(ValueError, match="src_mask has shape"):
-        ask_for(4, SRC, (SRC != 0)[:, 1:])
+        add_target_language_token(4, SRC, (SRC != 0)[:, 1:])
 
 
 def test_one_model_learns_two_languages() -> None:
@@ -74,7 +78,7 @@ def test_one_model_learns_two_languages() -> None:
         backwards = torch.rand(32) < 0.5
         answer = torch.where(backwards[:, None], source.flip(1), source)
         target = torch.cat([torch.ones(32, 1, dtype=torch.int64), answer], dim=1)
-        asked, _ = ask_for(12 + backwards.long(), source)
+        asked, _ = add_target_language_token(12 + backwards.long(), source)
         logits = model(asked, target[:, :-1])
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten())
         optimizer.zero_grad()

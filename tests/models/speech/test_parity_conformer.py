@@ -27,10 +27,10 @@ from transformers.models.wav2vec2_conformer.modeling_wav2vec2_conformer import (
     Wav2Vec2ConformerRelPositionalEmbedding,
 )
 
-from deepdive.layers import PreNorm
+from deepdive.core import Context, PreNorm, Slot
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
 from deepdive.layers.convolution import Convolution
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Padding
 from deepdive.models.speech import conformer
 from deepdive.models.speech.conformer import ConformerBlock, GatedConvolution, HalfStep
 from deepdive.models.speech.speech_encoder import SpeechEncoder
@@ -191,19 +191,20 @@ def test_published_sizes() -> None:
 def test_it_refuses_what_it_cannot_do() -> None:
     with pytest.raises(ValueError, match="kernel=4: expected an odd number"):
         GatedConvolution(16, 4)
-    with pytest.raises(ValueError, match="reads no memory, and no cache"):
+    with pytest.raises(ValueError, match="memory"):
         ConformerBlock(CONFIG)(ROWS.float(), memory=ROWS.float())
+    with torch.no_grad(), pytest.raises(ValueError, match=r"cache.*looks at later rows"):
+        ConformerBlock(CONFIG)(ROWS.float(), cache=Slot())
 
 
-def late(self: GatedConvolution, x: Tensor, mask: Any = None) -> Tensor:
-    return self.out(self.norm(F.silu(self.conv(F.glu(self.inner(x)), mask=mask)).mT).mT)
+def late(self: GatedConvolution, x: Tensor, context: Context) -> Tensor:
+    return self.out(self.norm(F.silu(self.conv(F.glu(self.inner(x)), context)).mT).mT)
 
 
-def convolved_first(self: ConformerBlock, x: Tensor, memory: Any = None, mask: Any = None,
-                    *rest: Any) -> Tensor:  # fmt: skip
+def convolved_first(self: ConformerBlock, x: Tensor, context: Context) -> Tensor:
     x = self.ff_residual(x, self.ff)
-    x = self.conv_residual(x, lambda rows: self.conv(rows, mask=mask))
-    x = self.attn_residual(x, lambda rows: self.attn(rows, mask=mask))
+    x = self.conv_residual(x, lambda rows: self.conv(rows, context))
+    x = self.attn_residual(x, lambda rows: self.attn(rows, context))
     return self.norm(self.ff_2_residual(x, self.ff_2))
 
 

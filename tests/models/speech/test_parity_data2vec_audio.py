@@ -16,16 +16,22 @@ from parity_sound import REAL, SETTINGS, gaps, waves
 from torch import Tensor
 from transformers import Data2VecAudioConfig, Data2VecAudioForCTC, Data2VecAudioModel
 
-from deepdive.layers.residual import PreNorm
+from deepdive.core.residual import PreNorm
 from deepdive.models.speech import data2vec_audio
-from deepdive.models.speech.data2vec_audio import StackedPlaces
+from deepdive.models.speech.data2vec_audio import StackedPositionalConv
 from deepdive.published import family, load
-from deepdive.training.objectives import averaged_states, decay_at, follow, hidden_spans, state_loss
+from deepdive.training.objectives import (
+    averaged_states,
+    decay_at,
+    ema_update,
+    hidden_spans,
+    state_loss,
+)
 
 SIZES = {**SETTINGS, "num_conv_pos_embeddings": 3, "conv_pos_kernel_size": 5}
 
 
-@parity("data2vec_audio", StackedPlaces)
+@parity("data2vec_audio", StackedPositionalConv)
 def data2vec_agrees() -> None:
     for width in (5, 4):
         theirs = reference(Data2VecAudioModel, Data2VecAudioConfig,
@@ -71,7 +77,7 @@ def test_it_learns_from_its_own_past() -> None:
     optimizer = torch.optim.Adam(student.parameters(), 3e-3)
     for step in range(40):
         hidden = hidden_spans(torch.ones(16, 20, dtype=torch.bool), 0.15, 2, draw)
-        follow(teacher, student, decay_at(step, 0.9, 0.99, 40))
+        ema_update(teacher, student, decay_at(step, 0.9, 0.99, 40))
         losses.append(state_loss(student(sound, None, hidden),
                                  averaged_states(teacher, 2, sound), hidden))  # fmt: skip
         optimizer.zero_grad()
@@ -87,7 +93,7 @@ def other_end(x: Tensor, pads: tuple[int, int]) -> Tensor:
     return KEPT(x, pads[::-1])
 
 
-def without_norm(self: StackedPlaces, rows: Tensor) -> Tensor:
+def without_norm(self: StackedPositionalConv, rows: Tensor) -> Tensor:
     x = rows.transpose(1, 2)
     for convolution in self.convolutions:
         x = self.activation(convolution(F.pad(x, self.pads)))
@@ -96,12 +102,12 @@ def without_norm(self: StackedPlaces, rows: Tensor) -> Tensor:
 
 MUTATIONS: dict[str, tuple[str, Any]] = {
     "no norm between the convolutions": (
-        "deepdive.models.speech.data2vec_audio.StackedPlaces.forward", without_norm),
+        "deepdive.models.speech.data2vec_audio.StackedPositionalConv.forward", without_norm),
     "padding at the other end of an even kernel": (
         "deepdive.models.speech.data2vec_audio.F.pad", other_end),
-    "norms inside the branches": ("deepdive.layers.residual.PostNorm.forward", PreNorm.forward),
+    "norms inside the branches": ("deepdive.core.residual.PostNorm.forward", PreNorm.forward),
     "no norm of the convolutions": (
-        "deepdive.layers.sound.ChannelNorm.forward", lambda self, x: x),
+        "deepdive.layers.speech_frontend.ChannelNorm.forward", lambda self, x: x),
 }  # fmt: skip
 
 

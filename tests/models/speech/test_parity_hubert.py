@@ -16,10 +16,10 @@ from parity_sound import BASE, LARGE, REAL, SETTINGS, gaps, waves
 from torch import Tensor
 from transformers import HubertConfig, HubertForCTC, HubertModel
 
-from deepdive.layers.residual import PostNorm, PreNorm
+from deepdive.core.residual import PostNorm, PreNorm
 from deepdive.models.speech import hubert
 from deepdive.models.speech.embeddings import SoundEmbeddings
-from deepdive.models.speech.hubert import UnitSayer
+from deepdive.models.speech.hubert import HubertForPreTraining
 from deepdive.published import family, from_config, load
 from deepdive.training.objectives import Units, layer_states, make_units, unit_loss
 
@@ -48,7 +48,7 @@ def layers_agree() -> None:
 def scores_agree() -> None:
     """Each score and the loss, written out as sums: of one row and one unit at a time."""
     config = hubert.TINY.but(d_target=6, temperature=0.2)
-    model = perturb(UnitSayer(hubert.hubert(config), 5).double().eval())
+    model = perturb(HubertForPreTraining(hubert.hubert(config), 5).double().eval())
     sound, hidden = rows(2, 96), torch.tensor([[0, 1, 1, 0, 0, 1], [1, 1, 0, 0, 0, 0]]).bool()
     units = torch.tensor([[0, 4, 2, 1, 1, 3], [2, 2, 0, 4, 3, 1]])
     scores, total = model(sound, hidden), 0.0
@@ -61,7 +61,7 @@ def scores_agree() -> None:
     equal(unit_loss(scores, units, hidden), total / 5)
 
 
-@parity(UnitSayer)
+@parity(HubertForPreTraining)
 def hubert_agrees() -> None:
     encoder_agrees(BASE)
     encoder_agrees(LARGE)
@@ -95,7 +95,7 @@ def test_published_sizes() -> None:
     ):  # fmt: skip
         with torch.device("meta"):
             ours, theirs = hubert.hubert(config), HubertModel(HubertConfig(**published))
-            whole = UnitSayer(ours, 500)
+            whole = HubertForPreTraining(ours, 500)
         assert sum(p.numel() for p in ours.parameters()) == theirs.num_parameters()
         assert abs(sum(p.numel() for p in whole.parameters()) / 1e6 - millions) < 1
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused() -> None:
     model = hubert.hubert(hubert.TINY)
     for call, message in (
         (lambda: layer_states(model, 3, torch.zeros(1, 64)), "layer=3: the encoder has 2"),
-        (lambda: UnitSayer(model, 0), "n_units"),
+        (lambda: HubertForPreTraining(model, 0), "n_units"),
         (lambda: from_config(HubertConfig(**SETTINGS, conv_pos_batch_norm=True).to_dict()),
          "conv_pos_batch_norm=True"),
     ):  # fmt: skip
@@ -154,23 +154,27 @@ def test_what_cannot_be_is_refused() -> None:
             call()
 
 
-def plain_scores(self: UnitSayer, sound: Tensor, hidden: Any = None, mask: Any = None) -> Tensor:
+def plain_scores(
+    self: HubertForPreTraining, sound: Tensor, hidden: Any = None, mask: Any = None
+) -> Tensor:
     return self.project(self.encoder(sound, mask, hidden)) @ self.units.T / self.temperature
 
 
 MUTATIONS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str, Any]] = {
     "a product in the place of the cosine": (
-        scores_agree, (), "deepdive.models.speech.hubert.UnitSayer.forward", plain_scores),
+        scores_agree, (), "deepdive.models.speech.hubert.HubertForPreTraining.forward",
+        plain_scores),
     "no hidden row": (
-        scores_agree, (), "deepdive.models.speech.hubert.UnitSayer.forward",
-        lambda self, sound, hidden=None, mask=None, KEPT=UnitSayer.forward: KEPT(self, sound)),
+        scores_agree, (), "deepdive.models.speech.hubert.HubertForPreTraining.forward",
+        lambda self, sound, hidden=None, mask=None, KEPT=HubertForPreTraining.forward: (
+            KEPT(self, sound))),
     "the stream before the layer": (
-        layers_agree, (), "deepdive.layers.block.Block.forward",
+        layers_agree, (), "deepdive.core.block.Block.forward",
         lambda self, x, *rest: self.stream(x) + 0 * self.ff(x)),
     "norms inside the branches of the base form": (
-        encoder_agrees, (BASE,), "deepdive.layers.residual.PostNorm.forward", PreNorm.forward),
+        encoder_agrees, (BASE,), "deepdive.core.residual.PostNorm.forward", PreNorm.forward),
     "norms behind the sums of the large form": (
-        encoder_agrees, (LARGE,), "deepdive.layers.residual.PreNorm.forward", PostNorm.forward),
+        encoder_agrees, (LARGE,), "deepdive.core.residual.PreNorm.forward", PostNorm.forward),
     "padded rows are not emptied": (
         encoder_agrees, (BASE,), "deepdive.models.speech.embeddings.SoundEmbeddings.forward",
         lambda self, heard, real=None, hidden=None, KEPT=SoundEmbeddings.forward:

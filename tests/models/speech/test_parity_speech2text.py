@@ -28,8 +28,9 @@ from transformers import (
     Speech2TextForConditionalGeneration,
 )
 
+from deepdive.core import PostNorm
 from deepdive.decoding import beam, beam_settings, greedy, greedy_settings
-from deepdive.layers import PostNorm, subsample
+from deepdive.layers import subsample
 from deepdive.layers.subsample import Subsample
 from deepdive.models.speech import speech2text
 from deepdive.models.speech.speech2text import Speech2Text
@@ -245,7 +246,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "no gate": (
         a_batch_agrees, "deepdive.layers.subsample.Subsample.forward", ungated),
     "padding enters": (
-        speech2text_agrees, "deepdive.layers.subsample.silenced", lambda rows, mask: rows),
+        speech2text_agrees, "deepdive.layers.subsample.mask_padding", lambda rows, mask: rows),
     "rows unscaled": (
         speech2text_agrees, "deepdive.models.speech.speech_config.SpeechConfig.factor", 1.0),
     "norms behind the sums": (

@@ -16,10 +16,10 @@ from parity_registry import differs, equal, parity
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
 from deepdive.models.speech import speech2text, speech2text2, wav2vec2
 from deepdive.models.speech.speech2text import Speech2Text
-from deepdive.models.speech.speech_encoder import Narrowed
+from deepdive.models.speech.speech_encoder import Projection
 from deepdive.models.transformer.translator import translator
 from deepdive.published.families.speech import SPEECH2TEXT2
 from deepdive.published.weights import adopt, translate
@@ -79,7 +79,7 @@ def test_names_there_and_back() -> None:
         assert torch.equal(back[name], tensor)
 
 
-@parity(Narrowed)
+@parity(Projection)
 def narrowed_agrees() -> None:
     """Rows of another width, brought to the decoder's by a matrix of torch."""
     ours, rows = made(d_encoder=20), torch.randn(3, 7, 20, dtype=torch.float64)
@@ -100,11 +100,11 @@ def test_behind_wav2vec2() -> None:
     assert state.memory is not None
     assert state.memory_mask is not None
     before = ours.decode(tokens, state)
-    state.memory = torch.where(state.memory_mask[..., None], state.memory, 9.0)
+    state.memory = torch.where(state.memory_mask.real[..., None], state.memory, 9.0)
     assert torch.equal(ours.decode(tokens, state), before)
     rows = encoder.real(real)
     assert rows is not None
-    assert state.memory_mask.sum(1).tolist() == rows.sum(1).tolist()
+    assert state.memory_mask.real.sum(1).tolist() == rows.sum(1).tolist()
 
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
@@ -112,7 +112,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         speech2text2_agrees, "deepdive.models.speech.speech2text2.translator",
         lambda config: translator(config.but(residual=partial(PreNorm)))),
     "unscaled embeddings": (
-        speech2text2_agrees, "deepdive.layers.embeddings.TokenEmbedding.forward",
+        speech2text2_agrees, "deepdive.core.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x]),
     "positions from 0": (
         speech2text2_agrees, "deepdive.models.transformer.fsmt.BlockedSinusoidalPosition",

@@ -15,20 +15,20 @@ from parity_registry import equal, parity
 from parity_sound import BASE, CODES, LARGE, REAL, SETTINGS, STILL, gaps, unrounded, waves
 from transformers import Wav2Vec2Config, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining, Wav2Vec2Model
 
-from deepdive.layers.heads import Tagger
+from deepdive.core.residual import PostNorm, PreNorm
+from deepdive.layers.heads import TokenClassificationHead
 from deepdive.layers.quantiser import Quantiser
-from deepdive.layers.residual import PostNorm, PreNorm
-from deepdive.layers.sound import ChannelNorm, Convolutions, ConvolvedPlaces
+from deepdive.layers.speech_frontend import ChannelNorm, ConvPositionalEmbedding, FeatureEncoder
 from deepdive.models.speech import wav2vec2
-from deepdive.models.speech.code_finder import CodeFinder
 from deepdive.models.speech.embeddings import SoundEmbeddings
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining as CodeFinder
 from deepdive.published import family, from_config, load
 from deepdive.training.objectives import (
+    codebook_perplexity,
     contrastive_loss,
     diversity_loss,
     hidden_spans,
-    used_entries,
-    wrong_places,
+    sample_negatives,
 )
 
 NAMES = family("wav2vec2")
@@ -49,7 +49,7 @@ def encoder_agrees(form: dict[str, Any]) -> None:
     equal(ours.embeddings.heard(sound), theirs(sound).extract_features)
 
 
-@parity(wav2vec2.Wav2Vec2, Convolutions, ChannelNorm, ConvolvedPlaces, SoundEmbeddings)
+@parity(wav2vec2.Wav2Vec2, FeatureEncoder, ChannelNorm, ConvPositionalEmbedding, SoundEmbeddings)
 def both_forms_agree() -> None:
     encoder_agrees(BASE)
     encoder_agrees(LARGE)
@@ -63,7 +63,7 @@ def losses_agree(form: dict[str, Any], training: bool) -> None:
     ours.train(training), theirs.train(training)
     ours.quantiser.temperature = theirs.quantizer.temperature = 0.7
     sound, hidden = waves().detach(), gaps()
-    wrong = wrong_places(hidden, 4, torch.Generator().manual_seed(1))
+    wrong = sample_negatives(hidden, 4, torch.Generator().manual_seed(1))
     flat = wrong + torch.arange(3)[:, None, None] * 11
     with unrounded():
         torch.manual_seed(5)
@@ -74,7 +74,7 @@ def losses_agree(form: dict[str, Any], training: bool) -> None:
     equal(target, expected.projected_quantized_states)
     losses = [contrastive_loss(said, target, hidden, wrong, 0.3), diversity_loss(usage, hidden)]
     wanted = torch.stack([expected.contrastive_loss, expected.diversity_loss]) / hidden.sum()
-    equal(used_entries(usage, hidden).sum(), expected.codevector_perplexity)
+    equal(codebook_perplexity(usage, hidden).sum(), expected.codevector_perplexity)
     names = NAMES.table("pretraining", ours.encoder.config)
     if training:
         alike(ours, theirs, torch.stack(losses), wanted, [names])
@@ -92,7 +92,7 @@ def pretraining_agrees() -> None:
 def test_the_head_for_letters_agrees() -> None:
     theirs = reference(Wav2Vec2ForCTC, Wav2Vec2Config, **SETTINGS, **LARGE)
     ours: Any = saved_and_loaded(theirs, lambda folder: load(folder, "ctc"))
-    assert isinstance(ours, Tagger)
+    assert isinstance(ours, TokenClassificationHead)
     ours.encoder.embeddings.mask.requires_grad_(False)
     sound, real = waves(), ours.encoder.real(REAL)
     output, expected = ours(sound, REAL), theirs(sound, attention_mask=REAL.long()).logits
@@ -140,7 +140,7 @@ def test_spans_are_hidden() -> None:
 def test_wrong_places_are_other_hidden_rows() -> None:
     """Each as often as any other, never the row itself."""
     hidden = gaps()
-    wrong = wrong_places(hidden, 4000, torch.Generator().manual_seed(0))
+    wrong = sample_negatives(hidden, 4000, torch.Generator().manual_seed(0))
     for b, t in hidden.nonzero().tolist():
         others = [s for s in hidden[b].nonzero()[:, 0].tolist() if s != t]
         share = torch.bincount(wrong[b, t], minlength=11) / 4000
@@ -148,7 +148,7 @@ def test_wrong_places_are_other_hidden_rows() -> None:
         assert share[others].sum() == 1
     hidden[0] = torch.arange(11) == 3
     with pytest.raises(ValueError, match="one hidden row"):
-        wrong_places(hidden, 2)
+        sample_negatives(hidden, 2)
 
 
 def test_the_contrastive_loss_by_hand() -> None:
@@ -171,7 +171,7 @@ def test_the_diversity_loss_by_hand() -> None:
     assert diversity_loss(one).item() == pytest.approx(0.75)
     half = torch.tensor([0.5, 0.5, 0, 0]).expand(1, 3, 1, 4)
     assert diversity_loss(torch.cat([even, half], 2)).item() == pytest.approx(0.25)
-    assert used_entries(half).item() == pytest.approx(2)
+    assert codebook_perplexity(half).item() == pytest.approx(2)
 
 
 def test_cepstra_in_the_place_of_a_waveform() -> None:
@@ -203,7 +203,7 @@ def test_it_learns_to_find_codes() -> None:
     for _ in range(120):
         hidden = hidden_spans(torch.ones(16, 48, dtype=torch.bool), 0.15, 2, draw)
         said, target, usage = model(sound, hidden)
-        wrong = wrong_places(hidden, 5, draw)
+        wrong = sample_negatives(hidden, 5, draw)
         losses.append(contrastive_loss(said, target, hidden, wrong, 0.1))
         (losses[-1] + 0.1 * diversity_loss(usage, hidden)).backward()
         optimizer.step()
@@ -245,30 +245,31 @@ def test_a_file_without_a_row_for_gaps() -> None:
 
 MUTATIONS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str, Any]] = {
     "the kernel's length is not that of a distance": (
-        encoder_agrees, (BASE,), "deepdive.layers.sound.ConvolvedPlaces.forward",
+        encoder_agrees, (BASE,), "deepdive.layers.speech_frontend.ConvPositionalEmbedding.forward",
         lambda self, rows: self.activation(F.conv1d(
             F.pad(rows.transpose(1, 2), (3, 2)), self.direction * self.gain, self.bias,
             groups=self.groups)).transpose(1, 2)),
     "padding at the other end of an even kernel": (
-        encoder_agrees, (BASE,), "deepdive.layers.sound.F.pad",
+        encoder_agrees, (BASE,), "deepdive.layers.speech_frontend.F.pad",
         lambda x, pads, PAD=F.pad: PAD(x, pads[::-1])),
     "padded rows are not emptied before places are told": (
         encoder_agrees, (LARGE,), "deepdive.models.speech.embeddings.SoundEmbeddings.forward",
         lambda self, heard, real=None, hidden=None, KEPT=SoundEmbeddings.forward:
             KEPT(self, heard, None, hidden)),
     "a row that padding touches counts as real": (
-        encoder_agrees, (BASE,), "deepdive.layers.sound.Convolutions.real",
+        encoder_agrees, (BASE,), "deepdive.layers.speech_frontend.FeatureEncoder.real",
         lambda self, steps: steps[:, ::16][:, :11]),
     "norms inside the branches of the base form": (
-        encoder_agrees, (BASE,), "deepdive.layers.residual.PostNorm.forward", PreNorm.forward),
+        encoder_agrees, (BASE,), "deepdive.core.residual.PostNorm.forward", PreNorm.forward),
     "norms behind the sums of the large form": (
-        encoder_agrees, (LARGE,), "deepdive.layers.residual.PreNorm.forward", PostNorm.forward),
+        encoder_agrees, (LARGE,), "deepdive.core.residual.PreNorm.forward", PostNorm.forward),
     "the softmax forwards too": (
         losses_agree, (BASE, True), "deepdive.layers.quantiser.Quantiser.entries",
         lambda self, taken, KEPT=Quantiser.entries: KEPT(self, taken * 0.9)),
     "usage of all rows": (
-        losses_agree, (BASE, True), "deepdive.training.objectives.codes.used_entries",
-        lambda usage, hidden=None, KEPT=used_entries: KEPT(usage)),
+        losses_agree, (BASE, True),
+        "deepdive.training.objectives.wav2vec2_contrastive.codebook_perplexity",
+        lambda usage, hidden=None, KEPT=codebook_perplexity: KEPT(usage)),
     "a wrong place like the right one counts": (
         losses_agree, (BASE, False), "torch.Tensor.masked_fill", lambda self, *_: self),
 }  # fmt: skip

@@ -16,9 +16,8 @@ from parity_registry import differs, equal, parity
 from parity_speech import SIZES, TGT, TGT_MASK, blocked
 from transformers import WhisperConfig, WhisperForConditionalGeneration
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention, PostNorm, gelu_tanh
 from deepdive.decoding import greedy
-from deepdive.layers import PostNorm, gelu_tanh
 from deepdive.layers.subsample import Window
 from deepdive.models.speech import whisper
 from deepdive.published import family, from_config, load

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.data.speech import Utterances
-from deepdive.models.speech import recognisers
-from deepdive.models.speech.code_finder import CodeFinder
-from deepdive.models.speech.hubert import UnitSayer
-from deepdive.models.speech.recognisers import LISTENER
+from deepdive.models.speech import small_asr_models
+from deepdive.models.speech.hubert import HubertForPreTraining
+from deepdive.models.speech.small_asr_models import LISTENER
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.tokenizers import CharTokenizer
 from deepdive.training import fit
 from deepdive.training.optim import adam
-from deepdive.training.tasks import listening, writing
-from deepdive.training.tasks.speech import Batch, SpeechBatches, ctc, heard
+from deepdive_book.tasks import seq2seq_asr, speech_pretraining
+from deepdive_book.tasks.speech import Batch, SpeechBatches, ctc, load_audio
 
 WORDS = ("YES", "NO", "GO ON", "STOP")
 TOKENS = CharTokenizer.train(WORDS)
@@ -42,10 +42,13 @@ def batches() -> SpeechBatches:
 @pytest.mark.parametrize(
     ("make", "loss"),
     [
-        (lambda n: recognisers.speller(n, recognisers.listener(SMALL)), ctc),
-        (lambda n: recognisers.by_conformer(n, 32, 1), ctc),
-        (lambda n: recognisers.writer(n, d_model=32), writing.loss()),
-        (lambda n: recognisers.writer(n, recognisers.listener(SMALL), 48), writing.loss()),
+        (lambda n: small_asr_models.ctc_model(n, small_asr_models.ctc_encoder(SMALL)), ctc),
+        (lambda n: small_asr_models.conformer_ctc(n, 32, 1), ctc),
+        (lambda n: small_asr_models.seq2seq_model(n, d_model=32), seq2seq_asr.loss()),
+        (
+            lambda n: small_asr_models.seq2seq_model(n, small_asr_models.ctc_encoder(SMALL), 48),
+            seq2seq_asr.loss(),
+        ),
     ],
 )
 def test_each_learns_from_a_batch(
@@ -59,18 +62,18 @@ def test_each_learns_from_a_batch(
 
 def test_a_row_is_said_of_the_frame_in_its_middle() -> None:
     """Of a second row the reach, by its gradient, is as wide on either side of `MIDDLE`."""
-    encoder = recognisers.listener(SMALL).eval()
+    encoder = small_asr_models.ctc_encoder(SMALL).eval()
     x = torch.randn(1, 60, 39, requires_grad=True)
     encoder.embeddings.features(x)[0, 1].sum().backward()
     assert x.grad is not None
     read = x.grad[0].abs().sum(1).nonzero()[:, 0]
-    assert (read[0] + read[-1]) / 2 == listening.MIDDLE + 4
+    assert (read[0] + read[-1]) / 2 == speech_pretraining.MIDDLE + 4
 
 
 def test_codes_are_found_better_than_at_first() -> None:
     torch.manual_seed(0)
-    finder = CodeFinder(recognisers.listener(SMALL))
-    loss = listening.code_loss(steps=60)
+    finder = Wav2Vec2ForPreTraining(small_asr_models.ctc_encoder(SMALL))
+    loss = speech_pretraining.code_loss(steps=60)
     fit(finder, batches(), loss, steps=60, optimizer=adam(finder, lr=3e-3), progress=False)
     assert finder.quantiser.temperature == pytest.approx(0.5, rel=0.05)
     finder.eval()
@@ -81,16 +84,16 @@ def test_codes_are_found_better_than_at_first() -> None:
 
 def test_units_are_said_better_than_at_first() -> None:
     torch.manual_seed(0)
-    units = listening.cepstral_units(some(), k=8)
-    sayer = UnitSayer(recognisers.listener(SMALL), 8)
-    loss = listening.unit_loss(units)
+    units = speech_pretraining.cepstral_units(some(), k=8)
+    sayer = HubertForPreTraining(small_asr_models.ctc_encoder(SMALL), 8)
+    loss = speech_pretraining.unit_loss(units)
     history = fit(sayer, batches(), loss, steps=60, optimizer=adam(sayer, lr=3e-3), progress=False)
     assert np.mean(history.losses[-10:]) < 0.8 * np.log(8)
 
 
 def test_units_of_rows_are_those_of_their_frames() -> None:
-    units = listening.cepstral_units(some(), k=8)
-    sayer = UnitSayer(recognisers.listener(SMALL), 8).eval()
+    units = speech_pretraining.cepstral_units(some(), k=8)
+    sayer = HubertForPreTraining(small_asr_models.ctc_encoder(SMALL), 8).eval()
     features, mask, *rest = next(iter(batches()))
     seen: list[Tensor] = []
 
@@ -98,6 +101,6 @@ def test_units_of_rows_are_those_of_their_frames() -> None:
         seen.append(rows)
         return units(rows)
 
-    listening.unit_loss(spy)(sayer, (features, mask, *rest))  # type: ignore[arg-type]
-    assert torch.equal(seen[0][:, 3], features[:, 4 * 3 + listening.MIDDLE])
-    assert heard(torch.from_numpy(some().features[0])).shape[1] == recognisers.FEATURES
+    speech_pretraining.unit_loss(spy)(sayer, (features, mask, *rest))  # type: ignore[arg-type]
+    assert torch.equal(seen[0][:, 3], features[:, 4 * 3 + speech_pretraining.MIDDLE])
+    assert load_audio(torch.from_numpy(some().features[0])).shape[1] == small_asr_models.FEATURES

@@ -32,8 +32,8 @@ from transformers import (
     PreTrainedModel,
 )
 
+from deepdive.core import PreNorm, gelu
 from deepdive.decoding import beam, beam_settings, greedy, greedy_settings
-from deepdive.layers import PreNorm, gelu
 from deepdive.models.transformer import decoder_only, fsmt, marian, transformer
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer
@@ -454,12 +454,12 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "unscaled embeddings": (
         torch_transformer,
-        "deepdive.layers.embeddings.TokenEmbedding.forward",
+        "deepdive.core.embeddings.TokenEmbedding.forward",
         lambda self, x: self.weight[x],
     ),
     "GPT-2's epsilon": (
         gpt2,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6),
     ),
     "GPT-2's GELU": (gpt2, "deepdive.models.transformer.decoder_only.gelu_tanh", gelu),
@@ -480,7 +480,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "Marian's bias": (
         marian_agrees,
-        "deepdive.layers.embeddings.TiedHead.forward",
+        "deepdive.core.embeddings.TiedHead.forward",
         lambda self, x: x @ self.embedding.weight.T,
     ),
     "FSMT's positions": (
@@ -495,7 +495,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     ),
     "FSMT's epsilon": (
         fsmt_agrees,
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6),
     ),
 }

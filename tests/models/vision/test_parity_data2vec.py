@@ -16,13 +16,13 @@ from parity_registry import equal, parity
 from parity_vision import SETTINGS
 from transformers import Data2VecVisionConfig, Data2VecVisionModel
 
-from deepdive.layers.residual import PreNorm, ScaledPreNorm
+from deepdive.core.residual import PreNorm, ScaledPreNorm
 from deepdive.models.vision import data2vec
 from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
-from deepdive.models.vision.gaps import Gaps
+from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
 from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.published import family, from_config, load
-from deepdive.training.objectives import averaged_states, decay_at, follow, state_loss
+from deepdive.training.objectives import averaged_states, decay_at, ema_update, state_loss
 
 HIDDEN = torch.rand(3, 9, generator=torch.Generator().manual_seed(2)) < 0.5
 ONE = {"use_shared_relative_position_bias": True, "use_relative_position_bias": False}
@@ -39,7 +39,7 @@ def agrees(bias: dict[str, bool]) -> None:
     equal(ours(image), theirs(image).last_hidden_state)
 
 
-@parity(Data2VecVision, Gaps, KeysWithoutBias, SpecialGridBias, ScaledPreNorm)
+@parity(Data2VecVision, MaskedPatchEmbeddings, KeysWithoutBias, SpecialGridBias, ScaledPreNorm)
 def both_forms_agree() -> None:
     agrees(ONE)
     agrees(EACH)
@@ -77,13 +77,13 @@ def test_the_teacher_follows() -> None:
     teacher, student = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
     torch.nn.init.constant_(teacher.weight, 8.0)
     torch.nn.init.constant_(student.weight, 4.0)
-    follow(teacher, student, 0.75)
+    ema_update(teacher, student, 0.75)
     assert teacher.weight.item() == 7
-    follow(teacher, student, 1.0)
+    ema_update(teacher, student, 1.0)
     assert teacher.weight.item() == 7
     assert [decay_at(step, 0.5, 0.9, 4) for step in (0, 2, 4, 9)] == [0.5, 0.7, 0.9, 0.9]
     with pytest.raises(ValueError, match=r"decay: came as 1\.5"):
-        follow(teacher, student, 1.5)
+        ema_update(teacher, student, 1.5)
 
 
 def test_the_loss_counts_gaps_alone() -> None:
@@ -102,7 +102,7 @@ def test_it_learns() -> None:
     hidden = torch.arange(16).expand(32, 16) % 2 == 0
     optimizer, losses = torch.optim.Adam(student.parameters(), 3e-3), []
     for step in range(40):
-        follow(teacher, student, decay_at(step, 0.9, 0.99, 40))
+        ema_update(teacher, student, decay_at(step, 0.9, 0.99, 40))
         target = averaged_states(teacher, 2, image)[:, 1:]
         losses.append(state_loss(student(image, hidden)[:, 1:], target, hidden))
         optimizer.zero_grad()
@@ -135,13 +135,13 @@ MUTATIONS: dict[str, tuple[str, Any]] = {
     "the special row has the grid's numbers": (
         "deepdive.positions.grid.SpecialGridBias.offsets",
         lambda self, q, k: GridBias.offsets(self, (q - 1).clamp(min=0), (k - 1).clamp(min=0))),
-    "no gain": ("deepdive.layers.residual.ScaledPreNorm.forward", PreNorm.forward),
+    "no gain": ("deepdive.core.residual.ScaledPreNorm.forward", PreNorm.forward),
     "what is hidden is read": (
-        "deepdive.models.vision.gaps.Gaps.forward",
+        "deepdive.models.vision.masked_patch_embeddings.MaskedPatchEmbeddings.forward",
         lambda self, images, hidden=None: torch.cat(
             [self.special.expand(len(images), -1, -1), self.patches(images)], 1)),
     "the wrong epsilon": (
-        "deepdive.layers.LayerNorm.forward",
+        "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
 }  # fmt: skip
 

@@ -75,7 +75,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         deit_agrees, "deepdive.models.vision.deit.Distilled.forward",
         lambda self, images: sum(self.both(images))),
     "the wrong epsilon": (
-        deit_agrees, "deepdive.layers.LayerNorm.forward",
+        deit_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,12 +24,13 @@ from torch import Tensor, nn
 from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig, ResNetModel
 from transformers.loss.loss_for_object_detection import ForObjectDetectionLoss, HungarianMatcher
 
-from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.core import Context
+from deepdive.layers.position_aware_attention import QKPositionAttention
 from deepdive.layers.residual_conv import FrozenBatchNorm, settle
 from deepdive.models.vision import detr, resnet, resnet_config
 from deepdive.published import family, from_config, load, save
 from deepdive.published.families import detr as form
-from deepdive.training.objectives import sets
+from deepdive.training.objectives import set_prediction
 
 SETTINGS: dict[str, Any] = {
     "num_queries": 5, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "num_labels": 3,
@@ -83,7 +85,7 @@ def padded(b: int = 2) -> Tensor:
     return real
 
 
-@parity(detr.Detr, PlacedAttention, resnet.ResNet)
+@parity(detr.Detr, QKPositionAttention, resnet.ResNet)
 def detr_agrees() -> None:
     for layer in ("basic", "bottleneck"):
         model = theirs(layer)
@@ -161,10 +163,10 @@ def timm_form_agrees() -> None:
         )
 
 
-def truths(sizes: tuple[int, ...] = (3, 1, 0)) -> list[sets.Truth]:
+def truths(sizes: tuple[int, ...] = (3, 1, 0)) -> list[set_prediction.Truth]:
     generator = torch.Generator().manual_seed(2)
     return [
-        sets.Truth(
+        set_prediction.Truth(
             torch.randint(0, 3, (n,), generator=generator),
             0.2 + 0.3 * torch.rand(n, 4, generator=generator, dtype=torch.float64),
         )
@@ -184,8 +186,8 @@ def loss_agrees() -> None:
         total, terms, _ = ForObjectDetectionLoss(
             logits[-1], labels, "cpu", again[-1], config, outputs_class=logits, outputs_coord=again
         )
-    ours = sets.set_loss(logits, boxes, truths())
-    one = sets.set_losses(logits[-1], boxes[-1], truths())
+    ours = set_prediction.set_loss(logits, boxes, truths())
+    one = set_prediction.set_losses(logits[-1], boxes[-1], truths())
     for mine, name in zip(one, ("loss_ce", "loss_bbox", "loss_giou"), strict=True):
         equal(mine, terms[name])
     equal(ours, total)
@@ -197,7 +199,7 @@ def matching_agrees() -> None:
     labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in truths()]
     expected = HungarianMatcher(1, 5, 2)({"logits": logits, "pred_boxes": boxes}, labels)
     for b, truth in enumerate(truths()):
-        found = sets.hungarian(sets.costs(logits[b], boxes[b], truth))
+        found = set_prediction.hungarian(set_prediction.costs(logits[b], boxes[b], truth))
         assert [part.tolist() for part in found] == [part.tolist() for part in expected[b]]
 
 
@@ -344,16 +346,18 @@ def test_norms_settle_on_what_reaches_them() -> None:
     assert all(map(torch.equal, before, network.buffers()))
 
 
-def without_values_apart(self: Any, x: Tensor, context: Any = None, **given: Any) -> Tensor:
+def without_values_apart(self: Any, x: Tensor, context: Context) -> Tensor:
     """Positions added to the values too, as at a Transformer's beginning."""
-    at, there = given["positions"], given.get("context_positions")
-    rows = x if at is None else x + at
-    context = context if there is None else context + there
-    return super(PlacedAttention, self).forward(rows, context, mask=given.get("mask"))
+    rows = x if context.positions is None else x + context.positions
+    memory = context.memory
+    if memory is not None and context.memory_positions is not None:
+        memory = memory + context.memory_positions
+    plain = replace(context, memory=memory, positions=None, memory_positions=None)
+    return super(QKPositionAttention, self).forward(rows, plain)
 
 
 KEPT = detr.grid_sines
-GIOU, LOSSES = sets.generalized_iou, sets.set_losses
+GIOU, LOSSES = set_prediction.generalized_iou, set_prediction.set_losses
 CHANGED_OVER = {
     "timm_backbone": {
         their: re.sub(r"(bias|mean)$", lambda end: {"bias": "mean", "mean": "bias"}[end[0]], our)
@@ -363,7 +367,7 @@ CHANGED_OVER = {
 }
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "values know their places": (
-        detr_agrees, "deepdive.layers.placed_attention.PlacedAttention.forward",
+        detr_agrees, "deepdive.layers.position_aware_attention.QKPositionAttention.forward",
         without_values_apart),
     "lines and columns changed over": (
         detr_agrees, "deepdive.models.vision.detr.grid_sines",
@@ -379,13 +383,14 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "timm's means and biases changed over": (
         timm_form_agrees, "deepdive.published.families.detr.OF_BACKBONE", CHANGED_OVER),
     "nothing weighs as much as things": (
-        loss_agrees, "deepdive.training.objectives.sets.set_losses",
+        loss_agrees, "deepdive.training.objectives.set_prediction.set_losses",
         lambda logits, boxes, truths, *_: LOSSES(logits, boxes, truths, nothing=1.0)),
     "things overlap by plain IoU": (
-        loss_agrees, "deepdive.training.objectives.sets.generalized_iou",
+        loss_agrees, "deepdive.training.objectives.set_prediction.generalized_iou",
         lambda a, b: GIOU(a, b).clamp(min=0)),
     "matched in order": (
-        matching_agrees, "deepdive.training.objectives.sets.hungarian", sets.by_order),
+        matching_agrees, "deepdive.training.objectives.set_prediction.hungarian",
+        set_prediction.by_order),
 }  # fmt: skip
 
 

@@ -16,14 +16,14 @@ from torch import Tensor
 from transformers import ViTMAEConfig, ViTMAEForPreTraining
 from transformers.models.vit_mae.modeling_vit_mae import build_2d_sinusoidal_position_embedding
 
-from deepdive.layers.patches import cut
+from deepdive.layers.patches import patchify
 from deepdive.models.vision import mae
 from deepdive.models.vision.mae import Mae
-from deepdive.models.vision.placed import PlacedBySines
+from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings
 from deepdive.positions.sinusoidal import plane
 from deepdive.published import family, load
 from deepdive.training import objectives
-from deepdive.training.objectives import hidden_patches, hide_and_say, pixel_loss
+from deepdive.training.objectives import hidden_patches, mae_step, pixel_loss
 
 DECODER: dict[str, Any] = {
     "decoder_hidden_size": 8, "decoder_num_attention_heads": 2, "decoder_num_hidden_layers": 1,
@@ -58,7 +58,7 @@ def as_ours(logits: Tensor) -> Tensor:
     return logits.unflatten(-1, (4, 4, 3)).movedim(-1, 2).flatten(2)
 
 
-@parity(Mae, PlacedBySines)
+@parity(Mae, SinCosImageEmbeddings)
 def both_losses_agree() -> None:
     mae_agrees(True)
     mae_agrees(False)
@@ -88,7 +88,7 @@ def test_published_sizes() -> None:
 def test_the_loss_by_hand() -> None:
     """Two of four patches are hidden, and only there an error counts: (1 + 1 + 4 + 0) / 4 ..."""
     image = torch.arange(16.0).reshape(1, 1, 4, 4)
-    said = cut(image, 2).clone()
+    said = patchify(image, 2).clone()
     hidden = torch.tensor([[False, True, True, False]])
     said[0, 0] += 100
     said[0, 1] += torch.tensor([1.0, 1.0, 2.0, 0.0])
@@ -125,7 +125,7 @@ def test_it_learns() -> None:
     losses = []
     for _ in range(40):
         optimizer.zero_grad()
-        losses.append(hide_and_say(model, lines, draw))
+        losses.append(mae_step(model, lines, draw))
         losses[-1].backward()
         optimizer.step()
     assert losses[-1] < 0.6 * losses[0]
@@ -144,7 +144,7 @@ MUTATIONS: dict[str, tuple[str, Any]] = {
     "no positions in the decoder": (
         "deepdive.models.vision.mae.resized", lambda table, old, new: 0 * table),
     "a deviation of all pixels, not of all but one": (
-        "deepdive.training.objectives.pixels.normalised",
+        "deepdive.training.objectives.masked_autoencoding.normalised",
         lambda x: (x - x.mean(-1, keepdim=True))
         / (x.var(-1, keepdim=True, unbiased=False) + 1e-6) ** 0.5),
 }  # fmt: skip

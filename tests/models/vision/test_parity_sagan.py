@@ -14,7 +14,7 @@ from parity_proofs import rows
 from parity_registry import equal, parity, perturb
 from torch import Tensor
 
-from deepdive.inspect import record
+from deepdive.core import MultiHeadAttention, record
 from deepdive.models.vision.sagan import Discriminator, Generator, MapAttention, bounded
 from deepdive.training import fit
 from deepdive.training.objectives import Adversaries, adversarial_loss, hinge_losses
@@ -57,7 +57,7 @@ def sagan_agrees() -> None:
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "scores divided by the root of their width": (
-        sagan_agrees, "deepdive.attention.multi_head.MultiHeadAttention.__init__",
+        sagan_agrees, "deepdive.core.multi_head.MultiHeadAttention.__init__",
         lambda kept: lambda self, *a, **k: kept(self, *a, **{**k, "scale": None})),
     "nothing of the map itself": (
         sagan_agrees, "deepdive.models.vision.sagan.MapAttention.forward",
@@ -80,7 +80,7 @@ def test_a_mutation_is_seen(name: str) -> None:
     proof, target, wrong = MUTATIONS[name]
     kept: Any = {
         "forward": MapAttention.forward,
-        "__init__": __import__("deepdive.attention", fromlist=["x"]).MultiHeadAttention.__init__,
+        "__init__": MultiHeadAttention.__init__,
     }[target.rsplit(".", 1)[1]]
     with mock.patch(target, wrong(kept)), pytest.raises(AssertionError):
         proof()

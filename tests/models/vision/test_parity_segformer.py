@@ -15,7 +15,11 @@ from parity_registry import equal, parity
 from torch import Tensor, nn
 from transformers import SegformerConfig, SegformerForSemanticSegmentation
 
-from deepdive.layers.reduced import ConvolvedFeedForward, OverlappingPatches, ReducedAttention
+from deepdive.layers.segformer_layers import (
+    ConvolvedFeedForward,
+    OverlappingPatches,
+    ReducedAttention,
+)
 from deepdive.models.vision import segformer
 from deepdive.published import family, from_config, load
 
@@ -118,20 +122,21 @@ def first_to_last(self: Any, grids: list[Tensor]) -> Tensor:
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "edges repeated, not zeros": (
-        segformer_agrees, "deepdive.layers.reduced.ConvolvedFeedForward.forward", edges_repeated),
+        segformer_agrees, "deepdive.layers.segformer_layers.ConvolvedFeedForward.forward",
+        edges_repeated),
     "grids joined from the first to the last": (
         segformer_agrees, "deepdive.models.vision.segformer.Decoder.forward", first_to_last),
     "keys without their norm": (
-        segformer_agrees, "deepdive.layers.reduced.ReducedAttention.forward",
-        lambda self, grid, **more: self.attention(
+        segformer_agrees, "deepdive.layers.segformer_layers.ReducedAttention.forward",
+        lambda self, grid, context: self.attention(
             grid.flatten(1, 2),
-            self.patches(grid.movedim(-1, 1)) if self.rate > 1 else None).view_as(grid)),
+            memory=self.patches(grid.movedim(-1, 1)) if self.rate > 1 else None).view_as(grid)),
     "keys of squares that are padded": (
-        segformer_agrees, "deepdive.layers.reduced.ReducedAttention._squares",
+        segformer_agrees, "deepdive.layers.segformer_layers.ReducedAttention._squares",
         lambda self, grid: F.pad(grid.movedim(-1, 1), [
             end for side in grid.shape[2:0:-1] for end in (0, -side % self.rate)])),
     "the wrong epsilon": (
-        segformer_agrees, "deepdive.layers.LayerNorm.forward",
+        segformer_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-3)),
 }  # fmt: skip
 

@@ -18,13 +18,13 @@ from parity_vision import SETTINGS
 from torch import Tensor
 from transformers import TimesformerConfig, TimesformerModel
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.inspect import record
+from deepdive.core import MultiHeadAttention
+from deepdive.core.hooks import record
 from deepdive.layers import space_time
 from deepdive.layers.space_time import Before, Folded, Masked, StepwiseBlock, meets
 from deepdive.models.vision import timesformer
-from deepdive.models.vision.films import FilmEmbeddings, FrameByFrame
 from deepdive.models.vision.timesformer import RULES, SCHEMES
+from deepdive.models.vision.video_embeddings import PerFrameEmbeddings, VideoEmbeddings
 from deepdive.published import family, from_config, load, save
 
 FRAMES, N = 3, 9
@@ -59,12 +59,12 @@ def divided_agrees() -> None:
     by_scheme("divided_space_time")
 
 
-@parity(FilmEmbeddings)
+@parity(VideoEmbeddings)
 def joint_agrees() -> None:
     by_scheme("joint_space_time")
 
 
-@parity(FrameByFrame)
+@parity(PerFrameEmbeddings)
 def space_only_agrees() -> None:
     by_scheme("space_only")
 
@@ -121,7 +121,7 @@ def by_hand(rule: Any, frames: int, h: int, w: int) -> Tensor:
         space_time.time: lambda f, y, x, *_: y == x == 0,
         space_time.width: lambda f, y, x, *_: f == y == 0,
         space_time.height: lambda f, y, x, *_: f == x == 0,
-        space_time.near: lambda f, y, x, *_: y in around(h) and x in around(w),
+        space_time.neighborhood: lambda f, y, x, *_: y in around(h) and x in around(w),
         space_time.strided: lambda f, y, x, *_: not (f % 2 or y % 2 or x % 2),
     }
     pairs = [[said[rule](b[0] - a[0], b[1] - a[1], b[2] - a[2]) for b in places] for a in places]
@@ -207,32 +207,34 @@ KEPT = Folded.forward
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "space before time": (
         divided_agrees, "deepdive.layers.space_time.StepwiseBlock.forward",
-        lambda self, x, *given: self.ff_residual(self.first_residuals[0](
+        lambda self, x, context: self.ff_residual(self.first_residuals[0](
             self.attn_residual(x, self.attn), self.firsts[0]), self.ff)),
     "the special row takes part in time": (
         divided_agrees, "deepdive.layers.space_time.Before.forward",
-        lambda self, x, **_: F.pad(self.dense(self.step(x[:, 1:])), (0, 0, 1, 0))
+        lambda self, x, context: F.pad(self.dense(self.step(x[:, 1:])), (0, 0, 1, 0))
         + self.dense.bias),
     "no matrix behind the step through time": (
         divided_agrees, "deepdive.layers.space_time.Before.forward",
-        lambda self, x, **_: F.pad(self.step(x[:, 1:]), (0, 0, 1, 0))),
+        lambda self, x, context: F.pad(self.step(x[:, 1:]), (0, 0, 1, 0))),
     "answers to the special row are added": (
         divided_agrees, "deepdive.layers.space_time.Folded.forward",
-        lambda self, x, **_: KEPT(self, x) * torch.cat(
+        lambda self, x, context: KEPT(self, x, context) * torch.cat(
             [torch.full((self.n_special, 1), float(FRAMES)), torch.ones(FRAMES * N, 1)])),
     "time is added to the special row": (
-        joint_agrees, "deepdive.models.vision.films.FilmEmbeddings.forward",
+        joint_agrees, "deepdive.models.vision.video_embeddings.VideoEmbeddings.forward",
         lambda self, films: torch.cat([
-            super(FilmEmbeddings, self).forward(films.flatten(0, 1)).unflatten(0, (2, -1))[:, 0, :1]
-            + self.times[0], super(FilmEmbeddings, self).forward(films.flatten(0, 1)).unflatten(
+            super(VideoEmbeddings, self).forward(films.flatten(0, 1)).unflatten(
+                0, (2, -1))[:, 0, :1]
+            + self.times[0], super(VideoEmbeddings, self).forward(films.flatten(0, 1)).unflatten(
                 0, (2, -1))[:, :, 1:].add(self.times[:, None]).flatten(1, 2)], 1)),
     "the first frame speaks for the film": (
-        space_only_agrees, "deepdive.models.vision.films.FrameByFrame.forward",
-        lambda self, films: torch.stack([super(FrameByFrame, self).forward(f) for f in films])[
+        space_only_agrees, "deepdive.models.vision.video_embeddings.PerFrameEmbeddings.forward",
+        lambda self, films: torch.stack(
+            [super(PerFrameEmbeddings, self).forward(f) for f in films])[
             :, :, 1:].flatten(1, 2)),
     "a neighbourhood in one frame": (
         other_schemes_agree, "deepdive.layers.space_time.Masked.ruled",
-        lambda self, x, given: self.rule(3, 4, 4) & meets(space_time.space, 3, 4, 4)),
+        lambda self, x: self.rule(3, 4, 4) & meets(space_time.space, 3, 4, 4)),
 }  # fmt: skip
 
 

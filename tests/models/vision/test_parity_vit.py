@@ -88,18 +88,19 @@ def by_columns(images: Tensor, size: int) -> Tensor:
     return KEPT(images.transpose(2, 3), size)
 
 
-KEPT = patches.cut
+KEPT = patches.patchify
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
-    "patches counted down the columns": (vit_agrees, "deepdive.layers.patches.cut", by_columns),
+    "patches counted down the columns": (
+        vit_agrees, "deepdive.layers.patches.patchify", by_columns),
     "positions of another size in a straight line": (
         vit_agrees, "deepdive.models.vision.embeddings.resized",
         lambda table, old, new: table if old == new else F.interpolate(
             table.t()[None], new[0] * new[1], mode="linear")[0].t()),
     "a norm behind the sum": (
-        vit_agrees, "deepdive.layers.residual.PreNorm.forward",
+        vit_agrees, "deepdive.core.residual.PreNorm.forward",
         lambda self, x, sublayer: self.norm(x + sublayer(x))),
     "the wrong epsilon": (
-        vit_agrees, "deepdive.layers.LayerNorm.forward",
+        vit_agrees, "deepdive.core.LayerNorm.forward",
         lambda self, x: F.layer_norm(x, x.shape[-1:], self.weight, self.bias, 1e-6)),
     "a kind from the mean of the patches": (
         classifier_agrees, "deepdive.layers.heads.ImageClassifier.forward",

@@ -14,7 +14,7 @@ from parity_proofs import rows
 from parity_registry import equal, perturb
 from torch import Tensor
 
-from deepdive.layers.regions import Located, looked_at
+from deepdive.layers.roi_pooling import PositionedFeatures, pooled
 from deepdive.models.vision import video_action, video_action_config
 from deepdive.models.vision.video_action import ActionUnit
 from deepdive.models.vision.video_action_config import TINY
@@ -56,7 +56,7 @@ def regions() -> None:
     """A line that rises by one a column: what is looked at is where it is looked."""
     columns = torch.arange(8.0, dtype=torch.float64)
     frame = torch.stack([columns.expand(8, 8), columns[:, None].expand(8, 8)], -1)[None]
-    seen = looked_at(frame, BOXES[None], 2)
+    seen = pooled(frame, BOXES[None], 2)
     # Cells are eighths, and a cell's feature stands at its middle: x = 8 * place - 1/2.
     equal(seen[0, 0, :, :, 0], torch.tensor([[1.5, 5.5], [1.5, 5.5]], dtype=torch.float64))
     equal(seen[0, 1, :, :, 0], torch.tensor([[2.5, 4.5], [2.5, 4.5]], dtype=torch.float64))
@@ -65,7 +65,7 @@ def regions() -> None:
 
 def places() -> None:
     """Two matrices of distances from the middle, joined to what the features say."""
-    located: Any = Located(4).double()
+    located: Any = PositionedFeatures(4).double()
     film = located(rows(1, 2, 1, 4, 3))
     assert film.shape == (1, 2, 1, 4, 11)
     place = located.place(torch.tensor([0.0, -0.75], dtype=torch.float64))
@@ -93,20 +93,20 @@ def test_published_sizes() -> None:
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "scores are not divided": (
-        equations, "deepdive.attention.softmax.SoftmaxAttention.forward",
+        equations, "deepdive.core.softmax.SoftmaxAttention.forward",
         lambda self, q, k, v, *_: (q @ k.mT).softmax(-1) @ v),
     "the norm before the sum": (
-        equations, "deepdive.layers.residual.PostNorm.forward",
+        equations, "deepdive.core.residual.PostNorm.forward",
         lambda self, x, sublayer: x + self.norm(sublayer(x))),
     "queries meet one another": (
         whole, "deepdive.models.vision.video_action.ActionUnit.forward",
         lambda self, q, film: self.ff_residual(
-            self.attn_residual(q, lambda x: self.attn(x, film)) + q.mean(1, True), self.ff)),
+            self.attn_residual(q, lambda x: self.attn(x, memory=film)) + q.mean(1, True), self.ff)),
     "lines and columns exchanged": (
         regions, "torch.nn.functional.grid_sample",
         lambda x, at, align_corners: SAMPLED(x, at.flip(-1), align_corners=align_corners)),
     "places counted from a corner": (
-        places, "deepdive.layers.regions.middle",
+        places, "deepdive.layers.roi_pooling.middle",
         lambda side: torch.arange(side, dtype=torch.float64)),
 }  # fmt: skip
 SAMPLED: Callable[..., Tensor] = F.grid_sample

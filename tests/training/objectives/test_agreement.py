@@ -58,7 +58,7 @@ def test_a_fault_is_seen() -> None:
         return real("bhij,bhij->b", forward, backward)
 
     with (
-        mock.patch("deepdive.training.objectives.agreement.torch.einsum", not_turned),
+        mock.patch("deepdive.training.objectives.amber_alignment.torch.einsum", not_turned),
         pytest.raises(AssertionError),
     ):
         words_agree()

@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.training.objectives import answers
-from deepdive.training.objectives.answers import (
+from deepdive.training.objectives import preference_losses
+from deepdive.training.objectives.generative import next_token_loss
+from deepdive.training.objectives.preference_losses import (
     answer_loss,
     dpo_loss,
     implicit_reward,
     log_probability,
 )
-from deepdive.training.objectives.generative import next_token_loss
 
 TOKENS = torch.randint(8, (3, 6), generator=torch.Generator().manual_seed(0))
 ANSWER = torch.tensor([[0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1], [0, 1, 0, 0, 0, 1]]).bool()
@@ -128,5 +128,8 @@ def test_the_best_model_for_a_reward_has_it_as_its_own() -> None:
     ],
 )
 def test_a_wrong_reward_is_seen(wrong: object) -> None:
-    with mock.patch.object(answers, "implicit_reward", wrong), pytest.raises(AssertionError):
+    with (
+        mock.patch.object(preference_losses, "implicit_reward", wrong),
+        pytest.raises(AssertionError),
+    ):
         test_dpo_by_hand()

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.training.objectives import look_across, write_across
+from deepdive.models.multilingual.ernie_m import cross_lingual_mask
+from deepdive.training.objectives import back_translate
 
 SECOND = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0]]).bool()
 HIDDEN = torch.tensor([[0, 1, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0]]).bool()
@@ -14,7 +15,7 @@ REAL = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]]).bool()
 
 
 def test_equals_a_loop_over_tokens() -> None:
-    sees = look_across(SECOND, HIDDEN, REAL)
+    sees = cross_lingual_mask(SECOND, HIDDEN, REAL)
     for b in range(2):
         for t in range(6):
             for s in range(6):
@@ -30,7 +31,7 @@ def test_equals_a_loop_over_tokens() -> None:
 
 
 def test_without_gaps_each_sentence_is_read_alone() -> None:
-    sees = look_across(SECOND, HIDDEN & False, REAL)
+    sees = cross_lingual_mask(SECOND, HIDDEN & False, REAL)
     alone = (SECOND[:, :, None] == SECOND[:, None, :]) & REAL[:, None, :]
     assert torch.equal(sees[REAL], alone[REAL])
 
@@ -41,7 +42,7 @@ def test_ways_of_two_steps_lead_from_no_gap_to_its_own_side(gaps: list[int]) -> 
     hidden = torch.zeros_like(HIDDEN)
     hidden[0, gaps] = True
     hidden[0, 5] = True
-    sees = look_across(SECOND, hidden, REAL)[0].float()
+    sees = cross_lingual_mask(SECOND, hidden, REAL)[0].float()
     reached = torch.linalg.matrix_power(sees, 12) > 0
     for gap in [*gaps, 5]:
         heard = reached[gap] & ~hidden[0]
@@ -62,7 +63,7 @@ def fill(tokens: Tensor, second: Tensor, real: Tensor) -> Tensor:
 def test_what_is_written_stands_behind_the_text(draw: torch.Generator | None) -> None:
     tokens = torch.tensor([[4, 5, 6, 7], [8, 9, 1, 1]])
     real = tokens != 1
-    written, second, there = write_across(fill, tokens, real, 2, mask=3, pad=1, draw=draw)
+    written, second, there = back_translate(fill, tokens, real, 2, mask=3, pad=1, draw=draw)
     assert written.tolist() == [[4, 5, 6, 7, 14, 15], [8, 9, 18, 19, 1, 1]]
     assert second.int().tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0]]
     assert there.int().tolist() == [[1] * 6, [1, 1, 1, 1, 0, 0]]
@@ -75,17 +76,17 @@ def test_the_model_is_asked_with_masks() -> None:
         seen.append(tokens)
         return fill(tokens, second, real)
 
-    write_across(asked, torch.tensor([[4, 5]]), torch.tensor([[True, True]]), 1, mask=3, pad=1)
+    back_translate(asked, torch.tensor([[4, 5]]), torch.tensor([[True, True]]), 1, mask=3, pad=1)
     assert seen[0].tolist() == [[4, 5, 3]]
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: look_across(SECOND, HIDDEN[:1], REAL), "three times"),
-        (lambda: look_across(SECOND, HIDDEN | ~REAL, REAL), "padding is hidden"),
-        (lambda: look_across(SECOND, REAL, REAL), "no word left"),
-        (lambda: write_across(fill, SECOND.long(), REAL, 0, 3, 1), "count"),
+        (lambda: cross_lingual_mask(SECOND, HIDDEN[:1], REAL), "three times"),
+        (lambda: cross_lingual_mask(SECOND, HIDDEN | ~REAL, REAL), "padding is hidden"),
+        (lambda: cross_lingual_mask(SECOND, REAL, REAL), "no word left"),
+        (lambda: back_translate(fill, SECOND.long(), REAL, 0, 3, 1), "count"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: object, words: str) -> None:

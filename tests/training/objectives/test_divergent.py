@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from deepdive.training.objectives.divergent import divergent_loss
+from deepdive.training.objectives.attention_divergence import divergent_loss
 
 
 def test_it_is_its_equation() -> None:

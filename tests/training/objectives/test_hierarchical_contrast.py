@@ -11,8 +11,8 @@ from parity_proofs import rows
 from torch import Tensor
 
 from deepdive.training.objectives import (
-    harder,
     hierarchical_contrast,
+    interpolate_hard_negatives,
     multiple_negatives,
     nearest_words,
     sentence_contrast,
@@ -47,7 +47,7 @@ def it_is_made_harder() -> None:
     q, k, wrong = given(3, 4), given(3, 4, seed=1), 2 * given(3, 5, 4, seed=2)
     k[2] = 9.0  # a right key further than all wrong ones: nothing is moved
     for confidence in (0.0, 0.4, 1.0):
-        found = harder(q, k, wrong, confidence)
+        found = interpolate_hard_negatives(q, k, wrong, confidence)
         expected = harder_by_loops(q, k, wrong, 0.9 * confidence)
         assert (found - expected).abs().max() < 1e-12
 
@@ -55,13 +55,17 @@ def it_is_made_harder() -> None:
 def test_harder_equals_loops() -> None:
     it_is_made_harder()
     q, k, wrong = given(3, 4), given(3, 4, seed=1), 2 * given(3, 5, 4, seed=2)
-    assert torch.allclose(harder(q, k, wrong, 0.0), wrong)  # a fresh model: as they came
-    ends = harder(q, k, wrong, 1.0, smoothing=1.0)  # as near as the right one
+    assert torch.allclose(
+        interpolate_hard_negatives(q, k, wrong, 0.0), wrong
+    )  # a fresh model: as they came
+    ends = interpolate_hard_negatives(q, k, wrong, 1.0, smoothing=1.0)  # as near as the right one
     near = torch.linalg.vector_norm(q - k, dim=-1)[:, None]
     far = torch.linalg.vector_norm(ends - q[:, None], dim=-1)
     before = torch.linalg.vector_norm(wrong - q[:, None], dim=-1)
     assert torch.allclose(far, torch.minimum(before, near))
-    same = harder(q, k, q[:, None].clone())  # a wrong key at the query: no 0 / 0
+    same = interpolate_hard_negatives(
+        q, k, q[:, None].clone()
+    )  # a wrong key at the query: no 0 / 0
     assert torch.equal(same, q[:, None])
 
 
@@ -146,9 +150,9 @@ def test_nearest_words_are_the_nearest_that_are_not_its_own() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda q, n, w: harder(q, q[:1], n), "query, positive"),
-        (lambda q, n, w: harder(q, q, n[:1]), "negatives"),
-        (lambda q, n, w: harder(q, q, n, confidence=2.0), "confidence=2"),
+        (lambda q, n, w: interpolate_hard_negatives(q, q[:1], n), "query, positive"),
+        (lambda q, n, w: interpolate_hard_negatives(q, q, n[:1]), "negatives"),
+        (lambda q, n, w: interpolate_hard_negatives(q, q, n, confidence=2.0), "confidence=2"),
         (lambda q, n, w: sentence_contrast(q, q, n, 0.0), "temperature"),
         (lambda q, n, w: word_contrast(q, w, OWN, OWN), "none that is both"),
         (lambda q, n, w: word_contrast(q, w, OWN & False, ~OWN), "a word of its own"),

@@ -17,8 +17,8 @@ from deepdive.training.objectives import (
     mask_each,
     permute_sentences,
     poisson,
-    principal,
     rotate,
+    select_gap_sentences,
     unigram_f1,
 )
 
@@ -153,14 +153,14 @@ def test_principal_sentences_by_brute_force() -> None:
 
         alone = {i: score({i}) for i in range(n)}
         for count in range(n + 1):
-            found = principal(sentences, count)
+            found = select_gap_sentences(sentences, count)
             assert found == sorted(set(found))
             assert len(found) == count
             rest = [alone[i] for i in range(n) if i not in found]
             assert not found or not rest or min(alone[i] for i in found) >= max(rest)
         chosen: set[int] = set()
         for count in range(1, n + 1):
-            grown = set(principal(sentences, count, one_by_one=True))
+            grown = set(select_gap_sentences(sentences, count, one_by_one=True))
             (new,) = grown - chosen
             assert score(grown) == max(score({*chosen, i}) for i in range(n) if i not in chosen)
             chosen, _ = grown, new
@@ -172,7 +172,7 @@ def test_gaps_by_hand() -> None:
     assert [unigram_f1(a, [*b, *c]) for a, b, c in ((cows, hens, rain), (hens, cows, rain))] == [
         pytest.approx(1 / 3), pytest.approx(2 / 3)
     ]  # fmt: skip
-    assert principal([cows, hens, rain], 1) == [1]
+    assert select_gap_sentences([cows, hens, rain], 1) == [1]
     assert gap_sentences([cows, hens, rain], MASK) == ([5, 6, MASK, 7, 8], [5, 7])
     read, written = gap_sentences([cows, hens, rain], MASK, rate=1.0)  # never all
     assert read.count(MASK) == 2
@@ -180,4 +180,4 @@ def test_gaps_by_hand() -> None:
     with pytest.raises(ValueError, match="expected 2 or more"):
         gap_sentences([cows], MASK)
     with pytest.raises(ValueError, match="count: came as 4"):
-        principal([cows, hens, rain], 4)
+        select_gap_sentences([cows, hens, rain], 4)

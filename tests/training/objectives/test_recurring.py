@@ -11,7 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepdive.training.objectives import ask_recurring, recurring_spans, span_selection_loss
+from deepdive.training.objectives import (
+    make_recurring_span_questions,
+    recurring_spans,
+    span_selection_loss,
+)
 
 WORDS = "ada wrote it . ada lovelace met babbage . babbage paid ada lovelace and it rained"
 ADA = WORDS.split()
@@ -54,7 +58,7 @@ def test_questions_by_hand() -> None:
         def choice(self, seq):  # the draw: always the last place
             return seq[-1]
 
-    asked = ask_recurring(TEXT, clusters, QUESTION, draw=Last(0))
+    asked = make_recurring_span_questions(TEXT, clusters, QUESTION, draw=Last(0))
     expected = [*TEXT[:4], QUESTION, TEXT[6], QUESTION, *TEXT[8:]]
     assert asked.tokens == expected
     assert asked.places == [4, 6]
@@ -65,7 +69,7 @@ def test_questions_by_hand() -> None:
 def test_each_answer_is_what_was_cut_out(tokens: list[int], seed: int, most: int) -> None:
     """Written back at its question, each answer gives the text again."""
     clusters = recurring_spans(tokens)
-    asked = ask_recurring(tokens, clusters, QUESTION, most, random.Random(seed))
+    asked = make_recurring_span_questions(tokens, clusters, QUESTION, most, random.Random(seed))
     assert len(asked.places) == asked.tokens.count(QUESTION) <= most
     answers = {
         place: asked.tokens[first : last + 1]

@@ -15,9 +15,9 @@ from deepdive.training.objectives import (
     cross_entropy,
     electra_loss,
     electra_losses,
-    fill_gaps,
     mask_tokens,
     replaced_loss,
+    sample_replacements,
 )
 
 PIECES = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(20))]
@@ -52,7 +52,7 @@ def certain(*drawn: int) -> torch.Tensor:
 
 def test_by_hand() -> None:
     """A draw stands at each chosen place; one that is the text's own token is original."""
-    filled, replaced = fill_gaps(certain(11, 8, 6), ROWS, CHOSEN)
+    filled, replaced = sample_replacements(certain(11, 8, 6), ROWS, CHOSEN)
     assert filled.tolist() == [[3, 11, 7, 8], [3, 6, 6, 4]]
     assert replaced.tolist() == [[False, True, False, False], [False, True, False, False]]
     assert ROWS[0, 1] == 6  # the text is left as it was
@@ -63,14 +63,14 @@ def test_draws_follow_the_generator_and_its_seed() -> None:
     chosen = torch.ones_like(tokens).bool()
     logits = torch.full((2000, len(TOKENIZER)), -torch.inf)
     logits[:, 6], logits[:, 7] = 0.0, math.log(3.0)
-    filled, replaced = fill_gaps(logits, tokens, chosen, seeded())
+    filled, replaced = sample_replacements(logits, tokens, chosen, seeded())
     assert abs(int(replaced.sum()) - 1500) <= 4.5 * math.sqrt(2000 * 0.75 * 0.25)
-    assert torch.equal(filled, fill_gaps(logits, tokens, chosen, seeded())[0])
-    assert not torch.equal(filled, fill_gaps(logits, tokens, chosen, seeded(2))[0])
+    assert torch.equal(filled, sample_replacements(logits, tokens, chosen, seeded())[0])
+    assert not torch.equal(filled, sample_replacements(logits, tokens, chosen, seeded(2))[0])
 
 
 def test_nothing_chosen_leaves_the_text() -> None:
-    filled, replaced = fill_gaps(certain(), ROWS, torch.zeros_like(CHOSEN))
+    filled, replaced = sample_replacements(certain(), ROWS, torch.zeros_like(CHOSEN))
     assert torch.equal(filled, ROWS)
     assert not replaced.any()
 
@@ -91,7 +91,7 @@ def test_the_losses_are_those_of_its_parts() -> None:
     draw = seeded()
     inputs, _, chosen = mask_tokens(tokens, TOKENIZER, mask=1.0, random=0.0, generator=draw)
     logits = model.generator(inputs, mask)[chosen]
-    filled, replaced = fill_gaps(logits, tokens, chosen, draw)
+    filled, replaced = sample_replacements(logits, tokens, chosen, draw)
     masked, found = electra_losses(model, tokens, TOKENIZER, mask, generator=seeded())
     assert not (replaced & ~chosen).any()
     assert not torch.isin(tokens[chosen], torch.tensor(SPECIAL)).any()
@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_refused() -> None:
     for logits, chosen in ((certain(6, 7), CHOSEN), (certain(6, 7, 8), CHOSEN.long()),
                            (certain(6, 7, 8), CHOSEN[:, :3])):  # fmt: skip
         with pytest.raises(ValueError, match=r"logits: came with shape .* masked_logits"):
-            fill_gaps(logits, ROWS, chosen)
+            sample_replacements(logits, ROWS, chosen)
     flat = torch.zeros(2, 4)
     for replaced, mask in ((CHOSEN[:1], None), (CHOSEN.long(), None), (CHOSEN, CHOSEN.float())):
         with pytest.raises(ValueError, match=r"expected one shape \(B, T\), a logit a token"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from deepdive.training.objectives import corrupt_spans, hidden_counts, hide_spans, restore_spans
+from deepdive.training.objectives import corrupt_spans, hidden_counts, mask_spans, restore_spans
 
 
 def brute(tokens: list[int], hidden: list[bool], sentinel: int) -> tuple[list[int], list[int]]:
@@ -45,7 +45,7 @@ def test_against_a_brute_force_reading_and_back(text: list[tuple[int, bool]]) ->
 @given(st.integers(2, 60), st.floats(0.05, 0.9), st.floats(1.0, 6.0))
 def test_drawn_spans_are_as_many_as_said_and_go_back(T: int, rate: float, mean: float) -> None:
     n, spans = hidden_counts(T, rate, mean)
-    hidden = hide_spans((3, T), rate, mean, torch.Generator().manual_seed(0))
+    hidden = mask_spans((3, T), rate, mean, torch.Generator().manual_seed(0))
     assert hidden.sum(1).tolist() == [n] * 3
     assert not hidden[:, 0].any()
     assert hidden[:, -1].all()
@@ -82,7 +82,7 @@ def test_counts_are_those_of_the_paper() -> None:
 def test_all_cuts_are_equally_probable() -> None:
     """5 hidden of 8 tokens in 2 spans: 4 ways to cut the hidden, 2 the known."""
     assert hidden_counts(8, 0.625, 2.5) == (5, 2)
-    hidden = hide_spans((8000, 8), 0.625, 2.5, torch.Generator().manual_seed(1))
+    hidden = mask_spans((8000, 8), 0.625, 2.5, torch.Generator().manual_seed(1))
     seen = Counter(tuple(row) for row in hidden.int().tolist())
     ways = {
         tuple([0] * a + [1] * b + [0] * (3 - a) + [1] * (5 - b))

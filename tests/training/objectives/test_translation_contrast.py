@@ -15,7 +15,7 @@ from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.multilingual.infoxlm import sentence_state
 from deepdive.training.objectives import (
     KeyQueue,
-    follow,
+    ema_update,
     mix_translations,
     multiple_negatives,
     translation_contrast,
@@ -93,7 +93,7 @@ def test_no_gradient_reaches_a_key_and_the_teacher_follows() -> None:
     assert not queue.keys.requires_grad
     student, teacher = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     before = teacher.weight.clone()
-    follow(teacher, student, 0.9)
+    ema_update(teacher, student, 0.9)
     assert torch.allclose(teacher.weight, 0.9 * before + 0.1 * student.weight)
 
 
@@ -111,7 +111,7 @@ def test_pairs_are_mixed_both_ways() -> None:
 
 
 def test_the_state_is_the_recorded_one() -> None:
-    from deepdive.inspect import record
+    from deepdive.core.hooks import record
 
     model = bert(TINY).eval()
     tokens = torch.tensor([[4, 9, 6, 0], [7, 8, 5, 5]])

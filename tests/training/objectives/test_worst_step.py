@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.inspect import HookPoint
-from deepdive.training.objectives.worst_step import worst_step_loss
+from deepdive.core.hooks import HookPoint
+from deepdive.training.objectives.adversarial_training import adversarial_training_loss
 
 
 class Linear(nn.Module):
@@ -30,7 +30,7 @@ def test_on_a_linear_model_the_worst_step_lowers_the_margin_by_radius_times_leng
     """Two real places: g has length 5 sqrt(2) a unit of slope, padding adds nothing to it."""
     model, tokens = Linear(), torch.tensor([[1, 2, 0], [1, 1, 0]])
     labels = torch.tensor([[1], [0]])
-    found = worst_step_loss(model, (labels, tokens), "embedded", 0.1)
+    found = adversarial_training_loss(model, (labels, tokens), "embedded", 0.1)
     fall = 0.1 * 5 * 2**0.5
     yes = torch.tensor([11.0, 6.0])
     clean = F.softplus(torch.stack([-yes[0], yes[1]])).mean()
@@ -44,4 +44,6 @@ def test_on_a_linear_model_the_worst_step_lowers_the_margin_by_radius_times_leng
 
 def test_a_radius_must_be_positive() -> None:
     with pytest.raises(ValueError, match="radius=0"):
-        worst_step_loss(Linear(), (torch.tensor([[1]]), torch.tensor([[1]])), "embedded", 0.0)
+        adversarial_training_loss(
+            Linear(), (torch.tensor([[1]]), torch.tensor([[1]])), "embedded", 0.0
+        )

@@ -14,16 +14,16 @@ from torch import Tensor, nn
 from deepdive.models.multilingual.veco import TINY, veco
 from deepdive.models.transformer.transformer import tiny
 from deepdive.training.objectives import (
-    Gaps,
+    MaskedBatch,
     Side,
-    begin_in,
+    corrupt,
     cross_entropy,
-    damage,
-    hide_run,
+    language_prefix,
+    local_shuffle,
+    mask_span,
     plugged_loss,
     rewriting_loss,
-    shuffle_near,
-    split_run,
+    split_masked_span,
     xnlg_loss,
 )
 
@@ -33,7 +33,7 @@ ROWS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 14, 0, 0]])
 
 def test_a_run_starts_anywhere_alike() -> None:
     n = 12_000
-    found = hide_run(torch.full((n,), 6), 0.5, torch.Generator().manual_seed(0))
+    found = mask_span(torch.full((n,), 6), 0.5, torch.Generator().manual_seed(0))
     assert (found.sum(1) == 3).all()
     starts = Counter(found.int().argmax(1).tolist())
     assert set(starts) == {0, 1, 2, 3}
@@ -43,13 +43,13 @@ def test_a_run_starts_anywhere_alike() -> None:
 def test_padding_is_never_hidden_and_one_token_always_is() -> None:
     lengths = torch.tensor([6, 4, 1])
     for share, runs in ((0.5, [3, 2, 1]), (0.0, [1, 1, 1]), (1.0, [6, 4, 1])):
-        hidden = hide_run(lengths, share)
+        hidden = mask_span(lengths, share)
         assert hidden.sum(1).tolist() == runs
         assert not (hidden & (torch.arange(6) >= lengths[:, None])).any()
     with pytest.raises(ValueError, match="rate: came as 2"):
-        hide_run(lengths, 2)
+        mask_span(lengths, 2)
     with pytest.raises(ValueError, match="at least 1 each"):
-        hide_run(torch.tensor([3, 0]))
+        mask_span(torch.tensor([3, 0]))
 
 
 @pytest.mark.parametrize(("start", "length"), [(0, 6), (0, 1), (2, 3), (5, 1), (3, 3)])
@@ -59,7 +59,7 @@ def test_mass_is_its_equation(start: int, length: int) -> None:
     model, row = tiny().double().eval(), ROWS[:1]
     hidden = torch.zeros(1, 6, dtype=torch.bool)
     hidden[0, start : start + length] = True
-    read, fed, written = split_run(row, hidden, MASK)
+    read, fed, written = split_masked_span(row, hidden, MASK)
     loss = cross_entropy(model(read, fed), written)
 
     x = row[0].tolist()
@@ -75,11 +75,11 @@ def test_mass_is_its_equation(start: int, length: int) -> None:
 
 def test_mass_from_one_token_to_all() -> None:
     one = torch.tensor([[0, 0, 1, 0, 0, 0]]).bool()
-    read, fed, written = split_run(ROWS[:1], one, MASK)
+    read, fed, written = split_masked_span(ROWS[:1], one, MASK)
     assert read.tolist() == [[5, 6, MASK, 8, 9, 10]]  # BERT's gap
     assert fed.tolist() == [[MASK] * 6]
     assert written.tolist() == [[0, 0, 7, 0, 0, 0]]
-    read, fed, written = split_run(ROWS[:1], torch.ones(1, 6).bool(), MASK)
+    read, fed, written = split_masked_span(ROWS[:1], torch.ones(1, 6).bool(), MASK)
     assert read.tolist() == [[MASK] * 6]  # a language model
     assert fed.tolist() == [[MASK, 5, 6, 7, 8, 9]]
     assert written.tolist() == ROWS[:1].tolist()
@@ -87,8 +87,8 @@ def test_mass_from_one_token_to_all() -> None:
 
 def test_encoder_and_decoder_share_no_token() -> None:
     for seed in range(20):
-        hidden = hide_run(torch.tensor([6, 4]), 0.5, torch.Generator().manual_seed(seed))
-        read, fed, written = split_run(ROWS, hidden, MASK)
+        hidden = mask_span(torch.tensor([6, 4]), 0.5, torch.Generator().manual_seed(seed))
+        read, fed, written = split_masked_span(ROWS, hidden, MASK)
         for a, b, c, whole in zip(
             read.tolist(), fed.tolist(), written.tolist(), ROWS.tolist(), strict=True
         ):
@@ -98,34 +98,34 @@ def test_encoder_and_decoder_share_no_token() -> None:
 
 def test_mass_refuses_what_is_no_run() -> None:
     with pytest.raises(ValueError, match=r"\[2, 1\] runs"):
-        split_run(ROWS, torch.tensor([[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).bool(), MASK)
+        split_masked_span(ROWS, torch.tensor([[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).bool(), MASK)
     with pytest.raises(ValueError, match=r"\[0, 0\] runs"):
-        split_run(ROWS, torch.zeros(2, 6).bool(), MASK)
+        split_masked_span(ROWS, torch.zeros(2, 6).bool(), MASK)
     with pytest.raises(TypeError, match="expected int64"):
-        split_run(ROWS.float(), torch.zeros(2, 6).bool(), MASK)
+        split_masked_span(ROWS.float(), torch.zeros(2, 6).bool(), MASK)
     with pytest.raises(ValueError, match="expected bool"):
-        split_run(ROWS, torch.zeros(2, 5).bool(), MASK)
+        split_masked_span(ROWS, torch.zeros(2, 5).bool(), MASK)
 
 
 def test_a_shuffle_moves_no_token_far() -> None:
     draws, text = random.Random(0), [*range(7)]
-    found = Counter(tuple(shuffle_near(text, 3, draws)) for _ in range(4000))
+    found = Counter(tuple(local_shuffle(text, 3, draws)) for _ in range(4000))
     assert all(abs(place - token) < 3 for order in found for place, token in enumerate(order))
     assert len(found) > 50
     allowed = [p for p in permutations(range(3)) if all(abs(i - t) < 2 for i, t in enumerate(p))]
-    near = {tuple(shuffle_near(text[:3], 2, draws)) for _ in range(2000)}
+    near = {tuple(local_shuffle(text[:3], 2, draws)) for _ in range(2000)}
     assert near == set(allowed)
-    assert all(shuffle_near(text, 1, draws) == text for _ in range(50))
+    assert all(local_shuffle(text, 1, draws) == text for _ in range(50))
     with pytest.raises(ValueError, match="reach: came as -1"):
-        shuffle_near(text, -1, draws)
+        local_shuffle(text, -1, draws)
 
 
 def test_damage_of_nothing_is_the_sentence_and_its_rates_are_those() -> None:
     draws, text = random.Random(0), [*range(5, 55)]
-    assert damage(text, MASK, draws, 0, 0, 0) == text
+    assert corrupt(text, MASK, draws, 0, 0, 0) == text
     kept = blanks = 0
     for _ in range(400):
-        found = damage(text, MASK, draws)
+        found = corrupt(text, MASK, draws)
         kept += len(found)
         blanks += found.count(MASK)
     assert abs(kept / 20_000 - 0.9) < 4 * math.sqrt(0.09 / 20_000)
@@ -176,9 +176,9 @@ def test_xnlg_is_its_equation() -> None:
 
 
 def test_the_first_token_says_the_language() -> None:
-    assert begin_in(FIRST.whole, FIRST.languages).tolist() == [[30, 5, 6, 7], [30, 8, 9, 2]]
+    assert language_prefix(FIRST.whole, FIRST.languages).tolist() == [[30, 5, 6, 7], [30, 8, 9, 2]]
     with pytest.raises(ValueError, match="one for each of 2 rows"):
-        begin_in(FIRST.whole, torch.tensor([30]))
+        language_prefix(FIRST.whole, torch.tensor([30]))
     torch.manual_seed(0)
     model = tiny().double().eval()
     other = FIRST._replace(languages=torch.tensor([31, 31]))
@@ -195,8 +195,8 @@ def test_an_encoder_that_rests_does_not_learn() -> None:
     assert all(p.grad is not None for p in model.decoder.stack.parameters())
 
 
-X = Gaps(torch.tensor([[5, MASK, 7, MASK]]), torch.tensor([[0, 6, 0, 8]]))
-Y = Gaps(
+X = MaskedBatch(torch.tensor([[5, MASK, 7, MASK]]), torch.tensor([[0, 6, 0, 8]]))
+Y = MaskedBatch(
     torch.tensor([[MASK, 16, 0]]), torch.tensor([[15, 0, 0]]), torch.tensor([[1, 1, 0]]).bool()
 )
 

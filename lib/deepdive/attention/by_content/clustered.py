@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor
 
+from deepdive._fast.clustered import blocks_of, into_blocks, of_owner, rows_at
 from deepdive.attention.by_content.clusters import answers, hamming_clusters, means
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import not_negative, positive
-from deepdive.fast.clustered import blocks_of, into_blocks, of_owner, rows_at
-from deepdive.masks import Padding
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.masks import Padding
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class ClusteredAttention(StructuredAttention, SoftmaxAttention):

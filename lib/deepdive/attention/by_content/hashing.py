@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.checks import whole
-from deepdive.fast.hashing import nearest
+from deepdive._fast.hashing import nearest
+from deepdive.core.checks import whole
 
 MOST_IN_ONE_FACTOR = 128  # buckets; above it the hash has two factors: fewer columns to multiply
 
@@ -99,7 +99,7 @@ def sort_rows(buckets: Tensor, real: Tensor, n_buckets: int, chunk: int) -> Sort
     return Sorted(order, place, cell, chunk)
 
 
-def met(q: Sorted, k: Sorted, T: int) -> Tensor:
+def attended_pairs(q: Sorted, k: Sorted, T: int) -> Tensor:
     """Return bool (B, H, T, T): query and key share a bucket in some round, the key in the same
     chunk or the one before. The definition, written out.
     """
@@ -110,6 +110,6 @@ def met(q: Sorted, k: Sorted, T: int) -> Tensor:
     return pairs
 
 
-def count(factors: Sequence[int]) -> int:
+def duplicate_counts(factors: Sequence[int]) -> int:
     """Return the number of buckets: the product of the factors."""
     return prod(factors)

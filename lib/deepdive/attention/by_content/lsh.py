@@ -6,22 +6,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive._fast.lsh import Chunks, Tiled
 from deepdive.attention.by_content.hashing import (
     Sorted,
+    attended_pairs,
     bucket_factors,
-    count,
     draw_rotations,
+    duplicate_counts,
     hash_rows,
-    met,
     sort_rows,
 )
 from deepdive.attention.by_content.shared_qk import SharedQKAttention, directions
 from deepdive.attention.patterns import written_out
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import positive
-from deepdive.fast.lsh import Chunks, Tiled
-from deepdive.masks import Dense
+from deepdive.core.checks import positive
+from deepdive.core.masks import Dense
+from deepdive.core.softmax import SoftmaxAttention
 
 NOWHERE = -2  # the cell of a key that no query meets
 
@@ -62,7 +62,7 @@ class LSHMaskAttention(StructuredAttention, SharedQKAttention):
     ) -> Tensor:
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
         own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
-        near = Dense(met(sorted_q, sorted_k, q.shape[2]) | own)
+        near = Dense(attended_pairs(sorted_q, sorted_k, q.shape[2]) | own)
         allowed = self.allowed(written_out(near, real, causal), q, k)
         return self.steps(q, k, v, allowed, None, scale)
 
@@ -75,7 +75,9 @@ class LSHMaskAttention(StructuredAttention, SharedQKAttention):
         rotations = draw_rotations(heads, d, self.rounds, factors, seed=seed)
 
         def stand(rows: Tensor) -> Sorted:
-            return sort_rows(hash_rows(rows, rotations, factors), real, count(factors), chunk)
+            return sort_rows(
+                hash_rows(rows, rotations, factors), real, duplicate_counts(factors), chunk
+            )
 
         q_sorted = stand(q)
         return q_sorted, q_sorted if k is q else stand(k)
@@ -88,7 +90,7 @@ class LSHAttention(LSHMaskAttention):
     Sorted by bucket, the keys that a query may meet stand in its chunk and the one before: a chunk
     of queries meets 2 * chunk keys in one product. A key met in several rounds counts once, in the
     first of them. Nothing of size T x T is made; `fast` makes a few chunks at a time
-    (`deepdive.fast.lsh`).
+    (`deepdive._fast.lsh`).
 
     Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the row's own key, then the
     two chunks of each round. While one listens, and while dropout acts, the steps run one by one.

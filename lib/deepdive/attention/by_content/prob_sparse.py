@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from deepdive.attention.by_content.clusters import answers
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class ProbSparseAttention(StructuredAttention, SoftmaxAttention):

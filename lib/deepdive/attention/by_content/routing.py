@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class RoutingAttention(StructuredAttention, SoftmaxAttention):

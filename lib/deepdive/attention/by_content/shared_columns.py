@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from deepdive.checks import not_negative, positive
+from deepdive.core.checks import not_negative, positive
 
 
 @torch.no_grad()
@@ -27,7 +27,7 @@ def share(
         )
     positive(d_shared=d_shared)
     not_negative(rounds=rounds)
-    given = beside(w_q, w_k)
+    given = side_by_side(w_q, w_k)
     columns = given[0].shape[1]
     if d_shared >= columns:
         extra = d_shared - columns
@@ -43,7 +43,7 @@ def share(
     return q, k, m, relative_error(given, (q, k, m))
 
 
-def beside(w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def side_by_side(w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the heads side by side, as factors: Q (D, H d), K (E, H d), M (H, H d) of 0 and 1."""
     H, _, d = w_q.shape
     q, k = (w.transpose(0, 1).flatten(1) for w in (w_q, w_k))
@@ -56,7 +56,7 @@ def by_head(w_q: Tensor, w_k: Tensor, d_shared: int) -> tuple[Tensor, Tensor, Te
     """
     (a, left), (b, right) = (torch.linalg.qr(w) for w in (w_q, w_k))  # w_q w_k^T = a (l r^T) b^T
     u, sizes, v = torch.linalg.svd(left @ right.mT)
-    q, k, m = a @ u, b @ v.mT, beside(w_q, w_k)[2]
+    q, k, m = a @ u, b @ v.mT, side_by_side(w_q, w_k)[2]
     kept = sizes.flatten().topk(d_shared).indices.sort().values
     q, k = (w.transpose(0, 1).flatten(1)[:, kept] for w in (q, k))
     return q * sizes.flatten()[kept], k, m[:, kept]

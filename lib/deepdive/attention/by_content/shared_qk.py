@@ -3,12 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.cache import Slot
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
-from deepdive.inspect import HookPoint
-from deepdive.masks import Mask
+from deepdive.core.checks import positive
+from deepdive.core.context import Context, Layer
+from deepdive.core.hooks import HookPoint
+from deepdive.core.softmax import SoftmaxAttention
 
 EPS = 1e-6  # added to the mean square of a key, as released
 
@@ -49,7 +47,7 @@ class SharedQKAttention(SoftmaxAttention):
         return super().weigh(scores, allowed & (alone | ~own))
 
 
-class SharedQKMultiHeadAttention(nn.Module):
+class SharedQKMultiHeadAttention(Layer):
     """n_heads attentions side by side whose keys are their queries.
 
         q = split(x @ W_qk), v = split(x @ W_v)                 # (B, H, T, d_head)
@@ -57,9 +55,15 @@ class SharedQKMultiHeadAttention(nn.Module):
 
     The mechanism makes directions of the keys: `SharedQKAttention` by default, `LSHAttention`.
     Hook points: `values`, `heads` (B, H, T, d_head), and the mechanism's.
-    Raises ValueError when the heads do not divide the width; for foreign rows; for a cache.
+    Raises ValueError when the heads do not divide the width; for a memory; for a cache.
     Source: Kitaev et al. 2020, section 2.
     """
+
+    reads = ("mask", "bias", "positions")
+    instead = (
+        "keys that are the queries leave no place for a memory or earlier rows: use "
+        "MultiHeadAttention, or pass the whole sequence again"
+    )
 
     def __init__(
         self,
@@ -80,9 +84,9 @@ class SharedQKMultiHeadAttention(nn.Module):
         self.d_model, self.n_heads = d_model, n_heads
         self.d_head = d_model // n_heads if d_head is None else d_head
         positive(d_head=self.d_head)
-        self.qk = Linear(d_model, n_heads * self.d_head, bias=bias)
-        self.v = Linear(d_model, n_heads * self.d_head, bias=bias)
-        self.out = Linear(n_heads * self.d_head, d_model, bias=bias)
+        self.qk = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.v = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.out = nn.Linear(n_heads * self.d_head, d_model, bias=bias)
         self.mechanism = SharedQKAttention() if mechanism is None else mechanism
         self.values, self.heads = HookPoint(), HookPoint()
         for layer in (self.qk, self.v, self.out):
@@ -90,25 +94,11 @@ class SharedQKMultiHeadAttention(nn.Module):
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model)."""
-        if context is not None or cache is not None:
-            raise ValueError(
-                "context, cache: keys that are the queries leave no place for foreign rows or "
-                "earlier ones: use MultiHeadAttention, or pass the whole sequence again"
-            )
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return (B, T, d_model) for x (B, T, d_model); positions are not read."""
         q, v = (
             layer(x).unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
             for layer in (self.qk, self.v)
         )
-        heads = self.heads(self.mechanism(q, q, self.values(v), mask, bias))
+        heads = self.heads(self.mechanism(q, q, self.values(v), context.mask, context.bias))
         return self.out(heads.transpose(1, 2).flatten(2))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from deepdive.attention.groups import GroupedAttention
 from deepdive.attention.structure import all_real
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 LOWEST = -1e30
 

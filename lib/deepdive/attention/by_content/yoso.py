@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention.low_rank.redrawn import Redrawn
+from deepdive._fast.yoso import Sampled
+from deepdive.attention.low_rank.resampled_features import ResampledBuffer
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
-from deepdive.attention.mechanism import Mechanism
 from deepdive.attention.structure import StructuredAttention, all_real, read_mask
-from deepdive.checks import positive
-from deepdive.fast.yoso import Sampled
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.core.checks import positive
+from deepdive.core.masks import Causal, Mask, Padding
+from deepdive.core.mechanism import Mechanism
 
 
 class BoundedSlope(torch.autograd.Function):
@@ -90,7 +90,7 @@ class ExpectedYosoAttention(Mechanism):
         return mixed + self.convolution(v, read_mask(mask, k, "a convolution of values")[0])
 
 
-class YosoAttention(Redrawn, StructuredAttention):
+class YosoAttention(ResampledBuffer, StructuredAttention):
     """YOSO's weights, sampled: the share of n_hashes random hashes in which query and key agree.
 
         weights = share of the hashes in which buckets(q) = buckets(k)             # (B, H, T, S)

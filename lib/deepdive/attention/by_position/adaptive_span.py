@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
+from deepdive._fast.adaptive_span import stretches
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import positive
-from deepdive.fast.adaptive_span import stretches
-from deepdive.inspect import LossPoint
+from deepdive.core.checks import positive
+from deepdive.core.hooks import LossPoint
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
@@ -24,7 +24,7 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
     The paper keeps z in [0, longest] by clipping, where a gradient ends; a sigmoid does not end it.
 
     Hook points: `scores` and `weights` (B, H, T, S), written out at full cost while a hook listens,
-    the scores with log(ramp) added; `span_loss`, a scalar (`deepdive.inspect.collect_losses`).
+    the scores with log(ramp) added; `span_loss`, a scalar (`deepdive.core.hooks.collect_losses`).
 
     Raises ValueError for sizes out of range, and for another number of heads.
     Source: Sukhbaatar et al. 2019, section 2.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from deepdive._fast.axial import lines
 from deepdive.attention.patterns import PatternAttention, written_out
-from deepdive.checks import positive
-from deepdive.fast.axial import lines
-from deepdive.masks import Mask, of_queries
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask, of_queries
 
 AXES = ("row", "column")
 

@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive._fast.block_sparse import block_tiles
+from deepdive._fast.tiled_attention import attend
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
-from deepdive.checks import not_negative, positive, whole
-from deepdive.fast.block_sparse import block_tiles
-from deepdive.fast.tiles import attend
-from deepdive.masks import Mask, Padding, of_queries
+from deepdive.core.checks import not_negative, positive, whole
+from deepdive.core.masks import Mask, Padding, of_queries
 
 Draw = Callable[[int, int], Tensor]
 

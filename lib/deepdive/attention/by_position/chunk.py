@@ -7,7 +7,7 @@ from torch import Tensor
 from deepdive.attention.groups import GroupedAttention
 from deepdive.attention.patterns import written_out
 from deepdive.attention.structure import all_real
-from deepdive.checks import not_negative, positive
+from deepdive.core.checks import not_negative, positive
 
 
 class ChunkAttention(GroupedAttention):

@@ -2,11 +2,11 @@
 
 from torch import Tensor
 
+from deepdive._fast.dilated import by_dilation
+from deepdive._fast.tiled_attention import attend, block_of, window_tiles
 from deepdive.attention.patterns import PatternAttention, PerHead, one_each
-from deepdive.checks import each_at_least, not_negative, positive
-from deepdive.fast.dilated import by_dilation
-from deepdive.fast.tiles import attend, block_of, window_tiles
-from deepdive.masks import Mask, Window
+from deepdive.core.checks import each_at_least, not_negative, positive
+from deepdive.core.masks import Mask, Window
 
 
 class DilatedAttention(PatternAttention):

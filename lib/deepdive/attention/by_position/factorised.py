@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from deepdive._fast.factorised import chunk_tiles, near_and_far
+from deepdive._fast.tiled_attention import attend
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
-from deepdive.checks import positive
-from deepdive.fast.factorised import chunk_tiles, near_and_far
-from deepdive.fast.tiles import attend
-from deepdive.masks import Mask
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask
 
 
 @dataclass(frozen=True)

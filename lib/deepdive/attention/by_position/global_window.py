@@ -1,41 +1,15 @@
 """A window, and a few tokens that see all and are seen by all: Longformer's pattern."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from deepdive._fast.tiled_attention import attend, block_of, window_tiles
 from deepdive.attention.patterns import PatternAttention, written_out
 from deepdive.attention.structure import all_real, structure
-from deepdive.checks import not_negative, positive
-from deepdive.fast.tiles import attend, block_of, window_tiles
-from deepdive.masks import And, Dense, Global, Mask, Padding, Window, describe
-
-
-@dataclass(frozen=True, eq=False)
-class GlobalTokens(Mask):
-    """Marks tokens, `chosen` bool (B, S), that attend to all and are attended to by all.
-
-    A mark opens pairs that a mechanism closes by position, and closes none. So it has a meaning to
-    mechanisms with global tokens alone, and nothing else takes it for a mask: `allowed` raises
-    ValueError. Write it as `Padding(keys) & GlobalTokens(chosen)`.
-    """
-
-    chosen: Tensor
-
-    def __post_init__(self) -> None:
-        if self.chosen.dtype != torch.bool or self.chosen.ndim != 2:
-            raise TypeError(
-                "GlobalTokens(chosen) needs a bool tensor (B, S), True = sees all and is seen by "
-                f"all; got {describe(self.chosen)}"
-            )
-
-    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        raise ValueError(
-            "mask: GlobalTokens marks tokens for GlobalWindowAttention and LongformerAttention, "
-            "and would be passed over here. Leave it out, or give Window(left, right) | Global(at)"
-        )
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.masks import Dense, Global, Mask, Padding, Window, describe
 
 
 class Slots(NamedTuple):
@@ -66,27 +40,12 @@ def slots(chosen: Tensor) -> Slots:
     return Slots(at, chosen.gather(1, at))
 
 
-def marked(mask: Mask | None, k: Tensor) -> tuple[Mask | None, Tensor | None]:
-    """Return the mask without its marks, and the marked tokens, bool (B, S), None for none."""
-    parts = () if mask is None else mask.parts
-    marks = [part for part in parts if isinstance(part, GlobalTokens)]
-    rest = tuple(part for part in parts if not isinstance(part, GlobalTokens))
-    for mark in marks:
-        if mark.chosen.shape != (k.shape[0], k.shape[2]):
-            raise ValueError(
-                f"GlobalTokens marks {tuple(mark.chosen.shape)} tokens, but there are "
-                f"{(k.shape[0], k.shape[2])}: one mark a text and position"
-            )
-    chosen = torch.stack([mark.chosen for mark in marks]).any(0) if marks else None
-    return (And(rest) if rest else None), chosen
-
-
 class GlobalWindowAttention(PatternAttention):
     """Softmax attention under the mask `Window(left, right) | Global(at)`, in O(T * window * d).
 
     Query t meets keys t - left ... t + right and the global tokens, in one softmax; a global token
     meets every key. Global are the positions `at` of every text, from the end if negative, and
-    those that a `GlobalTokens` in the mask marks. Their number is small, or nothing is saved: the
+    `global_tokens`, bool (B, S). Their number is small, or nothing is saved: the
     cost is that of a window wider by it. Honours `Padding`; no causal form: a global token that
     sees all would carry what comes later to all.
 
@@ -94,7 +53,7 @@ class GlobalWindowAttention(PatternAttention):
     Source: Beltagy et al. 2020, section 3.1.
     """
 
-    honours = (Padding, GlobalTokens)
+    honours = (Padding,)
     queries = "all"
 
     def __init__(
@@ -118,23 +77,28 @@ class GlobalWindowAttention(PatternAttention):
     def pattern(self, heads: int) -> Mask:
         return Window(self.left, self.right) | Global(self.at)
 
-    def compute(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
-    ) -> Tensor:
-        rest, chosen = marked(mask, k)
-        real, _ = structure(rest, k)
-        chosen = self.everywhere(chosen, real, k)
+    def forward(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None, scale: float | None = None,
+        global_tokens: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        """Return the mixed values (B, H, T, d_v), as every mechanism does; `global_tokens` bool
+        (B, S), True = sees all and is seen by all.
+        """
+        mask, _, scale = self.checked(q, k, v, mask, bias, scale)
+        real, _ = structure(mask, k)
+        chosen = self.everywhere(global_tokens, real, k)
         if self.listening:
             pattern = Window(self.left, self.right)
             opened = Dense(chosen[:, None, :, None] | chosen[:, None, None, :])
             whole = written_out(pattern | opened, real, causal=False)
             return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
-        mixed, global_tokens = self.local(q, k, v, real, chosen, scale), slots(chosen)
-        if not global_tokens.at.shape[1]:
+        mixed, marked = self.local(q, k, v, real, chosen, scale), slots(chosen)
+        if not marked.at.shape[1]:
             return mixed
         allowed = None if real is None else real[:, None, None]
-        rows = self.in_one_call(global_tokens.take(q), k, v, allowed, None, scale)
-        return global_tokens.put(mixed, rows)
+        rows = self.in_one_call(marked.take(q), k, v, allowed, None, scale)
+        return marked.put(mixed, rows)
 
     def local(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, chosen: Tensor, scale: float
@@ -149,8 +113,13 @@ class GlobalWindowAttention(PatternAttention):
         return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)
 
     def everywhere(self, chosen: Tensor | None, real: Tensor | None, k: Tensor) -> Tensor:
-        """Return the global tokens, bool (B, T): real ones, by position or by mark."""
+        """Return the global tokens, bool (B, T): real ones, by position or chosen."""
         B, T = k.shape[0], k.shape[2]
+        if chosen is not None and (chosen.dtype != torch.bool or chosen.shape != (B, T)):
+            raise ValueError(
+                f"global_tokens must be bool (B, S) = {(B, T)}, True = attends to all and is "
+                f"attended to by all; got {describe(chosen)}"
+            )
         is_global = torch.zeros(B, T, dtype=torch.bool, device=k.device)
         if any(not -T <= position < T for position in self.at):
             raise ValueError(f"at={self.at} names a position outside a text of {T} tokens")

@@ -1,22 +1,16 @@
 """Longformer's layer: a window, and global tokens with projections of their own."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from deepdive.attention.by_position.global_window import (
-    GlobalTokens,
-    GlobalWindowAttention,
-    marked,
-    slots,
-)
-from deepdive.attention.cache import Slot
-from deepdive.attention.multi_head import MultiHeadAttention, split_heads
+from deepdive._fast.longformer import mixed_rows, scores_of_rows
+from deepdive.attention.by_position.global_window import GlobalWindowAttention, slots
 from deepdive.attention.structure import read_mask
-from deepdive.checks import not_negative, positive
-from deepdive.fast.linear import Linear
-from deepdive.fast.longformer import mixed_rows, scores_of_rows
-from deepdive.inspect import HookPoint
-from deepdive.masks import Mask, Padding, as_mask
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.context import Context
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Padding
+from deepdive.core.multi_head import MultiHeadAttention, split_heads
 
 
 class LongformerAttention(MultiHeadAttention):
@@ -26,17 +20,24 @@ class LongformerAttention(MultiHeadAttention):
         global tokens:  q', k', v' = split(x W')     # every token; these rows replace theirs
         output = join(rows) @ W_out
 
-    `window` keys stand on each side. Global are the positions `at` and the tokens that a
-    `GlobalTokens` in the mask marks. Every token has a key k' and a value v', but they are written
-    out only while a hook listens at `global_weights` (`deepdive.fast.longformer`).
+    `window` keys stand on each side. Global are the positions `at` and the `global_tokens` of the
+    context, bool (B, T). Every token has a key k' and a value v', but they are written
+    out only while a hook listens at `global_weights` (`deepdive._fast.longformer`).
 
     Hook points: those of MultiHeadAttention (in `mechanism.weights` the rows of global tokens are
     what the shared projections would say), `global_weights` (B, H, n_global, T).
 
-    Self-attention only. Raises ValueError for foreign rows, a bias, a cache and any mask but
-    `Padding` and `GlobalTokens`.
+    Self-attention only. Raises ValueError for a memory, a bias, a cache and any mask but `Padding`.
     Source: Beltagy et al. 2020, section 3.1, "linear projections for global attention".
     """
+
+    mechanism: GlobalWindowAttention
+
+    reads = ("mask", "positions", "global_tokens")
+    instead = (
+        "a global token sees all, later tokens too: use MultiHeadAttention for a memory, a bias, "
+        "and decoding"
+    )
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class LongformerAttention(MultiHeadAttention):
         not_negative(window=window)
         mechanism = GlobalWindowAttention(window, window, at, block=block, dropout=dropout)
         super().__init__(d_model, n_heads, bias=bias, mechanism=mechanism)
-        self.global_q = Linear(d_model, d_model, bias=bias)
-        self.global_kv = Linear(d_model, 2 * d_model, bias=bias)
+        self.global_q = nn.Linear(d_model, d_model, bias=bias)
+        self.global_kv = nn.Linear(d_model, 2 * d_model, bias=bias)
         self.global_weights = HookPoint()
         self.start_global()
 
@@ -65,33 +66,17 @@ class LongformerAttention(MultiHeadAttention):
                 for copy, parameter in zip(new.parameters(), old.parameters(), strict=True):
                     copy.copy_(parameter)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model) for x (B, T, d_model); positions are not read."""
-        self.check_rows(x, context)
-        if context is not None or cache is not None or bias is not None:
-            raise ValueError(
-                "LongformerAttention is self-attention without a cache or a bias: a global token "
-                "sees all, later tokens too. Use MultiHeadAttention for foreign rows and decoding"
-            )
+        self.check_context(x, context)
         mechanism = self.mechanism
-        assert isinstance(mechanism, GlobalWindowAttention)
         q, (k, v) = self.queries(x), self.keys_and_values(x)
-        rest, chosen = marked(as_mask(mask), k)
-        real, _ = read_mask(rest, k, "LongformerAttention", causal=False)
-        chosen = mechanism.everywhere(chosen, real, k)
+        real, _ = read_mask(context.mask, k, "LongformerAttention", causal=False)
+        chosen = mechanism.everywhere(context.global_tokens, real, k)
         v, scale = self.values(v), mechanism.default_scale(self.d_head)
         if mechanism.scores.listening or mechanism.weights.listening:
-            whole = GlobalTokens(chosen) if real is None else Padding(real) & GlobalTokens(chosen)
-            mixed = mechanism(q, k, v, whole, None, scale)
+            mask = None if real is None else Padding(real)
+            mixed = mechanism(q, k, v, mask, None, scale, global_tokens=chosen)
         else:
             mixed = mechanism.local(q, k, v, real, chosen, scale)
         global_tokens = slots(chosen)
@@ -102,7 +87,6 @@ class LongformerAttention(MultiHeadAttention):
     def _global_rows(self, x: Tensor, at: Tensor, real: Tensor | None, scale: float) -> Tensor:
         """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
         mechanism = self.mechanism
-        assert isinstance(mechanism, GlobalWindowAttention)
         tokens = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
         q = split_heads(self.global_q(tokens), self.n_heads)  # (B, H, g, d_head)
         allowed = None if real is None else real[:, None, None]

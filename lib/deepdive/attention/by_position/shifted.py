@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.fast.shifted import mixed
-from deepdive.masks import Mask, Segments
+from deepdive._fast.shifted import mixed
+from deepdive.core.masks import Mask, Segments
+from deepdive.core.softmax import SoftmaxAttention
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class ShiftedAttention(SoftmaxAttention):
     """`SoftmaxAttention`, faster where a bias is learned on a CPU, without a mask or under `Sides`.
 
     torch has no kernel for a bias with a gradient there, and writes the mask out for every image.
-    Here both are one sum for each window of one image (`deepdive.fast.shifted`).
+    Here both are one sum for each window of one image (`deepdive._fast.shifted`).
     Source: Liu et al. 2021, section 3.2.
     """
 

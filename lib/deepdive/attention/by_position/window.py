@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
+from deepdive._fast.tiled_attention import attend, block_of, window_tiles
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import not_negative, positive
-from deepdive.fast.tiles import attend, block_of, window_tiles
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class WindowAttention(StructuredAttention, SoftmaxAttention):
@@ -17,9 +17,10 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
         weights = softmax(scores), output = weights @ v         # (B, H, T, d_v)
 
     `fast`: queries stand in blocks of `block` rows, by default left + right, from 16 to 64; each
-    block meets one stretch of block + left + right keys in one product (`deepdive.fast.tiles`).
-    While block <= window, at most half of what is multiplied lies outside the band; nothing of
-    size T x S is made. While a hook listens, the band is cut out of all scores.
+    block meets one stretch of block + left + right keys in one product
+    (`deepdive._fast.tiled_attention`). While block <= window, at most half of what is multiplied
+    lies outside the band; nothing of size T x S is made. While a hook listens, the band is cut out
+    of all scores.
 
     Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
     has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,

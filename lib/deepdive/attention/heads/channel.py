@@ -2,9 +2,8 @@
 
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
+from deepdive.core.checks import positive
+from deepdive.core.multi_head import MultiHeadAttention
 
 
 class ChannelAttention(MultiHeadAttention):
@@ -38,8 +37,8 @@ class ChannelAttention(MultiHeadAttention):
             d_model, n_heads, d_head=d_scores // n_heads, d_context=d_context, dropout=dropout
         )
         self.widths = (d_scores, d_values)
-        self.kv = Linear(self.d_context, d_scores + d_values)
-        self.out = Linear(d_values, d_model)
+        self.kv = nn.Linear(self.d_context, d_scores + d_values)
+        self.out = nn.Linear(d_values, d_model)
         for weight in (*self.kv.weight.split(self.widths), self.out.weight):
             nn.init.xavier_uniform_(weight)
         for layer in (self.kv, self.out):

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.by_content.shared_columns import share
-from deepdive.attention.multi_head import MultiHeadAttention, split_heads
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
+from deepdive.core.checks import positive
+from deepdive.core.multi_head import MultiHeadAttention, split_heads
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class CollaborativeAttention(MultiHeadAttention):
@@ -65,9 +64,9 @@ class CollaborativeAttention(MultiHeadAttention):
             mechanism=mechanism,
         )
         self.d_shared = d_shared
-        self.q = Linear(d_model, d_shared, bias=False)
+        self.q = nn.Linear(d_model, d_shared, bias=False)
         columns = [d_shared, n_heads, n_heads * self.d_head]
-        self.kv = Linear(self.d_context, sum(columns), bias=bias)
+        self.kv = nn.Linear(self.d_context, sum(columns), bias=bias)
         self.mixing = nn.Parameter(torch.empty(n_heads, d_shared))
         k, content, v = self.kv.weight.split(columns)
         for weight in (self.q.weight, k, v):

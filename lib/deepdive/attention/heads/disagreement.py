@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from deepdive.attention.softmax import SoftmaxAttention, biased
-from deepdive.inspect import LossPoint
-from deepdive.masks import Mask, Padding
+from deepdive.core.hooks import LossPoint
+from deepdive.core.masks import Mask, Padding
+from deepdive.core.softmax import SoftmaxAttention, biased
 
 
 class DisagreeingAttention(SoftmaxAttention):
@@ -81,7 +81,7 @@ def _real(mask: Mask | None, k: Tensor) -> Tensor:
     real = torch.ones(1, k.shape[2], dtype=torch.bool, device=k.device)
     for part in () if mask is None else mask.parts:
         if isinstance(part, Padding):
-            real = real & part.keys
+            real = real & part.real
     return real
 
 

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention.by_position.window import WindowAttention
-from deepdive.attention.mechanism import Mechanism
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import each_at_least
-from deepdive.masks import Causal, Mask, Padding
+from deepdive.core.checks import each_at_least
+from deepdive.core.masks import Causal, Mask, Padding
+from deepdive.core.mechanism import Mechanism
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class MultiScaleAttention(Mechanism):

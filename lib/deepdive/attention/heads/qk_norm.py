@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import MultiHeadAttention
+from deepdive.core.multi_head import MultiHeadAttention
 
 
 class QKNormAttention(MultiHeadAttention):

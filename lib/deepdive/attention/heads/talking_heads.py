@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class TalkingHeadsAttention(SoftmaxAttention):

@@ -5,8 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.multi_head import MultiHeadAttention
-from deepdive.fast.linear import Linear
+from deepdive.core.multi_head import MultiHeadAttention
 
 
 class KeysWithoutBias(MultiHeadAttention):
@@ -20,7 +19,7 @@ class KeysWithoutBias(MultiHeadAttention):
     def __init__(self, d_model: int, n_heads: int, **options: Any) -> None:
         super().__init__(d_model, n_heads, **options)
         drawn, width = self.kv.weight, self.n_kv_heads * self.d_head
-        self.kv = Linear(self.d_context, 2 * width, bias=False)
+        self.kv = nn.Linear(self.d_context, 2 * width, bias=False)
         self.kv.weight = drawn
         self.v_bias = nn.Parameter(torch.zeros(width))
 

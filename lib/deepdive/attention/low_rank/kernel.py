@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from deepdive._fast.kernel import causal_products, in_parts
 from deepdive.attention.structure import StructuredAttention
-from deepdive.checks import positive
-from deepdive.fast.kernel import causal_products, in_parts
+from deepdive.core.checks import positive
 
 
 class LinearAttention(StructuredAttention):
@@ -67,8 +67,8 @@ class LinearAttention(StructuredAttention):
         v = with_ones(v)
         if causal:
             weights = (queries @ keys.mT).tril(k.shape[2] - q.shape[2])  # (B, H, T, S)
-            return divided(weights @ v)
-        return divided(queries @ (keys.mT @ v))
+            return normalize(weights @ v)
+        return normalize(queries @ (keys.mT @ v))
 
     def fast(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
@@ -77,13 +77,13 @@ class LinearAttention(StructuredAttention):
         v = with_ones(v)
         if causal:
             queries, keys = self.of_queries(q, scale), self.of_keys(k, real, scale, shared)
-            return divided(causal_products(queries, keys, v, self.chunk))
+            return normalize(causal_products(queries, keys, v, self.chunk))
         parts = zip(in_parts(k, real), in_parts(v), strict=True)
         sums = torch.stack(
             [self.of_keys(*keys, scale, shared).mT @ values for keys, (values, _) in parts]
         ).sum(0)  # (B, H, m, d_v + 1)
         mixed = [self.of_queries(queries, scale) @ sums for queries, _ in in_parts(q)]
-        return divided(torch.cat(mixed, dim=2))
+        return normalize(torch.cat(mixed, dim=2))
 
 
 def with_ones(v: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ def with_ones(v: Tensor) -> Tensor:
     return F.pad(v, (0, 1), value=1.0)
 
 
-def divided(mixed: Tensor) -> Tensor:
+def normalize(mixed: Tensor) -> Tensor:
     """(..., d_v + 1) -> (..., d_v): divide by the last column, the sums; 0 where that is 0."""
     mixed, total = mixed.split([mixed.shape[-1] - 1, 1], dim=-1)
     return mixed / total.masked_fill(total == 0, 1.0)

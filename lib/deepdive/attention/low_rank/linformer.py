@@ -5,10 +5,10 @@ Wang et al. 2020, "Linformer: Self-Attention with Linear Complexity".
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention
-from deepdive.checks import positive
-from deepdive.masks import Padding
+from deepdive.core.checks import positive
+from deepdive.core.masks import Padding
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class LengthProjection(nn.Module):

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.structure import StructuredAttention, all_real
-from deepdive.checks import not_negative, positive
-from deepdive.masks import Padding
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.masks import Padding
 
 
 def by_head(A: Tensor) -> Tensor:

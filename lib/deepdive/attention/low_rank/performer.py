@@ -5,11 +5,11 @@ Choromanski et al. 2021, "Rethinking Attention with Performers".
 import torch
 from torch import Tensor
 
+from deepdive._fast.kernel import exp_difference, in_parts
 from deepdive.attention.low_rank.kernel import LinearAttention
-from deepdive.attention.low_rank.redrawn import Redrawn
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.fast.kernel import exp_difference, in_parts
+from deepdive.attention.low_rank.resampled_features import ResampledBuffer
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 def orthogonal(n: int, d: int) -> Tensor:
@@ -25,7 +25,7 @@ def orthogonal(n: int, d: int) -> Tensor:
     return Q.transpose(-2, -1).flatten(0, 1)[:n] * torch.randn(n, d).norm(dim=1, keepdim=True)
 
 
-class PerformerAttention(Redrawn, LinearAttention):
+class PerformerAttention(ResampledBuffer, LinearAttention):
     """Linear attention with positive random features of the softmax kernel (FAVOR+).
 
         phi(x) = exp(W @ x - |x|^2 / 2) / sqrt(n_features),  E[phi(x) . phi(y)] = exp(x . y)

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.fast.value_convolution import convolved
+from deepdive._fast.value_convolution import convolved
+from deepdive.core.checks import positive
 
 
 class ValueConvolution(nn.Module):
@@ -14,7 +14,7 @@ class ValueConvolution(nn.Module):
 
     Rows outside the sequence, and rows that are not `real`, count as 0. This is torch's convolution
     `conv2d(v, weight[:, None, :, None], padding=(kernel // 2, 0), groups=n_heads)`, which
-    `deepdive.fast.value_convolution` runs as matrix products.
+    `deepdive._fast.value_convolution` runs as matrix products.
 
     Raises ValueError unless `kernel` is odd and positive.
     Source: Xiong et al. 2021 (Nystromformer), section 3, and its released code; that of Zeng et

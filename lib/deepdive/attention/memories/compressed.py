@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
 from deepdive.attention.structure import StructuredAttention
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.masks import Mask, as_mask
-from deepdive.positions import Position
-from deepdive.positions.base import FIX_NEGATIVE, outside
+from deepdive.core import Position
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask, as_mask
+from deepdive.core.position import FIX_NEGATIVE, outside
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class GaussianPrior(Position):

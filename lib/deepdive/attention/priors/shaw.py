@@ -14,8 +14,8 @@ Book: KAIST deck 3
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.softmax import SoftmaxAttention
 
 
 class ShawAttention(SoftmaxAttention):

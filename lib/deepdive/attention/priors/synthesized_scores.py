@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import each_at_least, positive
-from deepdive.fast.linear import Linear
+from deepdive.core.checks import each_at_least, positive
 
 
 class Scores(nn.Module):
@@ -38,7 +37,7 @@ class DenseScores(Scores):
         super().__init__(n_heads, max_length)
         d_hidden = d_model // n_heads if d_hidden is None else d_hidden
         positive(d_hidden=d_hidden, d_model=d_model)
-        self.inner = Linear(d_model, n_heads * d_hidden)
+        self.inner = nn.Linear(d_model, n_heads * d_hidden)
         self.outer = _ByHead(n_heads, d_hidden, max_length)
 
     def forward(self, x: Tensor, start: int) -> Tensor:
@@ -81,7 +80,7 @@ class FactorisedDenseScores(Scores):
         d_hidden = d_model // n_heads if d_hidden is None else d_hidden
         positive(d_hidden=d_hidden, d_model=d_model)
         self.factors = a, b
-        self.inner = Linear(d_model, 2 * n_heads * d_hidden)
+        self.inner = nn.Linear(d_model, 2 * n_heads * d_hidden)
         self.first, self.second = _ByHead(n_heads, d_hidden, a), _ByHead(n_heads, d_hidden, b)
 
     def forward(self, x: Tensor, start: int) -> Tensor:

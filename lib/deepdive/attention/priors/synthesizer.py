@@ -2,17 +2,13 @@
 
 from torch import Tensor, nn
 
-from deepdive.attention.cache import Slot
-from deepdive.attention.priors.synthesized_scores import (
-    Scores,
-)
-from deepdive.attention.softmax import SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
-from deepdive.masks import Mask
+from deepdive.attention.priors.synthesized_scores import Scores
+from deepdive.core.checks import positive
+from deepdive.core.context import Context, Layer
+from deepdive.core.softmax import SoftmaxAttention
 
 
-class SynthesizedAttention(nn.Module):
+class SynthesizedAttention(Layer):
     """Self-attention with scores that no key answers.
 
         scores[h] = what `made` makes of the rows, or of nothing    # (B or 1, H, T, S)
@@ -23,7 +19,7 @@ class SynthesizedAttention(nn.Module):
     so there is a longest sequence (`made.max_length`), and a row's place matters. Causal by mask;
     the scores of one row never depend on another row.
 
-    Refuses a context (its rows have no place in the scores), positions (a column is a place), and
+    Refuses a memory (its rows have no place in the scores), positions (a column is a place), and
     sequences beyond `max_length`. Masks, a bias and a cache are honoured: the cache holds values.
 
     System: synthesizer
@@ -37,6 +33,12 @@ class SynthesizedAttention(nn.Module):
     Book: table 1.2
     """
 
+    reads = ("mask", "bias", "cache")
+    instead = (
+        "synthesized scores know the places of one sequence: use MultiHeadAttention for a memory, "
+        "and leave positions out"
+    )
+
     def __init__(
         self, d_model: int, n_heads: int, made: Scores, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
@@ -48,34 +50,21 @@ class SynthesizedAttention(nn.Module):
                 f"{made.n_heads}"
             )
         self.d_model, self.n_heads, self.made = d_model, n_heads, made
-        self.v = Linear(d_model, d_model, bias=bias)
-        self.out = Linear(d_model, d_model, bias=bias)
+        self.v = nn.Linear(d_model, d_model, bias=bias)
+        self.out = nn.Linear(d_model, d_model, bias=bias)
         self.mechanism = SoftmaxAttention(dropout)
         for layer in (self.v, self.out):
             nn.init.xavier_uniform_(layer.weight)
             if bias:
                 nn.init.zeros_(layer.bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        bias: Tensor | None = None,
-        positions: Tensor | None = None,
-        context_positions: Tensor | None = None,
-        cache: Slot | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model) for x (B, T, d_model); with a cache the rows continue it."""
         if x.ndim != 3 or x.shape[-1] != self.d_model:
             raise ValueError(f"x must be (B, T, {self.d_model}); got {tuple(x.shape)}")
-        if context is not None or positions is not None or context_positions is not None:
-            raise ValueError(
-                "synthesized scores know places of one sequence, not foreign rows or other "
-                "positions: use MultiHeadAttention for a context, and leave positions out"
-            )
+        bias, slot = context.bias, context.slot
         v = self.v(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (B, H, T, d_head)
-        start = 0 if cache is None else cache.length
+        start = 0 if slot is None else slot.length
         T, S = x.shape[1], start + x.shape[1]
         if self.made.max_length < S:
             raise ValueError(
@@ -83,8 +72,8 @@ class SynthesizedAttention(nn.Module):
                 "longer, or use MultiHeadAttention, which has no limit"
             )
         none = v.new_zeros(1).expand(*v.shape[:3], 1)  # queries and keys that say nothing
-        keys, v = (none, v) if cache is None else cache.append(none, v)
+        keys, v = (none, v) if slot is None else slot.append(none, v)
         scores = self.made(x, start)[..., :S].expand(x.shape[0], -1, T, -1)
         scores = scores if bias is None else scores + bias
-        heads = self.mechanism(none, keys, v, mask, scores, scale=1.0)
+        heads = self.mechanism(none, keys, v, context.mask, scores, scale=1.0)
         return self.out(heads.transpose(1, 2).flatten(2))

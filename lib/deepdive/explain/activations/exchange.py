@@ -1,7 +1,8 @@
 """Parts of many runs exchanged at once, for a model of any inputs: `patching` for batches.
 
-    heads = each_head(8)
-    said = exchange(model, "decoder.*.cross.heads", run_clean, run_other, heads)    # (P, 8, B, V)
+    heads = iter_heads(8)
+    # (P, 8, B, V)
+    said = patch_batch(model, "decoder.*.cross.heads", run_clean, run_other, heads)
 
 `run_clean()` and `run_other()` call the model on batches of one shape: row b of one is the partner
 of row b of the other, token by token. Each part of the clean run in turn is put into the other run.
@@ -14,18 +15,18 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import record, replace
+from deepdive.core.hooks import record, replace
 
 Run = Callable[[], Tensor]
 
 
-def each_head(n_heads: int) -> list[Tensor]:
+def iter_heads(n_heads: int) -> list[Tensor]:
     """One part for each head of a point (B, H, T, d_head): bool (H, 1, 1)."""
     return [*torch.eye(n_heads, dtype=torch.bool)[:, :, None, None]]
 
 
 @torch.no_grad()
-def exchange(
+def patch_batch(
     model: nn.Module, pattern: str, clean: Run, other: Run, parts: Sequence[Tensor]
 ) -> Tensor:
     """Return what `other` returns with a part of the clean run at a point, (P, parts, ...).

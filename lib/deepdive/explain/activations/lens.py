@@ -15,8 +15,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record
 from deepdive.explain.rollout import one_call
-from deepdive.inspect import record
 
 
 def logit_lens(

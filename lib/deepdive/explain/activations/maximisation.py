@@ -18,9 +18,9 @@ Book: 7.3.1.1
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.hooks import replace
 from deepdive.explain.tracing import Output, traced
-from deepdive.inspect import replace
 
 
 def maximise(

@@ -2,12 +2,12 @@
 that brings back.
 
     found = patch(model, "*.stream", clean, corrupted, read)
-    recovered(found)                        # one number a point: 0 = nothing, 1 = all of it
+    patch_effect(found)                        # one number a point: 0 = nothing, 1 = all of it
 
 What differs:
 - an activation of the *clean* run replaces that of the *corrupted* run, and not zero: what is put
   in is something that the model does think (`patch`), so that it stays on known ground
-- what it brings back is a share of the difference between the two runs (`recovered`)
+- what it brings back is a share of the difference between the two runs (`patch_effect`)
 - all of it, or one place at a time (`axis`): where in the text, in which layer, by which head; or
   several places together (`patch_together`)
 - clean into corrupted finds what is enough; with the two texts exchanged, what is needed
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import forward_once, hook_points, record, replace
+from deepdive.core.hooks import forward_once, hook_points, record, replace
 
 Read = Callable[[Tensor], Tensor]
 
@@ -135,7 +135,7 @@ def patch_together(
         return read(forward_once(model, corrupted))[0]
 
 
-def recovered(found: Patched) -> Tensor:
+def patch_effect(found: Patched) -> Tensor:
     """Return (patched - corrupted) / (clean - corrupted), (P, N): 0 = nothing came back, 1 = all.
 
     Raises ValueError where the two runs say the same: then there is nothing to bring back.

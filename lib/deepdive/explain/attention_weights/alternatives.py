@@ -25,8 +25,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.inspect import record, replace
+from deepdive.core.checks import positive
+from deepdive.core.hooks import record, replace
 
 Answer = Callable[[Tensor], Tensor]
 

@@ -4,7 +4,7 @@
 
 Parent: attention_rollout. What differs:
 - each weight is multiplied by the gradient of the output in it, and what speaks against the output
-  is left out, before heads are averaged (`supporting`): there is one picture a class
+  is left out, before heads are averaged (`positive_gradient`): there is one picture a class
 - the residual connection adds the identity, whole: rows are no shares, and do not sum to 1
 Source: Chefer, Gur and Wolf 2021 ("Generic attention-model explainability").
 """
@@ -12,12 +12,12 @@ Source: Chefer, Gur and Wolf 2021 ("Generic attention-model explainability").
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import record, replace
 from deepdive.explain.rollout import one_call
 from deepdive.explain.tracing import Output
-from deepdive.inspect import record, replace
 
 
-def supporting(weights: Tensor, gradients: Tensor) -> Tensor:
+def positive_gradient(weights: Tensor, gradients: Tensor) -> Tensor:
     """Return A = mean over heads of max(0, gradient * weight), (B, T, T) for two of (B, H, T, T).
 
     Source: Chefer et al. 2021, equation 5.
@@ -28,7 +28,7 @@ def supporting(weights: Tensor, gradients: Tensor) -> Tensor:
 def gradient_rollout(model: nn.Module, pattern: str, output: Output, state: int = 0) -> Tensor:
     """Return how each input row counts for each number by way of one state, (N, T).
 
-        R_0 = I,    R_l = R_(l-1) + A_l R_(l-1)         # A_l: `supporting` of layer l
+        R_0 = I,    R_l = R_(l-1) + A_l R_(l-1)         # A_l: `positive_gradient` of layer l
 
     pattern    the points of the layers' weights (1, H, T, T), the first layer first: "*.weights"
     output     runs the model on one input and returns N numbers (N,), such as its logits
@@ -54,6 +54,6 @@ def gradient_rollout(model: nn.Module, pattern: str, output: Output, state: int 
         gradients = torch.autograd.grad(number, layers, retain_graph=True, materialize_grads=True)
         rolled = torch.eye(layers[0].shape[-1]).to(layers[0])
         for layer, gradient in zip(layers, gradients, strict=True):
-            rolled = rolled + supporting(layer.detach(), gradient)[0] @ rolled
+            rolled = rolled + positive_gradient(layer.detach(), gradient)[0] @ rolled
         found.append(rolled[state])
     return torch.stack(found)

@@ -21,11 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import replace
 from deepdive.explain.backward.layer_rules import AFFINE, CURVES, masked, unchanged
 from deepdive.explain.backward.rules import Rules, depends, frozen, in_sight, passed
 from deepdive.explain.gradients import gradient
 from deepdive.explain.tracing import Output, from_baseline, traced
-from deepdive.inspect import replace
 
 Pair = tuple[Any, Any]  # on the input, with its gradient, and on the baseline
 LOST, ROUNDED = 0.01, 1e-4  # a gap is reported above these shares of the change and the outputs

@@ -21,11 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import replace
 from deepdive.explain.backward.layer_rules import AFFINE, positive_parts
 from deepdive.explain.backward.relevance import deep_taylor_rules
 from deepdive.explain.backward.rules import Rules, frozen, in_sight, shared
 from deepdive.explain.tracing import Output, checked, untraced
-from deepdive.inspect import replace
 
 Layer = Callable[[Tensor, Tensor], Tensor]  # (rows, weight) -> rows, without the bias
 

@@ -23,10 +23,10 @@ def rules(epsilon: float, softmax: Rule) -> dict[str, Rule]:
     """Return the rules of `lrp` for these of linear layers and of the softmax."""
     return {
         **dict.fromkeys((*AFFINE, "addmm"), partial(linear, epsilon)),
-        **dict.fromkeys(CURVES, handed_on),
-        **dict.fromkeys(("matmul", "bmm", "mul", "rmul", "imul"), halved),
-        **dict.fromkeys(("truediv", "div"), divided),
-        **dict.fromkeys(("rsqrt", "sqrt", "var", "std"), held),
+        **dict.fromkeys(CURVES, pass_through),
+        **dict.fromkeys(("matmul", "bmm", "mul", "rmul", "imul"), split_evenly),
+        **dict.fromkeys(("truediv", "div"), normalize),
+        **dict.fromkeys(("rsqrt", "sqrt", "var", "std"), constant),
         "layer_norm": layer_norm,
         "rms_norm": rms_norm,
         "softmax": softmax,
@@ -58,23 +58,23 @@ def positive_addmm(function: Any, bias: Tensor, x: Tensor, weight: Tensor, **nam
     return positive_parts(layer, x, weight, bias)
 
 
-def handed_on(function: Any, x: Tensor, *given: Any, **more: Any) -> Tensor:
+def pass_through(function: Any, x: Tensor, *given: Any, **more: Any) -> Tensor:
     """R_i = R_j: one input, one output."""
     return shared(function(x, *given, **more), x)
 
 
-def halved(function: Any, a: Any, b: Any, **more: Any) -> Tensor:
+def split_evenly(function: Any, a: Any, b: Any, **more: Any) -> Tensor:
     """Half to each factor, where both depend on the rows; a constant takes nothing."""
     product = function(a, b, **more)
     return passed(product, product / 2) if depends([a]) and depends([b]) else product
 
 
-def divided(function: Any, a: Any, b: Any, **more: Any) -> Any:
+def normalize(function: Any, a: Any, b: Any, **more: Any) -> Any:
     """a / b, where b counts as a constant."""
     return function(a, b.detach() if isinstance(b, Tensor) else b, **more)
 
 
-def held(function: Any, *given: Any, **more: Any) -> Any:
+def constant(function: Any, *given: Any, **more: Any) -> Any:
     """A value that counts as a constant."""
     return function(*given, **more).detach()
 
@@ -120,8 +120,8 @@ def attention(
 ) -> Tensor:
     """torch's attention in one call, taken apart so that its steps have their rules."""
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    scores = masked(halved(torch.matmul, q * scale, k.mT), attn_mask, is_causal)
-    return halved(torch.matmul, weigh(torch.softmax, scores, -1), v)
+    scores = masked(split_evenly(torch.matmul, q * scale, k.mT), attn_mask, is_causal)
+    return split_evenly(torch.matmul, weigh(torch.softmax, scores, -1), v)
 
 
 def masked(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:

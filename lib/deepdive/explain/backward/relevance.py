@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from deepdive.explain.backward.layer_rules import (
     AFFINE,
-    held,
+    constant,
     positive_addmm,
     positive_parts,
     rules,
@@ -47,7 +47,7 @@ def lrp(model: nn.Module, point: str, output: Output, epsilon: float = 1e-9) -> 
     function that has no rule.
     Source: Ali et al. 2022 (LN-rule and AH-rule); Bach et al. 2015, equation 58.
     """
-    return _relevance(model, point, output, rules(epsilon, held))
+    return _relevance(model, point, output, rules(epsilon, constant))
 
 
 def attn_lrp(model: nn.Module, point: str, output: Output, epsilon: float = 1e-9) -> Tensor:
@@ -98,7 +98,7 @@ def deep_taylor_rules() -> dict[str, Rule]:
     """The rules of `deep_taylor`, for those who exchange some of them."""
     alone: dict[str, Rule] = dict.fromkeys(AFFINE, positive_parts)
     alone["addmm"] = positive_addmm
-    return {**rules(0.0, held), **alone}
+    return {**rules(0.0, constant), **alone}
 
 
 def _relevance(model: nn.Module, point: str, output: Output, chosen: dict[str, Rule]) -> Tensor:

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.inspect import HookPoint, forward_once
+from deepdive.core import SoftmaxAttention
+from deepdive.core.hooks import HookPoint, forward_once
 
 NAME = "deepdive"
 

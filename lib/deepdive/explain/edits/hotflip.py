@@ -13,8 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.inspect import record
+from deepdive.core.checks import positive
+from deepdive.core.hooks import record
 
 
 def first_order(

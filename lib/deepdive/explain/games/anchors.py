@@ -18,9 +18,9 @@ from math import log
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive, whole
+from deepdive.core.checks import positive, whole
 from deepdive.explain.games.bounds import bounds
-from deepdive.explain.games.game import Game, all_sets
+from deepdive.explain.games.game import Game, all_coalitions
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Anchor:
 
 def exact_precision(game: Game, parts: Tensor, threshold: float = 0.0) -> float:
     """Return the precision of a rule, counted over all texts that keep it (S up to 20)."""
-    kept = all_sets(game.size)
+    kept = all_coalitions(game.size)
     kept = kept[(kept | ~parts).all(1)]
     same = (game(kept) > threshold) == (game.everything() > threshold)
     return float(same.double().mean())

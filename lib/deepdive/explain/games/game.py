@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 class Game:
@@ -78,7 +78,7 @@ def margin(logits: Tensor, label: int) -> Tensor:
     return logits[:, label] - others.amax(1)
 
 
-def all_sets(size: int) -> Tensor:
+def all_coalitions(size: int) -> Tensor:
     """Return every set of `size` parts, bool (2^size, size); row r keeps i where r has bit i."""
     positive(size=size)
     if size > 20:

@@ -1,13 +1,13 @@
 """LIME: a linear model that says what the model says, near one text.
 
-    kept = around(game.size, 1000)
+    kept = perturb(game.size, 1000)
     shares, r2 = lime(game, kept)
 
 System: lime
 Parent: occlusion
 What differs:
-- not one word is taken away, but any number: texts near the one that is explained (`around`),
-  weighted by how much of it is left (`nearness`)
+- not one word is taken away, but any number: texts near the one that is explained (`perturb`),
+  weighted by how much of it is left (`kernel_weights`)
 - a linear model in the words that stay is fitted to the answers (`weighted_ridge`,
   `weighted_lasso`); its coefficients are the explanation
 - how well it fits is part of the answer (r2): a poor fit explains nothing
@@ -20,14 +20,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive, whole
+from deepdive.core.checks import positive, whole
 from deepdive.explain.games.game import Game
 
 Pair = tuple[Tensor, Tensor]
 Fit = Callable[[Tensor, Tensor, Tensor], Pair]
 
 
-def around(size: int, samples: int, seed: int = 0) -> Tensor:
+def perturb(size: int, samples: int, seed: int = 0) -> Tensor:
     """Draw what stays of a text, bool (samples, size): first all of it, then texts of which 1 to S
     words are gone, each number alike, and all words alike.
 
@@ -40,7 +40,7 @@ def around(size: int, samples: int, seed: int = 0) -> Tensor:
     return torch.rand(samples, size, generator=draw).argsort(1).argsort(1) >= gone
 
 
-def nearness(kept: Tensor, width: float = 0.35) -> Tensor:
+def kernel_weights(kept: Tensor, width: float = 0.35) -> Tensor:
     """Return how near each set is to the whole text, (N,) for kept (N, S):
 
         exp(-D^2 / width^2),    D = 1 - cos(kept, all) = 1 - sqrt(k / S)
@@ -89,10 +89,10 @@ def weighted_lasso(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 0.01) 
 def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridge) -> Pair:
     """Return the coefficients (S,) of the linear model, and how well it fits, r2 ().
 
-        w, b = fit(kept, game(kept), nearness(kept, width))
+        w, b = fit(kept, game(kept), kernel_weights(kept, width))
         r2   = 1 - sum_n weight_n (z_n w + b - y_n)^2 / sum_n weight_n (y_n - mean)^2
 
-    kept    what stays, bool (N, S): `around`, or all sets
+    kept    what stays, bool (N, S): `perturb`, or all sets
     fit     `weighted_ridge` or `weighted_lasso`, with another penalty by functools.partial
 
     r2 is 1 where the game does not vary. For parts that add up and no penalty w is exact.
@@ -102,7 +102,7 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
         raise ValueError(
             f"kept: came {tuple(kept.shape)}, expected (N, S) and N samples, 1 or more"
         )
-    y, weight = game(kept), nearness(kept, width)
+    y, weight = game(kept), kernel_weights(kept, width)
     z = kept.double()
     w, b = fit(z, y, weight)
     mean = weight @ y / weight.sum()

@@ -21,9 +21,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.hooks import record, replace
 from deepdive.explain.games.game import Game
-from deepdive.inspect import record, replace
 
 
 def windows(size: int, window: int) -> Tensor:

@@ -17,9 +17,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.hooks import replace
 from deepdive.explain.games.game import Game
 from deepdive.explain.games.samplers import Sampler
-from deepdive.inspect import replace
 
 Score = Callable[[Tensor], Tensor]
 MaskedScore = Callable[[Tensor, Tensor], Tensor]
@@ -34,7 +34,9 @@ def masked(score: Score, tokens: Tensor, mask_id: int, batch: int = 64) -> Game:
     return Game(_length(tokens), value, batch)
 
 
-def zeroed(model: nn.Module, point: str, score: Score, tokens: Tensor, batch: int = 64) -> Game:
+def zero_embedding(
+    model: nn.Module, point: str, score: Score, tokens: Tensor, batch: int = 64
+) -> Game:
     """A part that is gone is a row of zeros: rows (N, S, d) at the hook point `point` of `model`,
     which `score` runs.
     """
@@ -46,7 +48,7 @@ def zeroed(model: nn.Module, point: str, score: Score, tokens: Tensor, batch: in
     return Game(_length(tokens), value, batch)
 
 
-def left_out(score: MaskedScore, tokens: Tensor, batch: int = 64) -> Game:
+def no_attend(score: MaskedScore, tokens: Tensor, batch: int = 64) -> Game:
     """A part that is gone keeps its place, but is no key: score(tokens, real), both (N, S), with
     real = kept for the model's mask of real tokens (transformers: `attention_mask`).
 
@@ -74,7 +76,7 @@ def deleted(score: MaskedScore, tokens: Tensor, pad: int = 0, batch: int = 64) -
     return Game(_length(tokens), value, batch)
 
 
-def drawn(score: Score, tokens: Tensor, sampler: Sampler, batch: int = 64) -> Game:
+def resampled(score: Score, tokens: Tensor, sampler: Sampler, batch: int = 64) -> Game:
     """A part that is gone is drawn anew: the mean score over J texts that agree on what stays.
 
         game(K) = mean over j of score(tokens on K, draw_j elsewhere)

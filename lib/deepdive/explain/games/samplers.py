@@ -4,7 +4,7 @@
     game = drawn(score, tokens, masked_lm(model, tokens, mask_id, count=20, never=special))
 
 A sampler is a function, kept bool (N, S) -> tokens (N, J, S): for each set J texts, of which the
-game (`deepdive.explain.games.removal.drawn`) uses the places that are gone. A blank is no word,
+game (`deepdive.explain.games.removal.resampled`) uses the places that are gone. A blank is no word,
 and another text's word may not fit: on both the model is asked about texts that it never saw. What
 a masked language model fills in fits what stays.
 
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive, whole
+from deepdive.core.checks import positive, whole
 
 Sampler = Callable[[Tensor], Tensor]
 

@@ -15,8 +15,8 @@ from math import comb
 import torch
 from torch import Tensor
 
-from deepdive.checks import positive, whole
-from deepdive.explain.games.game import Game, all_sets
+from deepdive.core.checks import positive, whole
+from deepdive.explain.games.game import Game, all_coalitions
 
 MOST = 16
 
@@ -34,9 +34,9 @@ def shapley(game: Game) -> Tensor:
     size = game.size
     if size > MOST:
         raise ValueError(f"{size} parts have 2^{size} sets: use sampled_shapley or kernel_shap")
-    numbers = game(all_sets(size))
+    numbers = game(all_coalitions(size))
     rows = torch.arange(2**size)
-    count = all_sets(size).sum(1)
+    count = all_coalitions(size).sum(1)
     each = [1 / (size * comb(size - 1, k)) for k in range(size)]
     share = torch.tensor(each, dtype=torch.float64)
     values = []
@@ -120,7 +120,7 @@ def kernel_shap(game: Game, samples: int | None = None, seed: int = 0) -> Tensor
     if size == 1:
         return total[None]
     if samples is None:
-        kept = all_sets(size)[1:-1]
+        kept = all_coalitions(size)[1:-1]
         weight = set_weight(size, kept.sum(1))
     else:
         kept = weighted_sets(size, samples, seed)

@@ -1,18 +1,25 @@
 """What is put on an encoder's states: for its training, and for tasks."""
 
 from deepdive.layers.heads.pretraining import MaskedHead, Pooler, initialise
-from deepdive.layers.heads.spans import Span, SpanReader, best_span
-from deepdive.layers.heads.tasks import Chooser, Classifier, ImageClassifier, Tagger
+from deepdive.layers.heads.spans import Span, SpanHead, best_span
+from deepdive.layers.heads.tasks import (
+    Classifier,
+    ImageClassifier,
+    MultipleChoiceHead,
+    TokenClassificationHead,
+    pair_features,
+)
 
 __all__ = [
-    "Chooser",
     "Classifier",
     "ImageClassifier",
     "MaskedHead",
+    "MultipleChoiceHead",
     "Pooler",
     "Span",
-    "SpanReader",
-    "Tagger",
+    "SpanHead",
+    "TokenClassificationHead",
     "best_span",
     "initialise",
+    "pair_features",
 ]

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers import LayerNorm, gelu
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import LayerNorm, gelu
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.feed_forward import Activation
 
 
 def initialise(model: nn.Module, std: float = 0.02) -> None:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
+from deepdive.core.masks import describe
 from deepdive.layers.heads.pretraining import initialise
 from deepdive.layers.heads.tasks import Mask
-from deepdive.masks import describe
 
 
-class SpanReader(nn.Module):
+class SpanHead(nn.Module):
     """logits = out(encoder(tokens)), shape (B, T, 2): logits[..., 0] scores each token as the first
     of the answer, logits[..., 1] as the last. `best_span` chooses.
 

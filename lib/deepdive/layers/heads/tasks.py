@@ -17,12 +17,12 @@ Source: Devlin et al. 2019, section 4 and figure 4.
 Book: 3.1.3
 """
 
+import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers import Dropout
+from deepdive.core.checks import positive
+from deepdive.core.masks import describe
 from deepdive.layers.heads.pretraining import Pooler, initialise
-from deepdive.masks import describe
 
 Mask = Tensor | None
 
@@ -37,7 +37,7 @@ class Classifier(nn.Module):
     ) -> None:
         super().__init__()
         positive(d_model=d_model, n_classes=n_classes)
-        self.encoder, self.pooler, self.dropout = encoder, Pooler(d_model), Dropout(dropout)
+        self.encoder, self.pooler, self.dropout = encoder, Pooler(d_model), nn.Dropout(dropout)
         self.out = nn.Linear(d_model, n_classes)
         initialise(self.out)
 
@@ -63,13 +63,13 @@ class ImageClassifier(nn.Module):
         return self.out(self.encoder(images)[:, 0])
 
 
-class Tagger(nn.Module):
+class TokenClassificationHead(nn.Module):
     """logits = out(dropout(encoder(tokens))), shape (B, T, n_tags): a label for every token."""
 
     def __init__(self, encoder: nn.Module, d_model: int, n_tags: int, dropout: float = 0.1) -> None:
         super().__init__()
         positive(d_model=d_model, n_tags=n_tags)
-        self.encoder, self.dropout = encoder, Dropout(dropout)
+        self.encoder, self.dropout = encoder, nn.Dropout(dropout)
         self.out = nn.Linear(d_model, n_tags)
         initialise(self.out)
 
@@ -78,7 +78,7 @@ class Tagger(nn.Module):
         return self.out(self.dropout(self.encoder(tokens, mask, segments)))
 
 
-class Chooser(nn.Module):
+class MultipleChoiceHead(nn.Module):
     """logits[b, c] = out(dropout(pooler(encoder(tokens[b, c])))), shape (B, C): which of C?
 
     Each row of tokens (B, C, T) is the question with one of its endings.
@@ -96,3 +96,23 @@ class Chooser(nn.Module):
             )
         rows = (None if x is None else x.flatten(0, 1) for x in (tokens, mask, segments))
         return self.score(*rows).view(tokens.shape[:2])
+
+
+def pair_features(u: Tensor, v: Tensor) -> Tensor:
+    """Return [u ; v ; |u - v|], (B, 3 d): what a classifier of pairs reads.
+
+    With W of shape (3 d, n_classes) the **classification objective** is
+
+        loss = cross_entropy(pair_features(u, v) W + b, labels)
+
+    and W is thrown away afterwards; the encoder is kept.
+    u, v: (B, d). Raises ValueError when their shapes differ.
+
+    Source: Reimers and Gurevych 2019, section 3, equation 1.
+    """
+    if u.ndim != 2 or u.shape != v.shape or len(u) == 0:
+        raise ValueError(
+            f"u, v: came with shapes {tuple(u.shape)} and {tuple(v.shape)}, expected one shape "
+            "(B, d), a vector a text"
+        )
+    return torch.cat((u, v, (u - v).abs()), dim=-1)

@@ -22,9 +22,9 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from deepdive.layers import gelu_tanh
+from deepdive.core import gelu_tanh
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import Pooler, initialise
-from deepdive.layers.stacks import Stack
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.bert.pretraining import BertForPreTraining, masked_head

@@ -28,16 +28,23 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, gelu
-from deepdive.layers.embeddings import check_tokens
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import (
+    Block,
+    FeedForward,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PostNorm,
+    gelu,
+)
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.feed_forward import Activation
+from deepdive.core.masks import Mask, both, padding
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask, both, padding
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.config import Config
-from deepdive.positions import LearnedPosition, Position
+from deepdive.positions import LearnedPosition
 
 
 class Bert(nn.Module):
@@ -53,19 +60,24 @@ class Bert(nn.Module):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0.
         """
-        return self.states(tokens, mask, segments, None)
+        return self.states(tokens, mask, segments)
 
     def states(
-        self, tokens: Tensor, real: Tensor | None, segments: Tensor | None, marks: Mask | None
+        self,
+        tokens: Tensor,
+        mask: Tensor | None,
+        segments: Tensor | None,
+        pairs: Mask | None = None,
+        global_tokens: Tensor | None = None,
     ) -> Tensor:
-        """Return the states of `tokens`; attention is given `marks` beside the `real` tokens."""
+        """Return the states of `tokens`, whose attention is also limited to `pairs`."""
         check_tokens(tokens)
-        mask = both(padding(real, tokens, "mask"), marks)
-        places = self.embeddings.positions(tokens, real)
-        return self.stack(self.embeddings(tokens, segments, places), mask=mask)
+        rows = self.embeddings(tokens, segments, self.embeddings.positions(tokens, mask))
+        allowed = both(padding(mask, tokens, "mask"), pairs)
+        return self.stack(rows, mask=allowed, global_tokens=global_tokens)
 
 
-def learned(config: EncoderConfig) -> LearnedPosition:
+def learned_positions(config: EncoderConfig) -> LearnedPosition:
     """Return a learned table of positions."""
     return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
 
@@ -120,7 +132,7 @@ class EncoderConfig(Config):
     activation: Activation = gelu
     unused_positions: int = 0
     embeddings: type[BertEmbeddings] = BertEmbeddings
-    position: Callable[[Any], Position] = learned
+    position: Callable[[Any], Position] = learned_positions
     attention: Callable[[Any, int], nn.Module] = full_attention
     block: Callable[[Any, int], Block] = block
     stack: Callable[[Any], Stack] = blocks

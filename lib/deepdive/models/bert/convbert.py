@@ -15,7 +15,7 @@ Book: 3.2
 from dataclasses import dataclass
 from typing import Any
 
-from deepdive.layers import Block
+from deepdive.core import Block
 from deepdive.layers.grouped import GroupedFeedForward
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.models.bert.albert import FactorisedEmbeddings

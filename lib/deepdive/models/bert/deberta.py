@@ -23,10 +23,11 @@ from typing import Any
 from torch import nn
 
 from deepdive.attention import KeysWithoutBias
-from deepdive.checks import divides
-from deepdive.layers.stacks import Stack
+from deepdive.core import Position
+from deepdive.core.checks import divides
+from deepdive.core.stack import Stack
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.positions import DisentangledPosition, Position, RelativeRows
+from deepdive.positions import DisentangledPosition, RelativeRows
 
 
 @dataclass(frozen=True)

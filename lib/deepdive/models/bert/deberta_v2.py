@@ -27,11 +27,10 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, Slot
-from deepdive.checks import positive
-from deepdive.layers import Block, Convolution, Dropout, LayerNorm, gelu
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask
+from deepdive.core import Block, Context, LayerNorm, MultiHeadAttention, gelu
+from deepdive.core.checks import positive
+from deepdive.core.stack import Stack
+from deepdive.layers import Convolution
 from deepdive.models.bert import deberta
 from deepdive.models.bert.bert import TOY, Bert, bert, block
 from deepdive.positions import BucketedRows, DisentangledPosition
@@ -85,19 +84,14 @@ class ConvolvedBlock(Block):
         super().__init__(plain.attn, plain.ff)
         self.attn_residual, self.ff_residual = plain.attn_residual, plain.ff_residual
         self.convolution = Convolution(config.d_model, kernel // 2, kernel // 2)
-        self.norm, self.dropout = LayerNorm(config.d_model, config.eps), Dropout(config.dropout)
+        self.norm, self.dropout = LayerNorm(config.d_model, config.eps), nn.Dropout(config.dropout)
 
-    def forward(
-        self, x: Tensor, memory: Tensor | None = None, mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None, positions: Tensor | None = None,
-        cache: Slot | None = None, memory_positions: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return the stream (B, T, d_model) after the layer; to its convolution padding is 0.
         Raises ValueError for what a convolution that reads ahead refuses: a memory, a cache.
         """
-        near = gelu(self.dropout(self.convolution(x, memory, mask, cache=cache)))
-        y = self.attn_residual(x, lambda rows: self.attn(rows, mask=mask, positions=positions))
-        return self.stream(self.norm(self.ff_residual(y, self.ff) + near))
+        near = gelu(self.dropout(self.convolution(x, context)))
+        return self.stream(self.norm(self.joined(x, context) + near))
 
 
 def first_convolved(config: DebertaV2Config, layer: int) -> Block:

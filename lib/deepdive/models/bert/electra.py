@@ -3,7 +3,7 @@ Encoders as Discriminators Rather Than Generators".
 
 A small generator fills gaps, and the encoder, the discriminator, says of every token whether it was
 there before. The generator is thrown away afterwards. What both minimise stands in
-`deepdive.training.objectives.replaced`.
+`deepdive.training.objectives.replaced_token_detection`.
 
 Long because two networks are trained, and the one that is thrown away is built here too.
 
@@ -78,7 +78,7 @@ class ElectraDiscriminator(nn.Module):
         return self.out(self.activation(self.dense(states))).squeeze(-1)
 
 
-def fills_gaps(encoder: Bert) -> BertForMaskedLM:
+def is_masked_lm(encoder: Bert) -> BertForMaskedLM:
     """Put the generator's head on an encoder: BERT's, whose activation is GELU in every size."""
     config = encoder.config
     head = MaskedHead(encoder.embeddings.tokens, config.d_model, eps=config.eps)
@@ -129,4 +129,4 @@ def pair(config: ElectraConfig = BASE, **changes: Any) -> Electra:
         d_model=config.d_model // by, n_heads=max(1, config.n_heads // by),
         d_ff=config.d_ff // by, d_embedding=d_embedding,
     )  # fmt: skip
-    return Electra(fills_gaps(electra(small)), ElectraDiscriminator(electra(config)))
+    return Electra(is_masked_lm(electra(small)), ElectraDiscriminator(electra(config)))

@@ -5,11 +5,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import not_negative
-from deepdive.inspect import HookPoint
-from deepdive.layers import Dropout, LayerNorm
-from deepdive.layers.embeddings import TokenEmbedding, check_segments
-from deepdive.positions import Position
+from deepdive.core import LayerNorm, Position
+from deepdive.core.checks import not_negative
+from deepdive.core.embeddings import TokenEmbedding, check_segments
+from deepdive.core.hooks import HookPoint
 
 
 class BertEmbeddings(nn.Module):
@@ -28,7 +27,7 @@ class BertEmbeddings(nn.Module):
         not_negative(n_segments=n_segments)
         self.tokens, self.position, self.n_segments = tokens, position, n_segments
         self.segments = nn.Embedding(n_segments, tokens.d_model) if n_segments else None
-        self.norm, self.dropout = LayerNorm(tokens.d_model, eps), Dropout(dropout)
+        self.norm, self.dropout = LayerNorm(tokens.d_model, eps), nn.Dropout(dropout)
         self.embedded = HookPoint()
 
     @classmethod

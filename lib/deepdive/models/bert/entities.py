@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.layers import Dropout, LayerNorm
-from deepdive.layers.embeddings import TokenEmbedding, check_segments, check_tokens, look_up
-from deepdive.masks import describe
+from deepdive.core import LayerNorm
+from deepdive.core.embeddings import TokenEmbedding, check_segments, check_tokens, look_up
+from deepdive.core.masks import describe
 
 
 class EntityEmbeddings(nn.Module):
@@ -26,7 +26,7 @@ class EntityEmbeddings(nn.Module):
         self.project = nn.Identity() if same else nn.Linear(config.d_entity, wide, bias=False)
         self.position = nn.Embedding(config.max_length + config.unused_positions, wide)
         self.segments = nn.Embedding(config.n_segments, wide)
-        self.norm, self.dropout = LayerNorm(wide, config.eps), Dropout(config.dropout)
+        self.norm, self.dropout = LayerNorm(wide, config.eps), nn.Dropout(config.dropout)
 
     def forward(
         self, entities: Tensor, mentions: Tensor, places: Tensor, segments: Tensor | None = None

@@ -31,12 +31,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.multi_head import split_heads
-from deepdive.layers import Block, LayerNorm, PostNorm, gelu
-from deepdive.layers.embeddings import look_up
+from deepdive.core import Block, Context, Layer, LayerNorm, MultiHeadAttention, PostNorm, gelu
+from deepdive.core.embeddings import look_up
+from deepdive.core.masks import as_mask
+from deepdive.core.multi_head import split_heads
 from deepdive.layers.integers import (
-    Whole,
+    QuantizedTensor,
     i_gelu,
     i_layer_norm,
     i_softmax,
@@ -46,7 +46,6 @@ from deepdive.layers.integers import (
     scale_of,
     times,
 )
-from deepdive.masks import as_mask
 from deepdive.models.bert import roberta as parent
 from deepdive.models.bert.bert import Bert, EncoderConfig, bert
 
@@ -129,11 +128,11 @@ class IntegerLinear(nn.Module):
         self.weight = nn.Buffer(quantised(weight, self.scale[:, None], 8).q)
         self.bias = nn.Buffer(bias)
 
-    def forward(self, x: Whole) -> Whole:
+    def forward(self, x: QuantizedTensor) -> QuantizedTensor:
         """Return whole numbers (..., d_out) for x (..., d_in) of 8 bits and one scale."""
-        product = times(x, Whole(self.weight.T, self.scale))
+        product = times(x, QuantizedTensor(self.weight.T, self.scale))
         bias = saturated((self.bias / product.scale).round().long(), 32)
-        return Whole(product.q + bias, product.scale)
+        return QuantizedTensor(product.q + bias, product.scale)
 
 
 class IntegerNorm(nn.Module):
@@ -146,7 +145,7 @@ class IntegerNorm(nn.Module):
         self.bits, self.sum_scale = bits, nn.Buffer(range_scale(ranges, f"{name}.in", bits))
         self.scale = nn.Buffer(range_scale(ranges, f"{name}.out", 8))
 
-    def forward(self, *parts: Whole) -> Whole:
+    def forward(self, *parts: QuantizedTensor) -> QuantizedTensor:
         """Return norm(sum of parts), (..., d_model)."""
         total = plus(self.sum_scale, self.bits, *parts)
         return i_layer_norm(total, self.weight, self.bias).rescaled(self.scale, 8)
@@ -155,13 +154,16 @@ class IntegerNorm(nn.Module):
 class IntegerPostNorm(IntegerNorm):
     """norm(x + sublayer(x)), the sum in 22 bits."""
 
-    def forward(self, x: Whole, sublayer: Any) -> Whole:  # type: ignore[override]
+    def forward(self, x: QuantizedTensor, sublayer: Any) -> QuantizedTensor:  # type: ignore[override]
         """Return the stream after the sublayer."""
         return super().forward(x, sublayer(x))
 
 
-class IntegerAttention(nn.Module):
+class IntegerAttention(Layer):
     """Multi-head attention of whole numbers: q, k, v, weights and their mix in 8 bits."""
+
+    reads = ("mask",)
+    instead = "use the model of floats, BERT's"
 
     def __init__(self, attn: MultiHeadAttention, ranges: Ranges, name: str) -> None:
         super().__init__()
@@ -170,20 +172,25 @@ class IntegerAttention(nn.Module):
         names = ("q.out", "kv.k", "kv.v", "out.in")
         self.scales = nn.Buffer(torch.stack([range_scale(ranges, f"{name}.{n}", 8) for n in names]))
 
-    def forward(self, x: Whole, mask: Any = None, **_: Any) -> Whole:
-        """Return (B, T, d_model); `mask` as for `MultiHeadAttention`."""
+    def forward(self, x: QuantizedTensor, context: Context) -> QuantizedTensor:  # type: ignore[override]
+        """Return (B, T, d_model)."""
         kv, width = self.kv(x), self.d_model
-        halves = (Whole(kv.q[..., at], kv.scale[at]) for at in (slice(width), slice(width, None)))
+        halves = (
+            QuantizedTensor(kv.q[..., at], kv.scale[at])
+            for at in (slice(width), slice(width, None))
+        )
         given = zip((self.q(x), *halves), self.scales[:3], strict=True)
         rows = (half.rescaled(scale, 8) for half, scale in given)
-        q, k, v = (Whole(split_heads(each.q, self.n_heads), each.scale) for each in rows)
-        scores = times(q, Whole(k.q.transpose(-2, -1), k.scale))  # (B, H, T, S)
-        T, mask = x.q.shape[1], as_mask(mask)
+        q, k, v = (QuantizedTensor(split_heads(each.q, self.n_heads), each.scale) for each in rows)
+        scores = times(q, QuantizedTensor(k.q.transpose(-2, -1), k.scale))  # (B, H, T, S)
+        T, mask = x.q.shape[1], as_mask(context.mask)
         allowed = None if mask is None else mask.allowed(T, T, x.q.device)
-        weights = i_softmax(Whole(scores.q, scores.scale * q.q.shape[-1] ** -0.5), allowed)
+        weights = i_softmax(
+            QuantizedTensor(scores.q, scores.scale * q.q.shape[-1] ** -0.5), allowed
+        )
         heads = times(weights, v)
-        joined = Whole(heads.q.transpose(1, 2).flatten(2), heads.scale)
-        return cast(Whole, self.out(joined.rescaled(self.scales[3], 8)))
+        joined = QuantizedTensor(heads.q.transpose(1, 2).flatten(2), heads.scale)
+        return cast(QuantizedTensor, self.out(joined.rescaled(self.scales[3], 8)))
 
 
 class IntegerFeedForward(nn.Module):
@@ -196,9 +203,9 @@ class IntegerFeedForward(nn.Module):
         self.inner, self.out = IntegerLinear(ff.inner), IntegerLinear(ff.out)
         self.scale = nn.Buffer(range_scale(ranges, f"{name}.out.in", 8))
 
-    def forward(self, x: Whole) -> Whole:
+    def forward(self, x: QuantizedTensor) -> QuantizedTensor:
         """Return (..., d_model) for x (..., d_model)."""
-        return cast(Whole, self.out(i_gelu(self.inner(x)).rescaled(self.scale, 8)))
+        return cast(QuantizedTensor, self.out(i_gelu(self.inner(x)).rescaled(self.scale, 8)))
 
 
 class IntegerEmbeddings(parent.RobertaEmbeddings):
@@ -216,17 +223,17 @@ class IntegerEmbeddings(parent.RobertaEmbeddings):
 
     def forward(  # type: ignore[override]
         self, tokens: Tensor, segments: Tensor | None, positions: Tensor
-    ) -> Whole:
+    ) -> QuantizedTensor:
         """Return whole numbers (B, T, d_model), arguments as for `BertEmbeddings`."""
         segments = torch.zeros_like(tokens) if segments is None else segments
         places = (positions + self.first).expand_as(tokens)
         rows = [
-            Whole(look_up(self.get_buffer(name), ids, name), scale)
+            QuantizedTensor(look_up(self.get_buffer(name), ids, name), scale)
             for name, ids, scale in zip(
                 TABLES, (tokens, segments, places), self.scales, strict=True
             )
         ]
-        return cast(Whole, self.whole_norm(*rows))
+        return cast(QuantizedTensor, self.whole_norm(*rows))
 
 
 class IntegerBert(Bert):
@@ -234,7 +241,7 @@ class IntegerBert(Bert):
 
     def states(self, *given: Any) -> Tensor:
         """Return the states, as `Bert.states` does."""
-        return cast(Whole, super().states(*given)).value
+        return cast(QuantizedTensor, super().states(*given)).value
 
 
 def integer(model: Bert, ranges: Ranges) -> IntegerBert:

@@ -12,9 +12,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import SoftmaxAttention
-from deepdive.layers import LayerNorm
-from deepdive.layers.integers import Whole, i_gelu, i_softmax, quantised
+from deepdive.core import LayerNorm, SoftmaxAttention
+from deepdive.layers.integers import QuantizedTensor, i_gelu, i_softmax, quantised
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.ibert import (
     IntegerEmbeddings,
@@ -35,7 +34,9 @@ class Alone(nn.Module):
 
     def forward(self, x: Tensor, *given: Any) -> Tensor:
         """Return real numbers for real numbers."""
-        return cast(Whole, self.part(quantised(x, self.scale, self.bits), *given)).value.to(x.dtype)
+        return cast(
+            QuantizedTensor, self.part(quantised(x, self.scale, self.bits), *given)
+        ).value.to(x.dtype)
 
 
 class IntegerWeights(SoftmaxAttention):

@@ -26,15 +26,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.multi_head import split_heads
-from deepdive.checks import positive
-from deepdive.fast.linear import Linear
-from deepdive.layers import Block, Dropout
-from deepdive.layers.embeddings import check_tokens
+from deepdive.core import Block, MultiHeadAttention
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.masks import Mask, Padding, padding
+from deepdive.core.multi_head import split_heads
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask, Padding, padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
@@ -52,7 +50,7 @@ class EntityAwareAttention(MultiHeadAttention):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
         super().__init__(d_model, n_heads, dropout=dropout)
-        self.w2e, self.e2w, self.e2e = (Linear(d_model, d_model) for _ in range(3))
+        self.w2e, self.e2w, self.e2e = (nn.Linear(d_model, d_model) for _ in range(3))
 
     def joint(self, x: Tensor, n_words: int, mask: Mask | None = None) -> Tensor:
         """Return (B, T + E, d_model) for x (B, T + E, d_model), whose first `n_words` = T rows are
@@ -123,7 +121,7 @@ class EntityClassifier(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         positive(d_model=d_model, n_classes=n_classes, n_entities=n_entities)
-        self.encoder, self.n_entities, self.dropout = encoder, n_entities, Dropout(dropout)
+        self.encoder, self.n_entities, self.dropout = encoder, n_entities, nn.Dropout(dropout)
         self.out = nn.Linear(n_entities * d_model, n_classes, bias=bias)
         initialise(self.out)
 

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.layers.heads import MaskedHead
 from deepdive.models.bert.luke import Luke
 from deepdive.models.bert.pretraining import BertForMaskedLM

@@ -4,10 +4,10 @@ system's header is that of `deepdive.models.bert.deberta`.
 
 from torch import Tensor
 
-from deepdive.layers import Block
-from deepdive.layers.embeddings import check_tokens
+from deepdive.core import Block
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.masks import padding
 from deepdive.layers.heads import MaskedHead
-from deepdive.masks import padding
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, masked_head
 from deepdive.positions import LearnedPosition
@@ -46,7 +46,7 @@ class EnhancedMaskDecoder(BertForMaskedLM):
         z = self.positions.embed(h, places)
         assert isinstance(last, Block)
         for _ in range(self.steps):
-            z = last.attn_residual(z, lambda asked: last.attn(asked, h, mask=real))
+            z = last.attn_residual(z, lambda rows: last.attn(rows, memory=h, memory_mask=real))
             z = last.ff_residual(z, last.ff)
         return z
 

@@ -2,7 +2,7 @@
 2020, "MPNet: Masked and Permuted Pre-training for Language Understanding".
 
 Used, it reads a text as BERT does. Trained, it reads a permuted one, whose last tokens it guesses
-in turn (`deepdive.training.objectives.permuted`).
+in turn (`deepdive.training.objectives.mpnet`).
 
 System: mpnet
 Parent: bert
@@ -18,9 +18,9 @@ from typing import Any
 
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask
+from deepdive.core import MultiHeadAttention
+from deepdive.core.masks import Mask
+from deepdive.core.stack import Stack
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, blocks
 from deepdive.models.bert.roberta import RobertaEmbeddings
 from deepdive.positions import T5Bias

@@ -2,8 +2,8 @@
 Question Answering by Pretraining Span Selection".
 
 Words that recur in a text are cut out but for one place, and the model says where they still
-stand (`deepdive.training.objectives.recurring`). A question is asked in the same form:
-`[QUESTION]` stands where the answer would.
+stand (`deepdive.training.objectives.recurring_span_selection`). A question is asked in the same
+form: `[QUESTION]` stands where the answer would.
 
 Long because the head reads several questions of one text, and refuses a text without one.
 
@@ -24,10 +24,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
+from deepdive.core.checks import positive
+from deepdive.core.masks import describe
 from deepdive.layers.heads import initialise
-from deepdive.masks import describe
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 

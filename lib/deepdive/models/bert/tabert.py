@@ -12,7 +12,7 @@ What differs:
   the mean of its tokens' (`linearised`, `pooled`)
 - for each column, and each word of the question, attention over the rows (`vertical`); the mean
   over the rows is what the table says of it (`TaBert`)
-- it learns to name hidden columns and to recover cells (`deepdive.training.objectives.tables`)
+- it learns to name hidden columns and to recover cells (`deepdive.training.objectives.tabert`)
 Source: Yin et al. 2020, section 3.
 Book: 3.3.1
 """
@@ -26,9 +26,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
 from deepdive.data.wikitables import Table
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Padding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.tokenizers.base import Tokenizer
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import not_negative, positive
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.masks import Padding
 from deepdive.data.wikitables import Table
-from deepdive.masks import Padding
 from deepdive.models.bert.tabert import linearised, overlap, pooled, tabert
 from deepdive.tokenizers.base import Tokenizer
 

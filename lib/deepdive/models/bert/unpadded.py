@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from deepdive.layers.unpadded import encode
+from deepdive.layers.packed_encoder import encode
 from deepdive.models.bert.sbert import normalise
 from deepdive.tokenizers import Tokenizer, encode_pair
 

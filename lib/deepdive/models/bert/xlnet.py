@@ -10,7 +10,8 @@ Long because it holds both streams, relative segments, and what a segment rememb
 System: xlnet
 Parent: transformer_xl
 What differs:
-- a token is predicted from those before it in a drawn order (`deepdive.training.objectives.orders`)
+- a token is predicted from those before it in a drawn order
+  (`deepdive.training.objectives.permutation_lm`)
 - one row more for each place that is asked for (`XLNet.predict`); it begins as one learned row, and
   only its position says which place it is
 - the score has a fourth query, for whether two tokens are of one text (`RelativeSegments`)
@@ -30,14 +31,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive
-from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, gelu
-from deepdive.layers.embeddings import TokenEmbedding, check_segments, check_tokens
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, gelu
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TokenEmbedding, check_segments, check_tokens
+from deepdive.core.feed_forward import Activation
+from deepdive.core.masks import Dense, Mask, padding
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Dense, Mask, padding
 from deepdive.models.config import Config
 from deepdive.positions import BlockedSinusoidalPosition, XLPosition
 
@@ -92,7 +92,7 @@ class XLNetBlock(Block):
         def attend(x: Tensor) -> Tensor:
             # Only texts of several segments pay for this second projection of the queries.
             bias = None if apart is None else self.segments(self.attn.queries(x), apart)
-            return self.attn(x, content, mask, bias, places)
+            return self.attn(x, memory=content, memory_mask=mask, bias=bias, positions=places)
 
         return self.stream(self.ff_residual(self.attn_residual(rows, attend), self.ff))
 
@@ -122,7 +122,7 @@ class XLNet(nn.Module):
 
     def __init__(self, config: XLNetConfig) -> None:
         super().__init__()
-        self.config, self.dropout = config, Dropout(config.dropout)
+        self.config, self.dropout = config, nn.Dropout(config.dropout)
         self.tokens = TokenEmbedding(config.vocab_size, config.d_model)
         self.unread = nn.Parameter(0.02 * torch.randn(config.d_model))
         self.stack = Stack(lambda _layer: XLNetBlock(config), config.n_layers)

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from deepdive.layers.embeddings import TiedHead
+from deepdive.core.embeddings import TiedHead
 from deepdive.models.bert.xlnet import Memory, XLNet
 
 

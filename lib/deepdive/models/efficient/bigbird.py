@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from deepdive.attention import BlockSparseAttention, DrawnBlocks, MultiHeadAttention
+from deepdive.attention import BlockSparseAttention, DrawnBlocks
 from deepdive.attention.by_position.block_sparse import Draw
-from deepdive.layers import gelu_tanh
+from deepdive.core import MultiHeadAttention, gelu_tanh
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 

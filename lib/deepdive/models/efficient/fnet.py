@@ -14,11 +14,11 @@ Book: blog
 
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from deepdive.fast.linear import Linear
-from deepdive.layers import Block, Dropout, FourierMixing, gelu_tanh
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core import Block, gelu_tanh
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.layers import FourierMixing
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 from deepdive.models.bert.embeddings import BertEmbeddings
 
@@ -28,7 +28,7 @@ class FNetEmbeddings(BertEmbeddings):
 
     def __init__(self, tokens: TokenEmbedding, *others: Any) -> None:
         super().__init__(tokens, *others)
-        self.project = Linear(tokens.d_model, tokens.d_model)
+        self.project = nn.Linear(tokens.d_model, tokens.d_model)
 
     def finish(self, rows: Tensor) -> Tensor:
         return super().finish(self.project(rows))
@@ -41,7 +41,7 @@ def fourier_mixing(config: EncoderConfig, layer: int) -> FourierMixing:
 def fourier_block(config: EncoderConfig, layer: int) -> Block:
     """Return one layer, which drops nothing of what the mixing says."""
     mixing_block = block(config, layer)
-    mixing_block.attn_residual.dropout = Dropout(0.0)
+    mixing_block.attn_residual.dropout = nn.Dropout(0.0)
     return mixing_block
 
 

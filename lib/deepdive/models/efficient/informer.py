@@ -29,10 +29,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, ProbSparseAttention
-from deepdive.layers import Block, FeedForward, PostNorm, gelu
+from deepdive.attention import ProbSparseAttention
+from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm, gelu
+from deepdive.core.masks import Causal
 from deepdive.layers.series import Distil, RowEmbedding
-from deepdive.masks import Causal
 from deepdive.models.config import Config
 
 
@@ -82,7 +82,7 @@ class Informer(nn.Module):
         """Return the decoder's rows for what the encoder said."""
         rows = self.embedding(steps, start)
         for block in self.blocks:
-            rows = block(rows, memory, mask=Causal())
+            rows = block(rows, mask=Causal(), memory=memory)
         return rows
 
 

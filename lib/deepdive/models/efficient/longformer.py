@@ -21,7 +21,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention import GlobalTokens, LongformerAttention
+from deepdive.attention import LongformerAttention
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
@@ -41,8 +41,7 @@ class Longformer(Bert):
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
         (B, T), None = all 0; `global_tokens` bool (B, T), True = sees all and is seen by all.
         """
-        marks = None if global_tokens is None else GlobalTokens(global_tokens)
-        return self.states(tokens, mask, segments, marks)
+        return self.states(tokens, mask, segments, global_tokens=global_tokens)
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention, SoftmaxAttention
-from deepdive.attention.memories.nested import packing_strength, unpack_causally
+from deepdive.attention.memories.luna_attention import packing_strength, unpack_causally
 from deepdive.attention.structure import all_real, read_mask
-from deepdive.checks import positive
-from deepdive.layers import FeedForward, PostNorm
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask, Padding
-
-NO_CACHE = "each step would need the running sums of all rows so far: call it on whole rows"
+from deepdive.core import Context, FeedForward, MultiHeadAttention, PostNorm, SoftmaxAttention
+from deepdive.core.checks import positive
+from deepdive.core.masks import Mask, Padding
+from deepdive.core.stack import Stack
 
 
 class LunaBlock(nn.Module):
@@ -61,8 +58,10 @@ class LunaBlock(nn.Module):
         if causal:
             x = self.attn_residual(x, lambda rows: self.causal(rows, memory, real))
         else:
-            packed = self.pack(memory, x, mask=None if real is None else Padding(real))
-            x = self.attn_residual(x, lambda rows: self.unpack(rows, packed))
+            packed = self.pack(
+                memory, memory=x, memory_mask=None if real is None else Padding(real)
+            )
+            x = self.attn_residual(x, lambda rows: self.unpack(rows, memory=packed))
             memory = self.memory_residual(memory, lambda _: packed)
         return self.ff_residual(x, self.ff), memory
 
@@ -82,6 +81,12 @@ class LunaStack(Stack):
     `both` returns both streams, `forward` the tokens alone, as any `Stack`.
     """
 
+    reads = ("mask", "positions")
+    instead = (
+        "Luna's own memory is a parameter, and a step of decoding would need the running sums of "
+        "all rows so far: call it on whole rows, and give other states to a Stack"
+    )
+
     def __init__(
         self, make_block: Callable[[int], LunaBlock], n_layers: int, n_slots: int, d_model: int
     ) -> None:
@@ -97,25 +102,9 @@ class LunaStack(Stack):
             x, memory = block(x, memory, mask)
         return x, memory
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None,
-        positions: Tensor | None = None,
-        cache: KVCache | None = None,
-        memory_positions: Tensor | None = None,
-    ) -> Tensor:
-        """Return the tokens after all blocks. Raises ValueError for foreign rows or a cache."""
-        if cache is not None:
-            raise ValueError(f"cache: {NO_CACHE}")
-        if memory is not None or memory_mask is not None or memory_positions is not None:
-            raise ValueError(
-                "memory: Luna's own memory is a parameter; foreign rows need blocks with a cross-"
-                "attention, such as Stack's"
-            )
-        return self.both(x, mask)[0]
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return the tokens after all blocks; positions are not read."""
+        return self.both(x, context.mask)[0]
 
 
 def luna(

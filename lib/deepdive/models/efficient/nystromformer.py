@@ -18,9 +18,9 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention, NystromAttention, ValueConvolution
+from deepdive.attention import NystromAttention, ValueConvolution
 from deepdive.attention.low_rank.nystrom import by_batch
-from deepdive.layers import gelu_tanh
+from deepdive.core import MultiHeadAttention, gelu_tanh
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 

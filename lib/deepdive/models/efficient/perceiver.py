@@ -28,9 +28,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import ChannelAttention
-from deepdive.checks import divides
+from deepdive.core.checks import divides
+from deepdive.core.masks import padding
 from deepdive.layers.latent import LatentLayer
-from deepdive.masks import padding
 from deepdive.models.config import Config
 
 

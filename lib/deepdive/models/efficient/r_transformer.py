@@ -1,15 +1,14 @@
 """R-Transformer: each layer reads what is near with a small recurrent network, then attends to
 all. Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhanced Transformer".
 
-Long because the network over windows, the layer of three sublayers and the two slots of the cache
-that it takes are in no parent.
+Long because the network over windows is in no parent.
 
 System: r_transformer
 Parent: transformer
 What differs:
 - below each attention a recurrent network reads the last `window` rows of every row (`LocalRNN`)
 - so a row knows the order of those before it: there are no positions (`Position` does nothing)
-- a layer has three sublayers, each with its residual and norm (`RBlock`)
+- a layer has three sublayers, each with its residual and norm (`order` of `Block`)
 - it is a decoder alone: a language model (`r_transformer`)
 Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
 Book: table 1.3
@@ -19,24 +18,29 @@ from collections.abc import Callable
 from functools import partial
 
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.attention import KVCache, MultiHeadAttention, Slot
 from deepdive.attention.structure import all_real, read_mask
-from deepdive.checks import positive
-from deepdive.layers import Block, FeedForward, PostNorm, relu
-from deepdive.layers.block import Residual
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask
+from deepdive.core import (
+    Block,
+    Context,
+    FeedForward,
+    Layer,
+    MultiHeadAttention,
+    Position,
+    PostNorm,
+    relu,
+)
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
-from deepdive.positions import Position
 from deepdive.recurrent import GRU, RNN
 from deepdive.recurrent.state import RecurrentState
 
 
-class LocalRNN(nn.Module):
+class LocalRNN(Layer):
     """A recurrent network that is begun anew for each row, `window` rows up to and with it.
 
         y[t] = the last state of rnn(x[t - window + 1 : t + 1]), from zeros         # (B, T, d)
@@ -47,6 +51,9 @@ class LocalRNN(nn.Module):
     Raises ValueError for a window below 1, and a network that changes the width.
     Source: Wang et al. 2019, LocalRNN; shorter windows at the start in place of rows of zeros.
     """
+
+    reads = ("mask", "positions", "cache")
+    instead = "a network over windows reads the rows of one text"
 
     def __init__(self, rnn: RNN, window: int) -> None:
         super().__init__()
@@ -61,17 +68,15 @@ class LocalRNN(nn.Module):
     def extra_repr(self) -> str:
         return f"window={self.window}"
 
-    def forward(
-        self, x: Tensor, mask: Mask | Tensor | None = None, cache: Slot | None = None
-    ) -> Tensor:
-        """Return the states (B, T, d_model) for rows x (B, T, d_model); with `cache`, rows of
-        earlier calls are in reach, and `mask` describes them too.
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return the states (B, T, d_model) for rows x (B, T, d_model); with a cache, rows of
+        earlier calls are in reach, and the mask describes them too.
         """
-        T = x.shape[1]
+        T, slot = x.shape[1], context.slot
         rows = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each row is projected once
-        if cache is not None:
-            rows, _ = cache.append(rows, rows[..., :1])
-        real = all_real(read_mask(mask, rows, "LocalRNN")[0], rows)
+        if slot is not None:
+            rows, _ = slot.part("local").append(rows, rows[..., :1])
+        real = all_real(read_mask(context.mask, rows, "LocalRNN")[0], rows)
         around = (T + self.window - 1 - rows.shape[2], 0)  # rows to add, or to cut off, in front
         rows, real = F.pad(rows[:, 0], (0, 0, *around)), F.pad(real, around, value=False)
         values = self.rnn.begin(x.flatten(0, 1), RecurrentState())
@@ -79,41 +84,6 @@ class LocalRNN(nn.Module):
             here = real[:, i : i + T].expand(len(x), T).flatten()
             values = self.rnn.advance(rows[:, i : i + T].flatten(0, 1), values, here)
         return values[0].unflatten(0, x.shape[:2])
-
-
-class RBlock(Block):
-    """x = residual(x, local(x)), then what a `Block` does: attention, feed-forward."""
-
-    def __init__(
-        self, local: LocalRNN, attn: nn.Module, ff: nn.Module, residual: Residual = PostNorm
-    ) -> None:
-        super().__init__(attn, ff, residual=residual)
-        self.local, self.local_residual = local, residual(local.d_model)
-
-    def near(self, x: Tensor, mask: Mask | Tensor | None, cache: Slot | None) -> Tensor:
-        """Return the stream after the first sublayer."""
-        return self.local_residual(x, lambda rows: self.local(rows, mask, cache))
-
-
-class RStack(Stack):
-    """A stack of `RBlock`: each takes two slots of the cache, its network's and its attention's."""
-
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None,
-        positions: Tensor | None = None,
-        cache: KVCache | None = None,
-        memory_positions: Tensor | None = None,
-    ) -> Tensor:
-        """Return the stream (B, T, d_model) after all blocks."""
-        for i, block in enumerate(self.blocks):
-            near, far = (None, None) if cache is None else (cache[2 * i], cache[2 * i + 1])
-            x = block.near(x, mask, near)  # type: ignore[operator]
-            x = block(x, memory, mask, memory_mask, positions, far, memory_positions)
-        return x if self.norm is None else self.norm(x)
 
 
 def r_transformer(
@@ -130,13 +100,15 @@ def r_transformer(
     """Build a language model; `rnn` is the kind of network that reads `window` rows."""
     residual = partial(PostNorm, dropout=dropout)
 
-    def block(_layer: int) -> RBlock:
+    def block(_layer: int) -> Block:
         attention = MultiHeadAttention(d_model, n_heads)
         feed_forward = FeedForward(d_model, d_ff, relu, dropout)
-        return RBlock(LocalRNN(rnn(d_model, d_model), window), attention, feed_forward, residual)
+        local = LocalRNN(rnn(d_model, d_model), window)
+        order = ("local", "attn", "ff")
+        return Block(attention, feed_forward, residual=residual, order=order, local=local)
 
     embedding = TokenEmbedding(vocab_size, d_model, scale=d_model**0.5)
-    decoder = Decoder(embedding, Position(), RStack(block, n_layers), dropout)
+    decoder = Decoder(embedding, Position(), Stack(block, n_layers), dropout)
     return DecoderOnly(decoder, TiedHead(embedding))
 
 

@@ -32,20 +32,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import (
-    ChunkAttention,
-    LSHAttention,
-    MultiHeadAttention,
-    SharedQKMultiHeadAttention,
-)
-from deepdive.layers import ChunkedFeedForward, Dropout, FeedForward, LayerNorm, relu
-from deepdive.layers.embeddings import TokenEmbedding, check_tokens
-from deepdive.layers.feed_forward import Activation
+from deepdive.attention import ChunkAttention, LSHAttention, SharedQKMultiHeadAttention
+from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention, Position, relu
+from deepdive.core.embeddings import TokenEmbedding, check_tokens
+from deepdive.core.feed_forward import Activation
+from deepdive.core.masks import Causal, Mask, both, padding
+from deepdive.layers import ChunkedFeedForward
 from deepdive.layers.heads import initialise
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
-from deepdive.masks import Causal, Mask, both, padding
 from deepdive.models.config import Config
-from deepdive.positions import AxialPosition, LearnedPosition, Position
+from deepdive.positions import AxialPosition, LearnedPosition
 
 
 class ReformerEmbeddings(nn.Module):
@@ -53,7 +49,7 @@ class ReformerEmbeddings(nn.Module):
 
     def __init__(self, tokens: TokenEmbedding, position: Position, dropout: float = 0.0) -> None:
         super().__init__()
-        self.tokens, self.position, self.dropout = tokens, position, Dropout(dropout)
+        self.tokens, self.position, self.dropout = tokens, position, nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return rows (B, T, d_model) for integer tokens (B, T)."""
@@ -75,7 +71,7 @@ class Reformer(nn.Module):
     ) -> None:
         super().__init__()
         self.embeddings, self.stack, self.config = embeddings, stack, config
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token."""

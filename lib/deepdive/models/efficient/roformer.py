@@ -12,10 +12,10 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
+from deepdive.core import MultiHeadAttention, Position
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.positions import Position, RotaryPosition
+from deepdive.positions import RotaryPosition
 
 
 @dataclass(frozen=True)

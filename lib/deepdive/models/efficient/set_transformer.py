@@ -17,11 +17,10 @@ Book: table 1.2
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.mechanism import honoured
-from deepdive.checks import not_negative, positive
-from deepdive.layers import FeedForward, PostNorm
-from deepdive.masks import Mask, Padding, as_mask, padding
+from deepdive.core import FeedForward, MultiHeadAttention, PostNorm
+from deepdive.core.checks import not_negative, positive
+from deepdive.core.masks import Mask, Padding, as_mask, padding
+from deepdive.core.mechanism import honoured
 
 INSTEAD = "Its learned rows read the whole set: use SAB, in which members read each other"
 
@@ -43,7 +42,7 @@ class MAB(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return (B, T, d_model); `mask` says which rows of y may be read."""
-        x = self.attn_residual(x, lambda rows: self.attn(rows, y, mask=mask))
+        x = self.attn_residual(x, lambda rows: self.attn(rows, memory=y, memory_mask=mask))
         return self.ff_residual(x, self.ff)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention, ValueConvolution
+from deepdive.attention import ValueConvolution
 from deepdive.attention.by_content.yoso import ExpectedYosoAttention, YosoAttention
+from deepdive.core import MultiHeadAttention
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 

@@ -17,6 +17,6 @@
             the same weights, as an encoder and a decoder
 
 Start with `mbert`, which adds nothing to BERT but its vocabulary. mBART, which writes, is
-`deepdive.models.text.mbart`. What these are trained for stands in
+`deepdive.models.generative.mbart`. What these are trained for stands in
 `deepdive.training.objectives`.
 """

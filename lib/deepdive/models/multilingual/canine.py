@@ -31,15 +31,16 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from deepdive.attention import ChunkAttention, MultiHeadAttention
-from deepdive.layers.embeddings import check_tokens
+from deepdive.attention import ChunkAttention
+from deepdive.core import MultiHeadAttention, Position
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.masks import padding
+from deepdive.core.stack import Stack
 from deepdive.layers.hashed import CODE_POINTS, HashEmbedding
-from deepdive.layers.resized import Lengthen, Shorten
-from deepdive.layers.stacks import Stack
-from deepdive.masks import padding
+from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 from deepdive.models.bert.embeddings import BertEmbeddings
-from deepdive.positions import LearnedPosition, Position
+from deepdive.positions import LearnedPosition
 
 
 class CodePointEmbeddings(BertEmbeddings):
@@ -63,8 +64,8 @@ class Canine(Bert):
         super().__init__(embeddings, stack, config)
         self.first, self.last = block(config.but(attention=in_chunks), 0), block(config, 0)
         sizes = config.d_model, config.activation, config.eps
-        self.shorten = Shorten(config.rate, *sizes)
-        self.lengthen = Lengthen(config.kernel, *sizes, config.dropout)
+        self.shorten = Downsample(config.rate, *sizes)
+        self.lengthen = Upsample(config.kernel, *sizes, config.dropout)
 
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None

@@ -10,7 +10,7 @@ What differs:
 - beside gaps it has whole sentences to tell apart: each finds its translation among those of the
   batch and of a queue (`translation_contrast`, `KeyQueue`)
 - the translations' states come from a teacher that is the encoder's moving average
-  (`deepdive.training.objectives.follow`)
+  (`deepdive.training.objectives.ema_update`)
 - the state is that of the first token in a layer below the last: 8 of 12 (`sentence_state`)
 - pairs are joined with other pairs, so that where a sentence ends is not given away
   (`mix_translations`)
@@ -20,7 +20,7 @@ Book: 4.1.2.6
 
 from torch import Tensor
 
-from deepdive.masks import padding
+from deepdive.core.masks import padding
 from deepdive.models.bert.bert import Bert
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 from deepdive.layers.heads import initialise
 from deepdive.models.bert.bert import MULTILINGUAL, TOY, EncoderConfig, bert
 from deepdive.models.bert.sbert import SentenceEncoder, cls, normalise

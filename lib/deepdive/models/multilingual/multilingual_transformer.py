@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from deepdive.attention import DecodingState, KVCache
-from deepdive.checks import positive
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.masks import Padding
+from deepdive.core import Context, DecodingState, KVCache
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.masks import Padding, padding
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer, transformer
 
 
@@ -73,14 +73,14 @@ class MultilingualTransformer(Transformer):
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> LanguageState:
         """Encode the source once; its first token says which language it is in."""
         rows = self.encoder.embedding(src) + self.languages(self.language_of(src, "src"))
-        memory = self.encoder.states(rows, src, src_mask)
-        return LanguageState(KVCache(), memory, src_mask)
+        real = padding(src_mask, src, "src_mask")
+        return LanguageState(KVCache(), self.encoder.states(rows, src, real), real)
 
     def decode(
         self,
         tokens: Tensor,
         state: DecodingState,
-        mask: Tensor | None = None,
+        mask: Tensor | Padding | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`;
@@ -90,8 +90,8 @@ class MultilingualTransformer(Transformer):
         if state.language is None or state.cache.length == 0:
             state.language = self.language_of(tokens, "tgt")
         rows = self.decoder.embedding(tokens) + self.languages(state.language)
-        real = None if state.memory_mask is None else Padding(state.memory_mask)
-        return self.decoder.states(rows, tokens, state.memory, mask, real, cache)
+        context = Context(memory=state.memory, memory_mask=state.memory_mask, cache=cache)
+        return self.decoder.states(rows, tokens, mask, context)
 
 
 def multilingual_transformer(

@@ -27,17 +27,15 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive
-from deepdive.inspect import HookPoint
-from deepdive.layers import Block, FeedForward, PostNorm
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.layers.heads import initialise
-from deepdive.layers.stacks import Stack
+from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.hooks import HookPoint
+from deepdive.core.stack import Stack
+from deepdive.layers.heads import initialise, pair_features
 from deepdive.models.bert.sbert import Pooling, normalise
 from deepdive.models.transformer.transformer import Encoder
 from deepdive.positions import SinusoidalPosition
-from deepdive.training.objectives import pair_features
 
 
 def root_sum(states: Tensor, mask: Tensor) -> Tensor:

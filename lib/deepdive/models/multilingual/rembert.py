@@ -19,7 +19,7 @@ Book: blog
 from dataclasses import dataclass
 from typing import Any
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.layers.heads import MaskedHead, initialise
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert

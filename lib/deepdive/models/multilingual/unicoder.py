@@ -18,11 +18,11 @@ Book: 4.1.2.5
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.inspect import HookPoint
-from deepdive.layers.embeddings import check_tokens
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import describe, padding
 from deepdive.layers.heads import initialise
-from deepdive.masks import describe, padding
 from deepdive.models.bert.pretraining import BertForMaskedLM
 
 

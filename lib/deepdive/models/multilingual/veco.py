@@ -5,10 +5,8 @@
     beside   s = ff(cross(self(x), other)), layer by layer; other: the last h of another sentence
 
 Plugged out it is an encoder; plugged in, with a mask that hides what follows, a decoder
-(`deepdive.models.multilingual.veco_writer`). Its objective is
+(`deepdive.models.multilingual.veco_seq2seq`). Its objective is
 `deepdive.training.objectives.plugged_loss`.
-
-Long because a layer's call is written out again, without its second attention.
 
 Parent: RoBERTa, as XLM-R (`deepdive.models.bert.roberta`).
 What differs:
@@ -24,36 +22,21 @@ from typing import Any
 
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.cache import Slot
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm
-from deepdive.layers.embeddings import check_tokens
-from deepdive.masks import Mask, padding
+from deepdive.core import Block, Context, FeedForward, LayerNorm, MultiHeadAttention, PostNorm
+from deepdive.core.embeddings import check_tokens
+from deepdive.core.masks import padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 
-class PluggedBlock(Block):
+class CrossAttentionBlock(Block):
     """A `Block` that passes its `cross` over where there is no memory."""
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None,
-        positions: Tensor | None = None,
-        cache: Slot | None = None,
-        memory_positions: Tensor | None = None,
-    ) -> Tensor:
-        """Return the stream (B, T, d_model) after the layer."""
-        if memory is not None:
-            return super().forward(x, memory, mask, memory_mask, positions, cache, memory_positions)
-        x = self.attn_residual(
-            x, lambda rows: self.attn(rows, mask=mask, positions=positions, cache=cache)
-        )
-        rows: Tensor = self.stream(self.ff_residual(x, self.ff))
-        return rows
+    def sublayers(self, context: Context) -> list[str]:
+        """Return the names of the sublayers that run."""
+        if context.memory is None:
+            return [name for name in self.order if name != "cross"]
+        return super().sublayers(context)
 
 
 class Veco(Bert):
@@ -68,14 +51,15 @@ class Veco(Bert):
         check_tokens(tokens)
         rows = self.embeddings(tokens, None, self.embeddings.positions(tokens, mask))
         there = padding(other_mask, other[..., 0], "other_mask")
-        states: Tensor = self.stack(rows, other, padding(mask, tokens, "mask"), there)
+        own = padding(mask, tokens, "mask")
+        states: Tensor = self.stack(rows, mask=own, memory=other, memory_mask=there)
         return states
 
 
-def plugged(config: EncoderConfig, layer: int) -> PluggedBlock:
+def plugged(config: EncoderConfig, layer: int) -> CrossAttentionBlock:
     """Return one layer: as BERT's, with a second attention."""
     norm = partial(LayerNorm, eps=config.eps)
-    return PluggedBlock(
+    return CrossAttentionBlock(
         config.attention(config, layer),
         FeedForward(config.d_model, config.d_ff, config.activation),
         MultiHeadAttention(config.d_model, config.n_heads, dropout=config.weights_dropout),

@@ -27,12 +27,13 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
-from deepdive.masks import Causal, Mask, both, padding
+from deepdive.core import Position
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
+from deepdive.core.masks import Causal, Mask, both, padding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
-from deepdive.positions import Position, SinusoidalPosition
+from deepdive.positions import SinusoidalPosition
 
 
 class LanguageEmbeddings(BertEmbeddings):
@@ -118,7 +119,7 @@ class XlmWithLM(nn.Module):
         return self.scores(self.bert(tokens, mask, languages, positions))
 
 
-def waves(config: XlmConfig) -> SinusoidalPosition:
+def sinusoids(config: XlmConfig) -> SinusoidalPosition:
     """Return positions that are computed, not learned."""
     return SinusoidalPosition(config.d_model)
 

@@ -9,13 +9,13 @@ Long because it holds both, each with its equations, its start and its check of 
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import AdditiveAttention, SoftmaxAttention
-from deepdive.checks import positive
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint
-from deepdive.layers.embeddings import TokenEmbedding, check_tokens
-from deepdive.masks import Padding, padding
-from deepdive.models.seq2seq.reader import Reader
+from deepdive.attention import AdditiveAttention
+from deepdive.core import SoftmaxAttention
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TokenEmbedding, check_tokens
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Padding, padding
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder
 from deepdive.recurrent import RNN, RecurrentState
 from deepdive.recurrent.attending import AttentionState, attend_then_advance
 
@@ -35,7 +35,7 @@ class LuongDecoder(nn.Module):
     """
 
     def __init__(
-        self, reader: Reader, attention: SoftmaxAttention, d_memory: int, d_out: int
+        self, reader: RNNEncoder, attention: SoftmaxAttention, d_memory: int, d_out: int
     ) -> None:
         super().__init__()
         positive(d_memory=d_memory, d_out=d_out)
@@ -51,7 +51,9 @@ class LuongDecoder(nn.Module):
         rows = memory.unsqueeze(1)
         return AttentionState(rows, rows, mask, RecurrentState() if ends is None else ends)
 
-    def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
+    ) -> Tensor:
         """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
         h = self.reader(tokens, mask, state.recurrent)
         c = self.attention(h.unsqueeze(1), state.keys, state.values, state.mask).squeeze(1)
@@ -98,7 +100,7 @@ class BahdanauDecoder(nn.Module):
             )
         self.embedding, self.recurrent, self.attention = embedding, recurrent, attention
         self.embedded = HookPoint()
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.W_s = nn.Linear(d_memory // 2, recurrent.d_hidden)
         self.W_o = nn.Linear(recurrent.d_input + recurrent.d_hidden, 2 * d_out)
 
@@ -112,7 +114,9 @@ class BahdanauDecoder(nn.Module):
         keys = self.attention.project_keys(rows)
         return AttentionState(keys, rows, mask, RecurrentState((start, *rest)))
 
-    def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
+    ) -> Tensor:
         """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
         check_tokens(tokens)
         padding(mask, tokens, "mask")

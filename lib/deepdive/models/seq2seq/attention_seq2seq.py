@@ -25,11 +25,12 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
-from deepdive.masks import padding
+from deepdive.attention import AdditiveAttention, GeneralAttention
+from deepdive.core import SoftmaxAttention
+from deepdive.core.masks import padding
 from deepdive.models.encoder_decoder import EncoderDecoder
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
-from deepdive.models.seq2seq.reader import Reader, embeddings, tied_head
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder, embeddings, tied_head
 from deepdive.recurrent import GRU, LSTM, RecurrentState, bidirectional, stacked
 from deepdive.recurrent.attending import AttentionState
 from deepdive.recurrent.stacked import Kind
@@ -81,10 +82,10 @@ def attention_seq2seq(
         raise ValueError(f"d_hidden={d_hidden} must be even: each direction gets a half")
     source, target = embeddings(src_vocab, tgt_vocab, d_model)
     both_ways = bidirectional(kind, d_model, d_hidden // 2, n_layers, dropout)
-    reader = Reader(target, stacked(kind, d_model, d_hidden, n_layers, dropout), dropout)
+    reader = RNNEncoder(target, stacked(kind, d_model, d_hidden, n_layers, dropout), dropout)
     decoder = LuongDecoder(reader, score(d_hidden, d_hidden), d_hidden, d_model)
     head = tied_head(target, d_model, dropout)
-    return AttentionSeq2Seq(Reader(source, both_ways, dropout), decoder, head)
+    return AttentionSeq2Seq(RNNEncoder(source, both_ways, dropout), decoder, head)
 
 
 def rnnsearch(
@@ -101,7 +102,7 @@ def rnnsearch(
     d_hidden is the width of the decoder and of each direction of the encoder.
     """
     source, target = embeddings(src_vocab, tgt_vocab, d_model)
-    encoder = Reader(source, bidirectional(GRU, d_model, d_hidden), dropout)
+    encoder = RNNEncoder(source, bidirectional(GRU, d_model, d_hidden), dropout)
     attention = AdditiveAttention(d_hidden, 2 * d_hidden)
     layer = GRU(d_model + 2 * d_hidden, d_hidden)
     decoder = BahdanauDecoder(target, layer, attention, d_model, dropout)

@@ -27,13 +27,12 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.attention import AdditiveAttention
-from deepdive.checks import not_negative
-from deepdive.fast.dropout import Dropout
-from deepdive.inspect import HookPoint
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding, check_tokens
-from deepdive.masks import Padding, padding
+from deepdive.core.checks import not_negative
+from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_tokens
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Padding, padding
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
-from deepdive.models.seq2seq.reader import Reader, embeddings
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder, embeddings
 from deepdive.recurrent import LSTM, RNN, Bidirectional, RecurrentState
 from deepdive.recurrent.attending import AttentionState, attend_then_advance
 from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths
@@ -77,7 +76,7 @@ class GNMTDecoder(nn.Module):
         self.embedding, self.attention, self.first = embedding, attention, first
         self.d_hidden = layers[-1].d_hidden
         self.embedded = HookPoint()
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def begin(
         self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
@@ -86,7 +85,9 @@ class GNMTDecoder(nn.Module):
         rows = memory.unsqueeze(1)
         return AttentionState(self.attention.project_keys(rows), rows, mask, RecurrentState())
 
-    def forward(self, tokens: Tensor, state: AttentionState, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
+    ) -> Tensor:
         """Return (B, T, d_hidden) for target tokens (B, T); the state moves on."""
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
@@ -125,13 +126,13 @@ def gnmt(
             return Bidirectional(LSTM(d_model, d_hidden), LSTM(d_model, d_hidden))
         return LSTM(2 * d_hidden if i == 1 else d_hidden, d_hidden)
 
-    encoder = Reader(source, ResidualStack(layer, n_layers, dropout, first), dropout)
+    encoder = RNNEncoder(source, ResidualStack(layer, n_layers, dropout, first), dropout)
     d_memory = encoder.d_hidden
     layers = [LSTM((d_hidden if i else d_model) + d_memory, d_hidden) for i in range(n_layers)]
     attention = AdditiveAttention(d_hidden, d_memory)
     decoder = GNMTDecoder(target, layers, attention, dropout, first)
     head = nn.Sequential(
-        Dropout(dropout), nn.Linear(d_hidden, d_model), TiedHead(target, bias=True)
+        nn.Dropout(dropout), nn.Linear(d_hidden, d_model), TiedHead(target, bias=True)
     )
     return AttentionSeq2Seq(encoder, decoder, head)
 

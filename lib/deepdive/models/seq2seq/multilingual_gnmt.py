@@ -13,10 +13,10 @@ Book: 2.3.3
 import torch
 from torch import Tensor
 
-from deepdive.masks import padding
+from deepdive.core.masks import padding
 
 
-def ask_for(
+def add_target_language_token(
     language: Tensor | int, src: Tensor, src_mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
     """Put the token of the language wanted before each source: (B, S) -> (B, S + 1); and its mask.

@@ -16,10 +16,10 @@ Book: 2.1-2.2
 
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.masks import padding
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.masks import Padding, padding
 from deepdive.models.encoder_decoder import EncoderDecoder
-from deepdive.models.seq2seq.reader import Reader, embeddings, tied_head
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder, embeddings, tied_head
 from deepdive.recurrent import GRU, LSTM, RecurrentState, stacked
 from deepdive.recurrent.stacked import Kind
 
@@ -34,7 +34,9 @@ class Seq2Seq(EncoderDecoder):
         self.encoder(src, src_mask, state)
         return state
 
-    def decode(self, tokens: Tensor, state: RecurrentState, mask: Tensor | None = None) -> Tensor:
+    def decode(
+        self, tokens: Tensor, state: RecurrentState, mask: Tensor | Padding | None = None
+    ) -> Tensor:
         """Return the decoder's states (B, t, d_hidden) of the next target tokens (B, t)."""
         return self.decoder(tokens, mask, state)
 
@@ -58,9 +60,9 @@ def seq2seq(
     """
     source, target = embeddings(src_vocab, tgt_vocab, d_model)
 
-    def reader(embedding: TokenEmbedding) -> Reader:
+    def reader(embedding: TokenEmbedding) -> RNNEncoder:
         layers = stacked(kind, d_model, d_hidden, n_layers, dropout)
-        return Reader(embedding, layers, dropout)
+        return RNNEncoder(embedding, layers, dropout)
 
     return Seq2Seq(reader(source), reader(target), tied_head(target, d_hidden, dropout))
 

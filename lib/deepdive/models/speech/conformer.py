@@ -1,7 +1,7 @@
 """The Conformer's block: attention for what is far, a convolution for what is near. Gulati et al.
 2020, "Conformer: Convolution-augmented Transformer for Speech Recognition".
 
-Long because its layer has four parts, and no `Block` that joins them.
+Long because the gated convolution and the half step are in no parent.
 
 System: conformer
 Parent: speech2text
@@ -25,19 +25,24 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.attention.cache import Slot
-from deepdive.checks import positive
-from deepdive.inspect import HookPoint
-from deepdive.layers import FeedForward, LayerNorm, PreNorm
+from deepdive.core import (
+    Block,
+    Context,
+    FeedForward,
+    Layer,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PreNorm,
+)
+from deepdive.core.checks import positive
+from deepdive.core.residual import Sublayer
+from deepdive.core.stack import Stack
 from deepdive.layers.convolution import Convolution
-from deepdive.layers.residual import Sublayer
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Mask
 from deepdive.models.speech import speech2text
 from deepdive.models.speech.speech_config import SpeechConfig
 from deepdive.models.speech.speech_encoder import SpeechEncoder
-from deepdive.positions import Position, XLPosition
+from deepdive.positions import XLPosition
 
 
 class HalfStep(PreNorm):
@@ -48,11 +53,14 @@ class HalfStep(PreNorm):
         return x + self.dropout(sublayer(self.norm(x))) / 2
 
 
-class GatedConvolution(nn.Module):
+class GatedConvolution(Layer):
     """y = out(swish(norm(conv(glu(inner(x)))))), for rows (B, T, d_model).
 
     `conv` reads `kernel` rows around each, every channel alone; rows under padding count as 0.
     """
+
+    reads = ("mask", "positions")
+    instead = "a Conformer block reads whole recordings: its convolution looks at later rows"
 
     def __init__(self, d_model: int, kernel: int) -> None:
         super().__init__()
@@ -64,54 +72,33 @@ class GatedConvolution(nn.Module):
         self.norm = nn.BatchNorm1d(d_model)
         self.out = nn.Linear(d_model, d_model, bias=False)
 
-    def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model)."""
-        rows = self.conv(F.glu(self.inner(x)), mask=mask)
+        rows = self.conv(F.glu(self.inner(x)), context)
         return self.out(F.silu(self.norm(rows.mT).mT))
 
 
-class ConformerBlock(nn.Module):
+class ConformerBlock(Block):
     """x = x + ff(x) / 2;  x = x + attn(x);  x = x + conv(x);  x = norm(x + ff_2(x) / 2), each
     sublayer on rows that a norm of its own has read.
     """
 
     def __init__(self, config: ConformerConfig) -> None:
-        super().__init__()
-        d_model, n_heads, drop = config.d_model, config.n_heads, config.dropout
-        position = XLPosition(d_model, n_heads)
-        self.attn = MultiHeadAttention(
-            d_model, n_heads, dropout=config.attention_dropout, position=position
-        )
-        self.conv = GatedConvolution(d_model, config.kernel)
-        self.ff, self.ff_2 = (
-            FeedForward(d_model, config.d_ff, F.silu, config.ff_dropout) for _ in range(2)
-        )
+        d_model, drop = config.d_model, config.dropout
+        attn = MultiHeadAttention(
+            d_model, config.n_heads, dropout=config.attention_dropout,
+            position=XLPosition(d_model, config.n_heads),
+        )  # fmt: skip
+        conv = GatedConvolution(d_model, config.kernel)
+        ff, ff_2 = (FeedForward(d_model, config.d_ff, F.silu, config.ff_dropout) for _ in range(2))
+        residual, order = partial(PreNorm, dropout=drop), ("ff", "attn", "conv", "ff_2")
+        super().__init__(attn, ff, residual=residual, order=order, conv=conv, ff_2=ff_2)
         self.ff_residual, self.ff_2_residual = (HalfStep(d_model, dropout=drop) for _ in range(2))
-        self.attn_residual, self.conv_residual = (PreNorm(d_model, dropout=drop) for _ in range(2))
-        self.norm, self.stream = LayerNorm(d_model), HookPoint()
+        self.norm = LayerNorm(d_model)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        mask: Mask | Tensor | None = None,
-        memory_mask: Mask | Tensor | None = None,
-        positions: Tensor | None = None,
-        cache: Slot | None = None,
-        memory_positions: Tensor | None = None,
-    ) -> Tensor:
-        """Return the stream (B, T, d_model). Raises ValueError for a memory and for a cache: it
-        reads what comes, and nothing else.
-        """
-        if memory is not None or cache is not None:
-            raise ValueError(
-                "a Conformer block listens to whole recordings: it reads no memory, and no cache, "
-                "since its convolution looks at later rows"
-            )
-        x = self.ff_residual(x, self.ff)
-        x = self.attn_residual(x, partial(self.attn, mask=mask, positions=positions))
-        x = self.conv_residual(x, partial(self.conv, mask=mask))
-        return self.stream(self.norm(self.ff_2_residual(x, self.ff_2)))
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return the stream (B, T, d_model). Raises ValueError for a memory and for a cache."""
+        return self.stream(self.norm(self.joined(x, context)))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """data2vec for sound: the reader whose states are learned as
-`deepdive.training.objectives.states` has it. Baevski et al. 2022, "data2vec: A General Framework
+`deepdive.training.objectives.data2vec` has it. Baevski et al. 2022, "data2vec: A General Framework
 for Self-supervised Learning in Speech, Vision and Language".
 
 System: data2vec_audio
@@ -19,11 +19,11 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.layers.sound import layer_norms
+from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech import wav2vec2 as parent
 
 
-class StackedPlaces(nn.Module):
+class StackedPositionalConv(nn.Module):
     """x = activation(norm(W_l * x)), `place_layers` times; its end is added to the rows."""
 
     def __init__(self, config: Any) -> None:
@@ -47,11 +47,19 @@ class StackedPlaces(nn.Module):
 
 
 BASE = parent.BASE.but(
-    norms=layer_norms, places=StackedPlaces, place_width=19, place_layers=5, family="data2vec-audio"
+    norms=layer_norms,
+    places=StackedPositionalConv,
+    place_width=19,
+    place_layers=5,
+    family="data2vec-audio",
 )
 LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
 TINY = parent.TINY.but(
-    norms=layer_norms, places=StackedPlaces, place_width=3, place_layers=2, family="data2vec-audio"
+    norms=layer_norms,
+    places=StackedPositionalConv,
+    place_width=3,
+    place_layers=2,
+    family="data2vec-audio",
 )
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import flags
-from deepdive.inspect import HookPoint
-from deepdive.layers import Dropout, LayerNorm
+from deepdive.core import LayerNorm
+from deepdive.core.checks import flags
+from deepdive.core.hooks import HookPoint
 
 
 class SoundEmbeddings(nn.Module):
@@ -29,8 +29,8 @@ class SoundEmbeddings(nn.Module):
         self.places = config.places(config)
         first = not config.residual.final_norm
         self.norm_placed = LayerNorm(d_model, config.eps) if first else None
-        self.dropout, self.embedded = Dropout(config.dropout), HookPoint()
-        self.project_dropout = Dropout(config.project_dropout)
+        self.dropout, self.embedded = nn.Dropout(config.dropout), HookPoint()
+        self.project_dropout = nn.Dropout(config.project_dropout)
 
     def heard(self, sound: Tensor) -> Tensor:
         """Return the features (B, T, d_features), normalised: what a codebook is asked for."""

@@ -20,10 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
+from deepdive.core.checks import positive
 from deepdive.layers.heads import initialise
-from deepdive.layers.sound import layer_norms
+from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech import wav2vec2 as parent
 
 BASE = parent.BASE.but(family="hubert")
@@ -40,7 +40,7 @@ def hubert(config: parent.SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2
     return parent.wav2vec2(config, **changes)
 
 
-class UnitSayer(nn.Module):
+class HubertForPreTraining(nn.Module):
     """score(t, u) = cos(A state_t, e_u) / temperature, (B, T, n_units): which unit stands at t?"""
 
     def __init__(self, encoder: parent.Wav2Vec2, n_units: int) -> None:

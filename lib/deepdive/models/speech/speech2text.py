@@ -22,15 +22,24 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import (
+    Block,
+    DecodingState,
+    FeedForward,
+    KVCache,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PreNorm,
+)
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
 from deepdive.layers.subsample import Subsample
 from deepdive.models.speech.speech_config import SpeechConfig
 from deepdive.models.speech.speech_encoder import SpeechEncoder
 from deepdive.models.transformer.transformer import Decoder, Transformer
-from deepdive.positions import BlockedSinusoidalPosition, Position
+from deepdive.positions import BlockedSinusoidalPosition
 
 
 class Speech2Text(Transformer):
@@ -51,14 +60,15 @@ class Speech2Text(Transformer):
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
         """Listen once, and return the state that `step` continues."""
-        return DecodingState(KVCache(), *self.encoder(src, src_mask))
+        memory, real = self.encoder(src, src_mask)
+        return DecodingState(KVCache(), memory, None if real is None else Padding(real))
 
 
 def subsample(config: SpeechConfig) -> nn.Module:
     return Subsample(config.n_features, config.d_model, config.width, config.kernels)
 
 
-def waves(config: SpeechConfig) -> Position:
+def sinusoids(config: SpeechConfig) -> Position:
     """Return positions that count from the one after padding's, with which they share a table."""
     steps = config.d_model / 2 - 1
     return BlockedSinusoidalPosition(config.d_model, steps=steps, offset=config.pad + 1)
@@ -86,7 +96,7 @@ def encoder(config: SpeechConfig) -> nn.Module:
 
 
 BASE = SpeechConfig(  # s2t_transformer_s, for LibriSpeech
-    subsample, encoder, waves, waves, MultiHeadAttention, "speech_to_text"
+    subsample, encoder, sinusoids, sinusoids, MultiHeadAttention, "speech_to_text"
 )
 MEDIUM = BASE.but(d_model=512, n_heads=8, n_decoder_heads=8)
 LARGE = BASE.but(d_model=1024, n_heads=16, n_decoder_heads=16, d_ff=4096, d_decoder_ff=4096)

@@ -16,10 +16,10 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.layers.embeddings import TiedHead
+from deepdive.core.embeddings import TiedHead
 from deepdive.models.speech.speech2text import Speech2Text
-from deepdive.models.speech.speech_encoder import Narrowed
-from deepdive.models.transformer.fsmt import waves
+from deepdive.models.speech.speech_encoder import Projection
+from deepdive.models.transformer.fsmt import sinusoids
 from deepdive.models.transformer.translator import TranslatorConfig, translator
 
 
@@ -30,7 +30,7 @@ def one_vocabulary(config: TranslatorConfig) -> tuple[Any, Any, Any]:
 
 
 BASE = TranslatorConfig(
-    one_vocabulary, waves, "speech_to_text_2", src_vocab=10_000, d_model=256, n_layers=0,
+    one_vocabulary, sinusoids, "speech_to_text_2", src_vocab=10_000, d_model=256, n_layers=0,
     n_heads=4, n_decoder_heads=4, pad=1, start=2, end=2,
 )  # fmt: skip
 TINY = BASE.but(src_vocab=32, d_model=32, n_decoder_layers=2, d_decoder_ff=48, dropout=0.0)
@@ -44,5 +44,5 @@ def speech2text2(
     """
     config = TranslatorConfig.given(config, changes)
     writer = translator(config)
-    heard = Narrowed(encoder, d_encoder, config.d_model)
+    heard = Projection(encoder, d_encoder, config.d_model)
     return Speech2Text(heard, writer.decoder, writer.head, config)

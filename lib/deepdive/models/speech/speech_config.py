@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from deepdive.checks import divides, each_at_least
-from deepdive.layers import relu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import Position, relu
+from deepdive.core.checks import divides, each_at_least
+from deepdive.core.feed_forward import Activation
 from deepdive.models.config import Config
-from deepdive.positions import Position
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import positive
-from deepdive.layers import Dropout
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Padding
-from deepdive.positions import Position
+from deepdive.core import Position
+from deepdive.core.checks import positive
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
 
 
 class SpeechEncoder(nn.Module):
@@ -24,7 +23,7 @@ class SpeechEncoder(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         self.front, self.position, self.stack, self.scale = front, position, stack, scale
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return the states of frames; `mask` bool (B, T), True = real frame."""
@@ -34,7 +33,7 @@ class SpeechEncoder(nn.Module):
         return self.stack(rows, mask=None if real is None else Padding(real)), real
 
 
-class Listening(nn.Module):
+class SpeechFrontend(nn.Module):
     """A reader of sound, such as `Wav2Vec2`, that says beside its states which of them are real."""
 
     def __init__(self, encoder: nn.Module) -> None:
@@ -46,7 +45,7 @@ class Listening(nn.Module):
         return self.encoder(heard, mask), self.encoder.real(mask)
 
 
-class Narrowed(Listening):
+class Projection(SpeechFrontend):
     """narrow(states), of an encoder whose states (B, T', d_encoder) have another width."""
 
     def __init__(self, encoder: nn.Module, d_encoder: int, d_model: int) -> None:

@@ -30,20 +30,19 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import flags
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, PreNorm, gelu
-from deepdive.layers.feed_forward import Activation
-from deepdive.layers.heads import Tagger, initialise
-from deepdive.layers.sound import (
-    Convolutions,
-    ConvolvedPlaces,
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, PreNorm, gelu
+from deepdive.core.checks import flags
+from deepdive.core.feed_forward import Activation
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
+from deepdive.layers.heads import TokenClassificationHead, initialise
+from deepdive.layers.speech_frontend import (
+    ConvPositionalEmbedding,
+    FeatureEncoder,
     check_steps,
     group_norm_first,
     layer_norms,
 )
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Padding
 from deepdive.models.config import Config
 from deepdive.models.speech.embeddings import SoundEmbeddings
 
@@ -143,8 +142,8 @@ class SoundConfig(Config):
     activation: Activation = gelu
     convolution_activation: Activation = gelu
     residual: Any = PostNorm
-    features: Callable[[Any], nn.Module] = Convolutions
-    places: Callable[[Any], nn.Module] = ConvolvedPlaces
+    features: Callable[[Any], nn.Module] = FeatureEncoder
+    places: Callable[[Any], nn.Module] = ConvPositionalEmbedding
     block: Callable[[Any, int], Block] = block
     family: str = "wav2vec2"
 
@@ -176,7 +175,7 @@ def wav2vec2(config: SoundConfig = BASE, **changes: Any) -> Wav2Vec2:
     return model
 
 
-def for_ctc(encoder: Wav2Vec2) -> Tagger:
+def for_ctc(encoder: Wav2Vec2) -> TokenClassificationHead:
     """Put scores of letters on each state; `deepdive.training.objectives.ctc` trains them."""
     config = encoder.config
-    return Tagger(encoder, config.d_model, config.vocab_size, config.final_dropout)
+    return TokenClassificationHead(encoder, config.d_model, config.vocab_size, config.final_dropout)

@@ -18,43 +18,39 @@ from typing import Any
 from torch import nn
 
 from deepdive.attention.heads.unbiased import KeysWithoutBias
-from deepdive.layers import gelu
+from deepdive.core import Position, gelu
 from deepdive.layers.subsample import Window
+from deepdive.models.config import learned_positions
 from deepdive.models.speech import speech2text
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_config import SpeechConfig
-from deepdive.positions import BlockedSinusoidalPosition, LearnedPosition, Position
+from deepdive.positions import BlockedSinusoidalPosition
 
 
 def window(config: SpeechConfig) -> nn.Module:
     return Window(config.n_features, config.d_model, config.window, config.activation)
 
 
-def waves(config: SpeechConfig) -> Position:
+def sinusoids(config: SpeechConfig) -> Position:
     return BlockedSinusoidalPosition(config.d_model, steps=config.d_model / 2 - 1)
 
 
-def learned(config: SpeechConfig) -> Position:
-    return LearnedPosition(config.max_length, config.d_model)
-
-
-def sized(d_model: int, n_heads: int, n_layers: int) -> SpeechConfig:
+def sized_config(d_model: int, n_heads: int, n_layers: int) -> SpeechConfig:
     """Return one of the paper's sizes, of which the two sides are equal."""
     return speech2text.BASE.but(
         vocab_size=51_865, d_model=d_model, n_heads=n_heads, n_decoder_heads=n_heads,
         n_layers=n_layers, n_decoder_layers=n_layers, d_ff=4 * d_model, d_decoder_ff=4 * d_model,
         activation=gelu, scale=1.0, dropout=0.0, pad=50_257, start=50_258, end=50_257,
-        front=window, position=waves, decoder_position=learned, attention=KeysWithoutBias,
-        family="whisper",
+        front=window, position=sinusoids, decoder_position=learned_positions,
+        attention=KeysWithoutBias, family="whisper",
     )  # fmt: skip
 
 
-SMALLEST, BASE = sized(384, 6, 4), sized(512, 8, 6)  # published as "tiny" and "base"
-SMALL, MEDIUM = sized(768, 12, 12), sized(1024, 16, 24)
-LARGE = sized(1280, 20, 32)
-TINY = sized(32, 4, 2).but(  # for tests and toys
-    n_features=8, vocab_size=32, n_decoder_layers=1, window=24, max_length=16, pad=1, start=2, end=2
-)
+SMALLEST, BASE = sized_config(384, 6, 4), sized_config(512, 8, 6)  # published as "tiny" and "base"
+SMALL, MEDIUM = sized_config(768, 12, 12), sized_config(1024, 16, 24)
+LARGE = sized_config(1280, 20, 32)
+TINY = sized_config(32, 4, 2).but(n_features=8, vocab_size=32, n_decoder_layers=1, window=24,
+                           max_length=16, pad=1, start=2, end=2)  # fmt: skip
 
 
 def whisper(config: SpeechConfig = BASE, **changes: Any) -> Speech2Text:

@@ -14,10 +14,18 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu_tanh
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.stacks import Stack
+from deepdive.core import (
+    Block,
+    DecodingState,
+    FeedForward,
+    KVCache,
+    LayerNorm,
+    MultiHeadAttention,
+    PreNorm,
+    gelu_tanh,
+)
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import LearnedPosition
 

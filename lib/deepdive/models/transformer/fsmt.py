@@ -22,7 +22,7 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
 from deepdive.positions import BlockedSinusoidalPosition
 
@@ -34,7 +34,7 @@ def separate(config: TranslatorConfig) -> tuple[TokenEmbedding, TokenEmbedding, 
     return config.embedding(config.src_vocab), config.embedding(config.tgt_vocab), head
 
 
-def waves(config: TranslatorConfig) -> BlockedSinusoidalPosition:
+def sinusoids(config: TranslatorConfig) -> BlockedSinusoidalPosition:
     """Return positions that count from the one after padding's, with which they share a table."""
     d_model = config.d_model
     if d_model < 4:
@@ -46,7 +46,7 @@ def waves(config: TranslatorConfig) -> BlockedSinusoidalPosition:
 
 
 BASE = TranslatorConfig(  # wmt19-en-de and its three sisters
-    separate, waves, "fsmt", src_vocab=42_024, tgt_vocab=42_024, d_model=1024, n_heads=16,
+    separate, sinusoids, "fsmt", src_vocab=42_024, tgt_vocab=42_024, d_model=1024, n_heads=16,
     n_decoder_heads=16, d_ff=8192, d_decoder_ff=8192, pad=1, start=2, end=2,
 )  # fmt: skip
 TINY = BASE.but(**TOY, tgt_vocab=36)

@@ -17,8 +17,8 @@ from typing import Any
 import torch.nn.functional as F
 from torch import nn
 
-from deepdive.layers import relu
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
+from deepdive.core import relu
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
 from deepdive.positions import BlockedSinusoidalPosition
 
@@ -40,12 +40,12 @@ def untied(config: TranslatorConfig) -> Vocabularies:
     return source, target, nn.Linear(config.d_model, target.vocab_size)
 
 
-def waves(config: TranslatorConfig) -> BlockedSinusoidalPosition:
+def sinusoids(config: TranslatorConfig) -> BlockedSinusoidalPosition:
     return BlockedSinusoidalPosition(config.d_model)
 
 
 # opus-mt-en-de: 73.9 M parameters, one vocabulary for both languages
-BASE = TranslatorConfig(tied, waves, "marian", src_vocab=58_101, activation=F.silu)
+BASE = TranslatorConfig(tied, sinusoids, "marian", src_vocab=58_101, activation=F.silu)
 BIG = BASE.but(  # the opus-mt-tc-big family: twice as wide, with ReLU
     src_vocab=53_017, d_model=1024, n_heads=16, n_decoder_heads=16, d_ff=4096, d_decoder_ff=4096,
     activation=relu,

@@ -1,6 +1,6 @@
 """The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
 
-Long because encoder and decoder are two classes, and the parent, which is recurrent, has neither.
+Long because the parent, which is recurrent, has neither its encoder nor its decoder.
 
 System: transformer
 Parent: attention_seq2seq
@@ -22,23 +22,35 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import DecodingState, KVCache, MultiHeadAttention
-from deepdive.checks import positive
-from deepdive.inspect import HookPoint
-from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PostNorm, relu
-from deepdive.layers.block import Residual
-from deepdive.layers.embeddings import TiedHead, TokenEmbedding
-from deepdive.layers.feed_forward import Activation
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Causal, Mask, Padding, both, padding
+from deepdive.core import (
+    Block,
+    DecodingState,
+    FeedForward,
+    KVCache,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PostNorm,
+    relu,
+)
+from deepdive.core.block import Residual
+from deepdive.core.checks import positive
+from deepdive.core.context import EMPTY, Context
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.feed_forward import Activation
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Causal, Mask, Padding, both, padding
+from deepdive.core.stack import Stack
 from deepdive.models.encoder_decoder import EncoderDecoder
-from deepdive.positions import Position, SinusoidalPosition
+from deepdive.positions import SinusoidalPosition
 
 
-class Encoder(nn.Module):
-    """Tokens (B, S) -> states (B, S, d_model): embed, add position, run the stack. Every token
-    sees every token.
+class EmbeddedStack(nn.Module):
+    """Base of encoders and decoders: embed tokens, add positions, run the stack. Every token sees
+    every token, or with `causal` itself and those before it.
     """
+
+    causal = False
 
     def __init__(
         self, embedding: TokenEmbedding, position: Position, stack: Stack, dropout: float = 0.0
@@ -46,58 +58,48 @@ class Encoder(nn.Module):
         super().__init__()
         self.embedding, self.position, self.stack = embedding, position, stack
         self.embedded = HookPoint()
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the states of `tokens`; `mask` bool (B, S), True = real token."""
+    def states(
+        self, rows: Tensor, tokens: Tensor, mask: Tensor | Padding | None = None,
+        context: Context = EMPTY,
+    ) -> Tensor:  # fmt: skip
+        """Return the states of `tokens`, whose embeddings are `rows` (B, T, d_model), and which
+        continue what the context's cache holds.
+        """
+        start = 0 if context.cache is None else context.cache.length
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        rows = self.dropout(self.position.embed(self.embedded(rows), positions))
+        real = padding(mask, tokens, "tgt_mask" if self.causal else "src_mask")
+        return self.stack(rows, context, mask=both(Causal(), real) if self.causal else real)
+
+
+class Encoder(EmbeddedStack):
+    """Tokens (B, S) -> states (B, S, d_model), each of which has seen every token."""
+
+    def forward(self, tokens: Tensor, mask: Tensor | Padding | None = None) -> Tensor:
+        """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
         return self.states(self.embedding(tokens), tokens, mask)
 
-    def states(self, rows: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the states of `tokens`, whose embeddings are `rows` (B, S, d_model)."""
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        rows = self.dropout(self.position.embed(self.embedded(rows), places))
-        return self.stack(rows, mask=padding(mask, tokens, "src_mask"))
 
-
-class Decoder(nn.Module):
+class Decoder(EmbeddedStack):
     """Tokens (B, T) and a memory (B, S, d_model) -> states (B, T, d_model). A token sees itself
     and those before it.
     """
 
-    def __init__(
-        self, embedding: TokenEmbedding, position: Position, stack: Stack, dropout: float = 0.0
-    ) -> None:
-        super().__init__()
-        self.embedding, self.position, self.stack = embedding, position, stack
-        self.embedded = HookPoint()
-        self.dropout = Dropout(dropout)
+    causal = True
 
     def forward(
         self,
         tokens: Tensor,
         memory: Tensor | None = None,
-        mask: Tensor | None = None,
+        mask: Tensor | Padding | None = None,
         memory_mask: Mask | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states of `tokens`, which continue what the `cache` holds."""
-        return self.states(self.embedding(tokens), tokens, memory, mask, memory_mask, cache)
-
-    def states(
-        self,
-        rows: Tensor,
-        tokens: Tensor,
-        memory: Tensor | None = None,
-        mask: Tensor | None = None,
-        memory_mask: Mask | None = None,
-        cache: KVCache | None = None,
-    ) -> Tensor:
-        """Return the states of `tokens`, whose embeddings are `rows` (B, T, d_model)."""
-        start = 0 if cache is None else cache.length
-        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        rows = self.dropout(self.position.embed(self.embedded(rows), positions))
-        allowed = both(Causal(), padding(mask, tokens, "tgt_mask"))
-        return self.stack(rows, memory, allowed, memory_mask, cache=cache)
+        context = Context(memory=memory, memory_mask=memory_mask, cache=cache)
+        return self.states(self.embedding(tokens), tokens, mask, context)
 
 
 class Transformer(EncoderDecoder):
@@ -111,18 +113,18 @@ class Transformer(EncoderDecoder):
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
         """Encode the source once, and return the state that `step` continues."""
-        return DecodingState(KVCache(), self.encoder(src, src_mask), src_mask)
+        real = padding(src_mask, src, "src_mask")
+        return DecodingState(KVCache(), self.encoder(src, real), real)
 
     def decode(
         self,
         tokens: Tensor,
         state: DecodingState,
-        mask: Tensor | None = None,
+        mask: Tensor | Padding | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`."""
-        real = None if state.memory_mask is None else Padding(state.memory_mask)
-        return self.decoder(tokens, state.memory, mask, real, cache)
+        return self.decoder(tokens, state.memory, mask, state.memory_mask, cache)
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""

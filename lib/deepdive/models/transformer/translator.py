@@ -13,15 +13,21 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import divides
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm, relu
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.layers.feed_forward import Activation
-from deepdive.layers.stacks import Stack
+from deepdive.core import (
+    Block,
+    FeedForward,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PostNorm,
+    relu,
+)
+from deepdive.core.checks import divides
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.feed_forward import Activation
+from deepdive.core.stack import Stack
 from deepdive.models.config import Config
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer
-from deepdive.positions import Position
 
 
 class Translator(Transformer):

@@ -1,5 +1,5 @@
 """Data2Vec for images: the encoder whose states are learned as
-`deepdive.training.objectives.states` has it. Baevski et al. 2022, "data2vec: A General Framework
+`deepdive.training.objectives.data2vec` has it. Baevski et al. 2022, "data2vec: A General Framework
 for Self-supervised Learning in Speech, Vision and Language".
 
 Long because rows, keys and branches differ at once, and its record (`Data2VecConfig`) is here.
@@ -30,14 +30,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.fast.linear import Linear
-from deepdive.layers import Block, FeedForward, LayerNorm
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention
+from deepdive.core.residual import ScaledPreNorm
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import per_side
-from deepdive.layers.residual import ScaledPreNorm
-from deepdive.layers.stacks import Stack
-from deepdive.models.vision.gaps import Gaps
+from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
 from deepdive.models.vision.vit import VisionConfig, Vit
 from deepdive.positions.grid import SpecialGridBias
 
@@ -55,7 +53,7 @@ class KeysWithoutBias(MultiHeadAttention):
 
     def __init__(self, d_model: int, n_heads: int, **settings: Any) -> None:
         super().__init__(d_model, n_heads, **settings)
-        self.kv = Linear(d_model, 2 * d_model, bias=False)
+        self.kv = nn.Linear(d_model, 2 * d_model, bias=False)
         self.v_bias = nn.Parameter(torch.zeros(d_model))
         nn.init.xavier_uniform_(self.kv.weight[:d_model])
         nn.init.xavier_uniform_(self.kv.weight[d_model:])
@@ -102,7 +100,7 @@ class Data2VecConfig(VisionConfig):
     masked: bool = True
     attention: Callable[[Any, int], nn.Module] = by_offset
     block: Callable[[Any, int], Block] = scaled
-    embeddings: Callable[[Any], nn.Module] = Gaps
+    embeddings: Callable[[Any], nn.Module] = MaskedPatchEmbeddings
     model: type[Vit] = Data2VecVision
     family: str = "data2vec-vision"
 

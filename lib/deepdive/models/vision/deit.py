@@ -17,7 +17,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 from deepdive.layers.heads import initialise
 from deepdive.models.vision.vit import BASE as VIT
 from deepdive.models.vision.vit import TINY as TINY_VIT

@@ -27,11 +27,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.inspect import HookPoint
-from deepdive.layers import Block, FeedForward, LayerNorm, PostNorm
-from deepdive.layers.placed_attention import PlacedAttention
-from deepdive.layers.stacks import Stack
-from deepdive.masks import Padding
+from deepdive.core import Block, Context, FeedForward, LayerNorm, PostNorm
+from deepdive.core.hooks import HookPoint
+from deepdive.core.masks import Padding
+from deepdive.core.stack import Stack
+from deepdive.layers.position_aware_attention import QKPositionAttention
 from deepdive.models.vision.detr_config import BASE, TINY, DetrConfig
 from deepdive.models.vision.resnet import resnet
 from deepdive.positions import SinusoidalPosition
@@ -103,9 +103,12 @@ class Detr(nn.Module):
         at = grid_sines(there, self.config.d_model).to(seen.dtype)
         mask = None if real is None else Padding(there.flatten(1))
         memory = self.encoder(seen.flatten(2).mT, mask=mask, positions=at)
+        context = Context(
+            positions=self.queries, memory=memory, memory_mask=mask, memory_positions=at
+        )
         rows, said = self.queries.new_zeros(len(images), *self.queries.shape), []
         for block in self.decoder.blocks:
-            rows = block(rows, memory, None, mask, self.queries, memory_positions=at)
+            rows = block(rows, context)
             said.append(self.decoder.norm(rows))  # type: ignore[misc]
         return torch.stack(said)
 
@@ -118,10 +121,10 @@ def detr(config: DetrConfig = BASE, **changes: Any) -> Detr:
     if config.d_model % 4:
         raise ValueError(f"d_model={config.d_model}: sines and cosines of two axes need fours")
 
-    def attention() -> PlacedAttention:
-        return PlacedAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
+    def attention() -> QKPositionAttention:
+        return QKPositionAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
 
-    def block(cross: PlacedAttention | None) -> Block:
+    def block(cross: QKPositionAttention | None) -> Block:
         ff = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
         return Block(attention(), ff, cross, partial(PostNorm, dropout=config.dropout))
 

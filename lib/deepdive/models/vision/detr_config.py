@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from deepdive.layers import relu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import relu
+from deepdive.core.feed_forward import Activation
 from deepdive.models.config import Config
 from deepdive.models.vision.resnet import RESNET_50, ResNetConfig
 from deepdive.models.vision.resnet import TINY as TINY_RESNET

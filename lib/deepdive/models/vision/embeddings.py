@@ -5,8 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.inspect import HookPoint
-from deepdive.layers import Dropout
+from deepdive.core.hooks import HookPoint
 from deepdive.layers.patches import Patches, check_pixels, resized
 
 
@@ -26,7 +25,7 @@ class ImageEmbeddings(nn.Module):
         self.positions = nn.Parameter(torch.zeros(rows, config.d_model))
         for table in (self.special, self.positions):
             nn.init.trunc_normal_(table, std=0.02, a=-0.04, b=0.04)
-        self.dropout, self.embedded = Dropout(config.dropout), HookPoint()
+        self.dropout, self.embedded = nn.Dropout(config.dropout), HookPoint()
 
     def forward(self, images: Tensor) -> Tensor:
         """Return what enters the stack for images (B, C, H, W) of any size of whole patches."""

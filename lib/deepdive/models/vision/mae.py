@@ -25,12 +25,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.checks import flags
-from deepdive.layers import LayerNorm
+from deepdive.core import LayerNorm
+from deepdive.core.checks import flags
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import resized
-from deepdive.layers.stacks import Stack
-from deepdive.models.vision.placed import PlacedBySines, placed
+from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings, sincos_table
 from deepdive.models.vision.vit import VisionConfig, Vit, vit
 
 
@@ -50,7 +50,7 @@ class MaeConfig(VisionConfig):
     decoder_d_ff: int = 2048
     share: float = 0.75
     normalised: bool = True
-    embeddings: Callable[[Any], nn.Module] = PlacedBySines
+    embeddings: Callable[[Any], nn.Module] = SinCosImageEmbeddings
     family: str = "vit_mae"
 
     def decoder(self) -> MaeConfig:
@@ -78,7 +78,7 @@ class Mae(nn.Module):
         self.narrow = nn.Linear(config.d_model, width)
         self.mask = nn.Parameter(torch.zeros(width))
         self.grid = (config.image_size // config.patch_size,) * 2
-        self.register_buffer("decoder_positions", placed(config.n_special, self.grid, width))
+        self.register_buffer("decoder_positions", sincos_table(config.n_special, self.grid, width))
         self.out = nn.Linear(width, config.channels * config.patch_size**2)
         nn.init.normal_(self.mask, std=0.02)
 

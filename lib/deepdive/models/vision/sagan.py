@@ -22,8 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive, real_input, width
+from deepdive.core import MultiHeadAttention
+from deepdive.core.checks import positive, real_input, width
 from deepdive.layers.patches import check_pixels
 
 

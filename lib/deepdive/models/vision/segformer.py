@@ -29,12 +29,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.checks import divides, each_at_least
-from deepdive.layers import Block, Dropout, LayerNorm, PreNorm, gelu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import Block, LayerNorm, PreNorm, gelu
+from deepdive.core.checks import divides, each_at_least
+from deepdive.core.feed_forward import Activation
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import check_pixels
-from deepdive.layers.reduced import ConvolvedFeedForward, OverlappingPatches, ReducedAttention
+from deepdive.layers.segformer_layers import (
+    ConvolvedFeedForward,
+    OverlappingPatches,
+    ReducedAttention,
+)
 from deepdive.layers.windows import EPS
 from deepdive.models.config import Config
 
@@ -65,7 +69,7 @@ class Decoder(nn.Module):
         width, stages = config.d_decoder, len(config.widths)
         self.projections = nn.ModuleList(nn.Linear(each, width) for each in config.widths)
         self.fuse = nn.Conv2d(stages * width, width, 1, bias=False)
-        self.norm, self.dropout = nn.BatchNorm2d(width), Dropout(config.decoder_dropout)
+        self.norm, self.dropout = nn.BatchNorm2d(width), nn.Dropout(config.decoder_dropout)
         self.classify = nn.Conv2d(width, config.n_classes, 1)
 
     def forward(self, grids: list[Tensor]) -> Tensor:

@@ -27,11 +27,11 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention, ShiftedAttention
-from deepdive.checks import divides, each_at_least
-from deepdive.inspect import HookPoint
-from deepdive.layers import Block, Dropout, FeedForward, LayerNorm, PreNorm, gelu
-from deepdive.layers.feed_forward import Activation
+from deepdive.attention import ShiftedAttention
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm, gelu
+from deepdive.core.checks import divides, each_at_least
+from deepdive.core.feed_forward import Activation
+from deepdive.core.hooks import HookPoint
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import Patches, check_pixels
 from deepdive.layers.windows import EPS, Merging, Windows
@@ -49,7 +49,7 @@ class Swin(nn.Module):
         super().__init__()
         self.patches = Patches(config.patch_size, config.channels, config.d_model)
         self.patch_norm = LayerNorm(config.d_model, EPS)
-        self.dropout, self.embedded = Dropout(config.dropout), HookPoint()
+        self.dropout, self.embedded = nn.Dropout(config.dropout), HookPoint()
         self.stages = nn.ModuleList(stage(config, i) for i in range(len(config.depths)))
         self.merges = nn.ModuleList(Merging(width) for width in config.widths[:-1])
         self.norm, self.config = LayerNorm(config.widths[-1], config.eps), config

@@ -29,10 +29,11 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.layers import FeedForward, LayerNorm, PreNorm, space_time
+from deepdive.core import FeedForward, LayerNorm, PreNorm
+from deepdive.layers import space_time
 from deepdive.layers.patches import per_side
 from deepdive.layers.space_time import Before, Folded, Masked, Rule, StepwiseBlock
-from deepdive.models.vision.films import FilmEmbeddings, FrameByFrame
+from deepdive.models.vision.video_embeddings import PerFrameEmbeddings, VideoEmbeddings
 from deepdive.models.vision.vit import VisionConfig, Vit, full_attention, vit
 
 
@@ -47,7 +48,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "space_only": (space_time.space,),
     "joint_space_time": (space_time.everything,),
     "divided_space_time": (space_time.time, space_time.space),
-    "sparse_local_global": (space_time.near, space_time.strided),
+    "sparse_local_global": (space_time.neighborhood, space_time.strided),
     "axial": (space_time.time, space_time.width, space_time.height),
 }
 
@@ -58,7 +59,7 @@ def stepwise(scheme: str, config: VideoConfig, layer: int) -> StepwiseBlock:
     steps: list[nn.Module] = []
     *earlier, last = RULES[scheme]
     for rule, special in [*((rule, 0) for rule in earlier), (last, n)]:
-        kind = Masked if rule in (space_time.near, space_time.strided) else Folded
+        kind = Masked if rule in (space_time.neighborhood, space_time.strided) else Folded
         steps.append(kind(full_attention(config, layer), rule, (side, side), special))
     return StepwiseBlock(
         [Before(step, n) for step in steps[:-1]],
@@ -68,8 +69,8 @@ def stepwise(scheme: str, config: VideoConfig, layer: int) -> StepwiseBlock:
     )
 
 
-SPACE_ONLY = VideoConfig(eps=1e-6, family="timesformer", model=FrameByFrame)
-JOINT = VideoConfig(eps=1e-6, family="timesformer", embeddings=FilmEmbeddings)
+SPACE_ONLY = VideoConfig(eps=1e-6, family="timesformer", model=PerFrameEmbeddings)
+JOINT = VideoConfig(eps=1e-6, family="timesformer", embeddings=VideoEmbeddings)
 DIVIDED = JOINT.but(block=partial(stepwise, "divided_space_time"))
 LOCAL_GLOBAL = JOINT.but(block=partial(stepwise, "sparse_local_global"))
 AXIAL = JOINT.but(block=partial(stepwise, "axial"))

@@ -24,11 +24,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.checks import positive, real_input, width
-from deepdive.layers import FeedForward, PostNorm
+from deepdive.core import FeedForward, MultiHeadAttention, PostNorm
+from deepdive.core.checks import positive, real_input, width
 from deepdive.layers.heads import initialise
-from deepdive.layers.regions import Located, Region
+from deepdive.layers.roi_pooling import PositionedFeatures, RoI
 from deepdive.models.vision.video_action_config import BASE, VideoActionConfig
 
 
@@ -46,7 +45,7 @@ class ActionUnit(nn.Module):
 
     def forward(self, queries: Tensor, film: Tensor) -> Tensor:
         """Return queries (B, R, d_model) that have asked the film's rows (B, F * h * w, d_rows)."""
-        queries = self.attn_residual(queries, lambda q: self.attn(q, film))
+        queries = self.attn_residual(queries, lambda q: self.attn(q, memory=film))
         return self.ff_residual(queries, self.ff)
 
 
@@ -58,8 +57,8 @@ class VideoAction(nn.Module):
     def __init__(self, config: VideoActionConfig) -> None:
         super().__init__()
         d_rows = config.d_features + 2 * config.d_place
-        self.config, self.located = config, Located(config.d_place)
-        self.region = Region(d_rows, config.d_model, config.bins)
+        self.config, self.located = config, PositionedFeatures(config.d_place)
+        self.region = RoI(d_rows, config.d_model, config.bins)
         self.units = nn.ModuleList(ActionUnit(config, d_rows) for _ in range(config.n_layers))
         self.out = nn.Linear(config.d_model, config.n_classes)
 

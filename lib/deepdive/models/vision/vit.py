@@ -25,11 +25,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward, LayerNorm, PreNorm, gelu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm, gelu
+from deepdive.core.feed_forward import Activation
+from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.layers.stacks import Stack
 from deepdive.models.config import Config
 from deepdive.models.vision.embeddings import ImageEmbeddings
 

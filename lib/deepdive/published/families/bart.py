@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deepdive.models.text import bart, led, mbart, pegasus, plbart
+from deepdive.models.efficient import led
+from deepdive.models.generative import bart, mbart, pegasus, plbart
 from deepdive.models.transformer.translator import TranslatorConfig
 from deepdive.published.families.translators import (
     SETTINGS,

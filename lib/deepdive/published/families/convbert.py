@@ -10,7 +10,7 @@ from deepdive.published.families.encoders import (
     LAYERS,
     SETTINGS,
     UNUSED,
-    fills_gaps,
+    is_masked_lm,
     like,
 )
 from deepdive.published.names import Names
@@ -56,6 +56,6 @@ CONVBERT = like(
     expected={"is_decoder": False, "add_cross_attention": False, "tie_word_embeddings": True},
     names=EMBEDDINGS | LAYERS | CONVOLUTION | Names({"embeddings_project": "embeddings.project"}),
     unused=(*UNUSED, "generator_", "discriminator_predictions.", "sequence_summary."),
-    heads=fills_gaps("ConvBert", FILLS),
+    heads=is_masked_lm("ConvBert", FILLS),
 )
 FAMILIES = (CONVBERT,)

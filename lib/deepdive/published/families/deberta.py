@@ -12,7 +12,7 @@ from deepdive.published.families.encoders import (
     LAYER,
     SETTINGS,
     UNUSED,
-    fills_gaps,
+    is_masked_lm,
     layer,
     like,
 )
@@ -113,7 +113,7 @@ def with_places(model_class: str) -> dict[str, Head]:
     """Both heads: the one that transformers has, and the paper's, with its absolute places."""
     places = Names({"deberta.embeddings.position_embeddings": "positions.table"})
     pretraining = Head(f"{model_class}ForMaskedLM", mask_decoder.for_pretraining, FILLS | places)
-    return fills_gaps(model_class, FILLS) | {"pretraining": pretraining}
+    return is_masked_lm(model_class, FILLS) | {"pretraining": pretraining}
 
 
 DEBERTA = like(

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
-from deepdive.layers import gelu_tanh
-from deepdive.layers.feed_forward import Activation
-from deepdive.models.text import llama, llama_variants
-from deepdive.models.text.llama_config import LlamaConfig
+from deepdive.core import gelu_tanh
+from deepdive.core.feed_forward import Activation
+from deepdive.models.generative import llama, llama_variants
+from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.positions import RopeScaling
 from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names

@@ -34,7 +34,7 @@ ELECTRA: Family = like(
         ),
         "masked_lm": Head(
             "ElectraForMaskedLM",
-            electra.fills_gaps,
+            electra.is_masked_lm,
             masked(
                 "generator_predictions.dense generator_predictions.LayerNorm "
                 "generator_lm_head.bias generator_lm_head.weight"

@@ -61,7 +61,7 @@ def masked(parts: str, theirs: str = "") -> Names:
     return Names({theirs + part: f"masked.{name}" for part, name in names})
 
 
-def fills_gaps(name: str, names: Names) -> dict[str, Head]:
+def is_masked_lm(name: str, names: Names) -> dict[str, Head]:
     return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
 
 
@@ -91,7 +91,7 @@ BERT = Family(
     },
     unused=UNUSED,
     older=((r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),  # converted from TensorFlow
-    heads=fills_gaps("Bert", MASKED)
+    heads=is_masked_lm("Bert", MASKED)
     | {
         "pretraining": Head(
             "BertForPreTraining",
@@ -120,7 +120,7 @@ ROBERTA = like(
     roberta.BASE,
     settings=SETTINGS | {"max_length": beyond(2)},
     expected={"pad_token_id": 1, **BERT.expected},
-    heads=fills_gaps("Roberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
+    heads=is_masked_lm("Roberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
 ALBERT = like(
     BERT,
@@ -170,7 +170,7 @@ DISTILBERT = like(
         "ffn.lin2 output_layer_norm",
     ),
     unused=(*UNUSED, "vocab_", "pre_classifier."),
-    heads=fills_gaps(
+    heads=is_masked_lm(
         "DistilBert", masked("transform layer_norm projector.bias projector.weight", "vocab_")
     ),
 )
@@ -294,7 +294,7 @@ ROFORMER = like(
     expected={"rotary_value": False, **BERT.expected},
     names=EMBEDDINGS | LAYERS | Names({"embeddings_project": "embeddings.project"}),
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
-    heads=fills_gaps("RoFormer", MASKED),
+    heads=is_masked_lm("RoFormer", MASKED),
 )
 ERNIE_M = like(  # transformers had it until 4.57
     BERT,

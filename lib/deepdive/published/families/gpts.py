@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.text import ctrl, gpt, gpt2, gpt_neo
-from deepdive.models.text.gpt_config import GPTConfig
+from deepdive.models.generative import ctrl, gpt, gpt2, gpt_neo
+from deepdive.models.generative.gpt_config import GPTConfig
 from deepdive.published.form import Family, Setting, activation, activation_of, name_of
 from deepdive.published.names import Layout, Names, Pairs
 from deepdive.published.weights import Sources

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from deepdive.models.bert import ibert
-from deepdive.published.families.encoders import ROBERTA, fills_gaps, like, masked
+from deepdive.published.families.encoders import ROBERTA, is_masked_lm, like, masked
 
 MADE = (
     "weight_scaling_factor", "weight_integer", "bias_integer", "fc_scaling_factor",
@@ -25,6 +25,6 @@ IBERT = like(
     ibert.BASE,
     expected={**ROBERTA.expected, "quant_mode": False},
     older=(*ROBERTA.older, _without_made),
-    heads=fills_gaps("IBert", masked("dense layer_norm bias decoder.weight", "lm_head.")),
+    heads=is_masked_lm("IBert", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
 FAMILIES = (IBERT,)

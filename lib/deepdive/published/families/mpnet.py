@@ -7,7 +7,7 @@ from deepdive.published.families.encoders import (
     LAYER,
     SETTINGS,
     beyond,
-    fills_gaps,
+    is_masked_lm,
     layer,
     like,
     masked,
@@ -34,6 +34,6 @@ MPNET = like(
         "tie_word_embeddings": True,
     },
     names=EMBEDDINGS | LAYERS | BIAS,
-    heads=fills_gaps("MPNet", masked("dense layer_norm bias decoder.weight", "lm_head.")),
+    heads=is_masked_lm("MPNet", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
 FAMILIES = (MPNET,)

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers import gelu, relu
-from deepdive.layers.feed_forward import Activation
+from deepdive.core import gelu, relu
+from deepdive.core.feed_forward import Activation
 from deepdive.models.bert import bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.multilingual import canine, rembert, xlm, xlmr
@@ -18,7 +18,7 @@ from deepdive.published.families.encoders import (
     LAYERS,
     ROBERTA,
     SETTINGS,
-    fills_gaps,
+    is_masked_lm,
     layer,
     like,
     masked,
@@ -33,7 +33,7 @@ XLMR = like(
     xlmr.BASE,
     model_type="xlm-roberta",
     prefix="roberta.",
-    heads=fills_gaps("XLMRoberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
+    heads=is_masked_lm("XLMRoberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
 REMBERT = like(
     BERT,
@@ -95,7 +95,7 @@ def _xlm_names(config: xlm.XlmConfig) -> Names:
             "embeddings": "embeddings.tokens",
             "lang_embeddings": "embeddings.languages",
             "layer_norm_emb": "embeddings.norm",
-            **({} if config.position is xlm.waves else table),
+            **({} if config.position is xlm.sinusoids else table),
             "attentions.{}.q_lin": "stack.blocks.{}.attn.q",
             ("attentions.{}.k_lin", "attentions.{}.v_lin"): "stack.blocks.{}.attn.kv",
             "attentions.{}.out_lin": "stack.blocks.{}.attn.out",
@@ -136,7 +136,7 @@ XLM = Family(
         "eps": "layer_norm_eps",
         "activation": either("gelu_activation", *ACTIVATION),
         "embeddings": either("use_lang_emb", xlm.LanguageEmbeddings, BertEmbeddings),
-        "position": either("sinusoidal_embeddings", xlm.waves, bert.learned),
+        "position": either("sinusoidal_embeddings", xlm.sinusoids, bert.learned_positions),
         "model": either("causal", xlm.CausalXlm, xlm.Xlm),
     },
     names=_xlm_names,

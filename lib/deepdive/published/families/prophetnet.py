@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from deepdive.models.text import prophetnet
-from deepdive.models.text.prophetnet import ProphetNetConfig
+from deepdive.models.generative import prophetnet
+from deepdive.models.generative.prophetnet import ProphetNetConfig
 from deepdive.published.form import Family, activation
 from deepdive.published.names import Names, Pairs
 

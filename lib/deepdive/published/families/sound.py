@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from deepdive.layers import PostNorm, PreNorm
-from deepdive.layers.sound import group_norm_first, layer_norms
+from deepdive.core import PostNorm, PreNorm
+from deepdive.layers.speech_frontend import group_norm_first, layer_norms
 from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
-from deepdive.models.speech.code_finder import CodeFinder
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.published.families.encoders import layer
 from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names
@@ -142,7 +142,7 @@ WAV2VEC2 = Family(
     heads={
         "pretraining": Head(
             "Wav2Vec2ForPreTraining",
-            CodeFinder,
+            Wav2Vec2ForPreTraining,
             Names(
                 {
                     "quantizer.codevectors": "quantiser.table",

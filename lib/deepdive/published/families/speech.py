@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers.feed_forward import Activation
+from deepdive.core.feed_forward import Activation
 from deepdive.models.speech import speech2text, whisper
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_config import SpeechConfig

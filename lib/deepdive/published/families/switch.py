@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from deepdive.models.text import switch, t5
-from deepdive.models.text.switch import SwitchConfig
+from deepdive.models.generative import switch, t5
+from deepdive.models.generative.switch import SwitchConfig
 from deepdive.published.families.t5 import SETTINGS, UNUSED, check_start, side
 from deepdive.published.form import Family, activation
 from deepdive.published.names import Names, Pairs

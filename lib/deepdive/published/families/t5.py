@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers import gelu_tanh
-from deepdive.models.text import t5
-from deepdive.models.text.t5_config import T5Config
+from deepdive.core import gelu_tanh
+from deepdive.models.generative import t5
+from deepdive.models.generative.t5_config import T5Config
 from deepdive.published.form import Family, activation_of, name_of
 from deepdive.published.names import Names, Pairs
 
@@ -103,7 +103,7 @@ def _t5(config: T5Config, theirs: Mapping[str, Any]) -> T5Config:
     shared = theirs.get("tie_word_embeddings", True) is not False
     is_scaled = theirs.get("scale_decoder_outputs", shared) and config.family == "t5"
     return config.but(
-        feed_forward=t5.gated if gate else t5.plain,
+        feed_forward=t5.gated if gate else t5.relu_feed_forward,
         activation=activation,
         head=t5.scaled if is_scaled else t5.untied,
     )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from deepdive.models.vision import timesformer
-from deepdive.models.vision.films import FilmEmbeddings
+from deepdive.models.vision.video_embeddings import VideoEmbeddings
 from deepdive.published.families.encoders import LAYER
 from deepdive.published.families.vit import SETTINGS, embeddings
 from deepdive.published.form import Family
@@ -55,7 +55,7 @@ def names(config: Any) -> Names:
         "output.dense": "ff.out",
         "layernorm_after": "ff_residual.norm",
     }
-    if config.embeddings is FilmEmbeddings:
+    if config.embeddings is VideoEmbeddings:
         table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
         times: Pairs = {"embeddings.time_embeddings": "embeddings.times"}
         found |= Names(times, {"embeddings.times": table})

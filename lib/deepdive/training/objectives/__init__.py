@@ -38,41 +38,11 @@
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
-from deepdive.training.objectives.agreement import across, sentence_alignment, word_agreement
-from deepdive.training.objectives.answers import (
-    answer_loss,
-    dpo_loss,
-    implicit_reward,
-    log_probability,
-)
+from deepdive.training.objectives.amber_alignment import across, sentence_alignment, word_agreement
 from deepdive.training.objectives.code_switching import Phrase, code_switch, phrase_pairs
-from deepdive.training.objectives.codes import (
-    contrastive_loss,
-    diversity_loss,
-    hidden_spans,
-    used_entries,
-    wrong_places,
-)
-from deepdive.training.objectives.cross_attention import look_across, write_across
 from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
-from deepdive.training.objectives.distillation import (
-    distillation_loss,
-    hard_distillation,
-    hidden_cosine,
-    soft_cross_entropy,
-)
-from deepdive.training.objectives.entities import mask_entities
-from deepdive.training.objectives.futures import future_loss
-from deepdive.training.objectives.gap_sentences import gap_sentences, principal, unigram_f1
-from deepdive.training.objectives.hierarchical_contrast import (
-    harder,
-    nearest_words,
-    sentence_contrast,
-    word_contrast,
-)
-from deepdive.training.objectives.masked_runs import hide_run, split_run
-from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
-from deepdive.training.objectives.noises import (
+from deepdive.training.objectives.data2vec import averaged_states, decay_at, ema_update, state_loss
+from deepdive.training.objectives.denoising import (
     delete_each,
     infill,
     mask_each,
@@ -80,43 +50,62 @@ from deepdive.training.objectives.noises import (
     poisson,
     rotate,
 )
-from deepdive.training.objectives.orders import order_tokens, seen_in
+from deepdive.training.objectives.distillation import (
+    distillation_loss,
+    hard_distillation,
+    hidden_cosine,
+    soft_cross_entropy,
+)
+from deepdive.training.objectives.entities import mask_entities
+from deepdive.training.objectives.ernie_m import back_translate
+from deepdive.training.objectives.future_ngram import future_loss
+from deepdive.training.objectives.gap_sentences import (
+    gap_sentences,
+    select_gap_sentences,
+    unigram_f1,
+)
+from deepdive.training.objectives.hierarchical_contrast import (
+    interpolate_hard_negatives,
+    nearest_words,
+    sentence_contrast,
+    word_contrast,
+)
+from deepdive.training.objectives.hubert_units import Units, layer_states, make_units, unit_loss
+from deepdive.training.objectives.masked_autoencoding import hidden_patches, mae_step, pixel_loss
+from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
+from deepdive.training.objectives.mass import mask_span, split_masked_span
+from deepdive.training.objectives.mpnet import Permuted, permute, two_streams
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.paraphrases import (
     alternate_sentences,
     hard_paraphrases,
     paraphrase_pairs,
 )
-from deepdive.training.objectives.permuted import Permuted, permute, two_streams
-from deepdive.training.objectives.pixels import hidden_patches, hide_and_say, pixel_loss
-from deepdive.training.objectives.plugged import Gaps, plugged_loss
-from deepdive.training.objectives.recurring import (
-    Questions,
-    ask_recurring,
+from deepdive.training.objectives.permutation_lm import order_tokens, seen_in
+from deepdive.training.objectives.preference_losses import (
+    answer_loss,
+    dpo_loss,
+    implicit_reward,
+    log_probability,
+)
+from deepdive.training.objectives.recurring_span_selection import (
+    SpanQuestions,
+    make_recurring_span_questions,
     recurring_spans,
     span_selection_loss,
 )
-from deepdive.training.objectives.replaced import (
+from deepdive.training.objectives.replaced_token_detection import (
     electra_loss,
     electra_losses,
-    fill_gaps,
     replaced_loss,
-)
-from deepdive.training.objectives.rewriting import (
-    Side,
-    begin_in,
-    damage,
-    rewriting_loss,
-    shuffle_near,
-    xnlg_loss,
+    sample_replacements,
 )
 from deepdive.training.objectives.sentences import (
     cosine_regression,
     multiple_negatives,
-    pair_features,
     triplet,
 )
-from deepdive.training.objectives.sets import (
+from deepdive.training.objectives.set_prediction import (
     SetLosses,
     Truth,
     by_order,
@@ -134,11 +123,10 @@ from deepdive.training.objectives.skip_gram import (
 from deepdive.training.objectives.spans import (
     corrupt_spans,
     hidden_counts,
-    hide_spans,
+    mask_spans,
     restore_spans,
 )
-from deepdive.training.objectives.states import averaged_states, decay_at, follow, state_loss
-from deepdive.training.objectives.tables import cell_loss, choose_columns, column_loss
+from deepdive.training.objectives.tabert import cell_loss, choose_columns, column_loss
 from deepdive.training.objectives.token import (
     PAD,
     bilm_loss,
@@ -153,19 +141,34 @@ from deepdive.training.objectives.translation_contrast import (
 )
 from deepdive.training.objectives.translation_pairs import TranslationPairs, join_translations
 from deepdive.training.objectives.translation_ranking import additive_margin, translation_ranking
-from deepdive.training.objectives.units import Units, layer_states, make_units, unit_loss
+from deepdive.training.objectives.veco import MaskedBatch, plugged_loss
+from deepdive.training.objectives.wav2vec2_contrastive import (
+    codebook_perplexity,
+    contrastive_loss,
+    diversity_loss,
+    hidden_spans,
+    sample_negatives,
+)
+from deepdive.training.objectives.xnlg import (
+    Side,
+    corrupt,
+    language_prefix,
+    local_shuffle,
+    rewriting_loss,
+    xnlg_loss,
+)
 
 __all__ = [
     "PAD",
     "Adversaries",
     "Alignment",
-    "Gaps",
     "KeyQueue",
+    "MaskedBatch",
     "Permuted",
     "Phrase",
-    "Questions",
     "SetLosses",
     "Side",
+    "SpanQuestions",
     "TranslationPairs",
     "Truth",
     "Units",
@@ -175,23 +178,23 @@ __all__ = [
     "align",
     "alternate_sentences",
     "answer_loss",
-    "ask_recurring",
     "averaged_states",
-    "begin_in",
+    "back_translate",
     "bilm_loss",
     "by_order",
     "cell_loss",
     "choose_columns",
     "code_switch",
+    "codebook_perplexity",
     "collapse",
     "column_loss",
     "contrastive_loss",
+    "corrupt",
     "corrupt_spans",
     "cosine_regression",
     "costs",
     "cross_entropy",
     "ctc_loss",
-    "damage",
     "decay_at",
     "delete_each",
     "distillation_loss",
@@ -199,34 +202,35 @@ __all__ = [
     "dpo_loss",
     "electra_loss",
     "electra_losses",
-    "fill_gaps",
-    "follow",
+    "ema_update",
     "frames_needed",
     "future_loss",
     "gap_sentences",
     "hard_distillation",
     "hard_paraphrases",
-    "harder",
     "hidden_cosine",
     "hidden_counts",
     "hidden_patches",
     "hidden_spans",
-    "hide_and_say",
-    "hide_run",
-    "hide_spans",
     "hinge_losses",
     "hungarian",
     "implicit_reward",
     "infill",
+    "interpolate_hard_negatives",
     "join_translations",
     "keep_probability",
+    "language_prefix",
     "layer_states",
+    "local_shuffle",
     "log_probability",
-    "look_across",
+    "mae_step",
+    "make_recurring_span_questions",
     "make_units",
     "mask_each",
     "mask_entities",
     "mask_id",
+    "mask_span",
+    "mask_spans",
     "mask_tokens",
     "mix_translations",
     "multiple_negatives",
@@ -235,7 +239,6 @@ __all__ = [
     "next_sentence_pairs",
     "noise",
     "order_tokens",
-    "pair_features",
     "paraphrase_pairs",
     "permute",
     "permute_sentences",
@@ -244,24 +247,25 @@ __all__ = [
     "pixel_loss",
     "plugged_loss",
     "poisson",
-    "principal",
     "recurring_spans",
     "replaced_loss",
     "restore_spans",
     "rewriting_loss",
     "rotate",
+    "sample_negatives",
+    "sample_replacements",
     "seen_in",
+    "select_gap_sentences",
     "sentence_alignment",
     "sentence_contrast",
     "sentence_order_pairs",
     "set_loss",
     "set_losses",
-    "shuffle_near",
     "skip_gram_pairs",
     "soft_cross_entropy",
     "span_selection_loss",
     "special_ids",
-    "split_run",
+    "split_masked_span",
     "state_loss",
     "token_count",
     "translation_contrast",
@@ -270,11 +274,8 @@ __all__ = [
     "two_streams",
     "unigram_f1",
     "unit_loss",
-    "used_entries",
     "word_agreement",
     "word_contrast",
     "word_ids",
-    "write_across",
-    "wrong_places",
     "xnlg_loss",
 ]

@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.masks import describe
+from deepdive.core.masks import describe
 
 NEVER = -1e30  # log of a probability of 0, whose differences are no NaN
 

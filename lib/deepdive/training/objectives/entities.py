@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from deepdive.masks import describe
+from deepdive.core.masks import describe
 
 
 def mask_entities(

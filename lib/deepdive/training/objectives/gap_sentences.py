@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import chain
 
-from deepdive.training.objectives.noises import check_rate
+from deepdive.training.objectives.denoising import check_rate
 
 Text = Sequence[Hashable]
 
@@ -18,7 +18,9 @@ def unigram_f1(said: Text, reference: Text) -> float:
     return 2 * shared / (len(said) + len(reference)) if shared else 0.0
 
 
-def principal(sentences: Sequence[Text], count: int, one_by_one: bool = False) -> list[int]:
+def select_gap_sentences(
+    sentences: Sequence[Text], count: int, one_by_one: bool = False
+) -> list[int]:
     """Return the numbers of the `count` sentences that say most of the others, in their order.
 
         score_i = unigram_f1(sentence i, all others)                            # each by itself
@@ -61,6 +63,6 @@ def gap_sentences(
     if len(sentences) < 2:
         raise ValueError(f"sentences: came as {len(sentences)}, expected 2 or more")
     count = min(max(round(rate * len(sentences)), 1), len(sentences) - 1)
-    gaps = principal(sentences, count, one_by_one)
+    gaps = select_gap_sentences(sentences, count, one_by_one)
     read = ([mask] if i in gaps else sentence for i, sentence in enumerate(sentences))
     return [*chain(*read)], [*chain(*(sentences[i] for i in gaps))]

@@ -7,7 +7,8 @@ System: hictl
 Parent: xlmr
 What differs:
 - a sentence must find its translation among wrong ones that are made harder: each is pulled towards
-  the sentence, the more the better the model has become (`harder`, `sentence_contrast`)
+  the sentence, the more the better the model has become (`interpolate_hard_negatives`,
+  `sentence_contrast`)
 - a pair's vector must find the words of both its sentences among other words of the vocabulary, of
   which the nearest are taken (`word_contrast`, `nearest_words`)
 Source: Wei et al. 2021, sections 3.1 and 3.2.
@@ -20,8 +21,13 @@ from torch import Tensor
 from deepdive.training.objectives.sentences import _alike
 
 
-def harder(query: Tensor, positive: Tensor, negatives: Tensor, confidence: float = 1.0,
-           smoothing: float = 0.9) -> Tensor:  # fmt: skip
+def interpolate_hard_negatives(
+    query: Tensor,
+    positive: Tensor,
+    negatives: Tensor,
+    confidence: float = 1.0,
+    smoothing: float = 0.9,
+) -> Tensor:
     """Pull each wrong key towards its query, never nearer than the right one is:
 
         d+ = |q - k+|,  d- = |q - k-|
@@ -59,8 +65,8 @@ def sentence_contrast(
         -log( exp(q . k+ / temperature)
               / (exp(q . k+ / temperature) + sum over k- of exp(q . k- / temperature)) )
 
-    query, positive (B, d), negatives (B, K, d), such as `harder` made. Raises ValueError for shapes
-    that do not fit or a temperature that is not above 0.
+    query, positive (B, d), negatives (B, K, d), such as `interpolate_hard_negatives` made. Raises
+    ValueError for shapes that do not fit or a temperature that is not above 0.
 
     Source: Wei et al. 2021, section 3.1.
     """

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from deepdive.checks import whole
+from deepdive.core.checks import whole
 
 S = TypeVar("S")  # a sentence: a text, or a list of token ids
 

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.checks import positive
+from deepdive.core.checks import positive
 
 
 def penalty(kept: Tensor, few: float, joined: float) -> Tensor:
@@ -33,8 +33,8 @@ def rationale_loss(
     """Return a number whose gradient is an estimate of that of the mean expected cost.
 
     logits (B, C), labels int64 (B,), kept bool (B, T) and log_prob (B,) of one draw a text, as
-    `deepdive.models.explained.rationale` gives them. Raises ValueError for a batch of one text: the
-    baseline is the mean cost of the others.
+    `deepdive.models.interpretable.rationale` gives them. Raises ValueError for a batch of one text:
+    the baseline is the mean cost of the others.
     Source: Lei, Barzilay and Jaakkola 2016.
     """
     positive(texts=len(labels))

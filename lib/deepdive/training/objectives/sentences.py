@@ -7,22 +7,6 @@ from torch import Tensor
 from deepdive.training.objectives.token import cross_entropy
 
 
-def pair_features(u: Tensor, v: Tensor) -> Tensor:
-    """Return [u ; v ; |u - v|], (B, 3 d): what a classifier of pairs reads.
-
-    With W of shape (3 d, n_classes) the **classification objective** is
-
-        loss = cross_entropy(pair_features(u, v) W + b, labels)
-
-    and W is thrown away afterwards; the encoder is kept.
-    u, v: (B, d). Raises ValueError when their shapes differ.
-
-    Source: Reimers and Gurevych 2019, section 3, equation 1.
-    """
-    _alike(u, v, "u", "v")
-    return torch.cat((u, v, (u - v).abs()), dim=-1)
-
-
 def cosine_regression(u: Tensor, v: Tensor, targets: Tensor) -> Tensor:
     """Mean over rows of (cos(u, v) - target)^2, the **regression objective**.
 

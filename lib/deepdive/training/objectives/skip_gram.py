@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.masks import describe
+from deepdive.core.masks import describe
 
 
 def negative_sampling_loss(true: Tensor, drawn: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ def hidden_counts(length: int, rate: float = 0.15, mean: float = 3.0) -> tuple[i
     return hidden, min(max(round(hidden / mean), 1), length - hidden)
 
 
-def hide_spans(
+def mask_spans(
     size: tuple[int, int],
     rate: float = 0.15,
     mean: float = 3.0,

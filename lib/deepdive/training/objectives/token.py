@@ -90,7 +90,7 @@ def cross_entropy(
 def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
     """Mean of two cross-entropies: that of the token after each token, and of the one before it.
 
-    logits: (B, T, 2, V) of two language models, one from each end (`deepdive.models.before.bilm`).
+    logits: (B, T, 2, V) of two language models, one from each end (`deepdive.models.classic.bilm`).
     tokens: (B, T) with a mark at both ends of each sentence.
     Source: Peters et al. 2018, section 3.1.
     """

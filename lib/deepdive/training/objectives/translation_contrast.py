@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from deepdive.checks import not_negative
+from deepdive.core.checks import not_negative
 from deepdive.training.objectives.sentences import _alike
 from deepdive.training.objectives.token import cross_entropy
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from deepdive.masks import describe
+from deepdive.core.masks import describe
 
 
 class TranslationPairs(NamedTuple):

@@ -6,8 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.house.atlas.examples import EXAMPLES
-from deepdive.layers import gelu_tanh
+from deepdive.core import gelu_tanh
 from deepdive.models.bert import albert, distilbert, ibert, roberta
 from deepdive.models.bert.bert import TINY, Bert, bert
 from deepdive.models.bert.pretraining import (
@@ -19,6 +18,7 @@ from deepdive.models.bert.pretraining import (
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer
 from deepdive.models.efficient.longformer import Longformer
 from deepdive.published import from_config
+from deepdive_book.site.atlas.examples import EXAMPLES
 from laws import ORDERED, TWO_SIDED, Case, Pair, Refuses, case, with_padding
 
 ROW, FIVE = torch.tensor([[4, 9, 6]]), torch.tensor([[4, 9, 6, 8, 5]])

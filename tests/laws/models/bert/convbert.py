@@ -5,9 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention, Slot
-from deepdive.attention.multi_head import split_heads
-from deepdive.layers import FeedForward, gelu
+from deepdive.core import FeedForward, MultiHeadAttention, Slot, gelu
+from deepdive.core.multi_head import split_heads
 from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers import gelu
+from deepdive.core import gelu
 from deepdive.models.bert import deberta, deberta_v2, mask_decoder
 from deepdive.models.bert.bert import Bert, bert, full_attention
 from laws import Case, Fails, Refuses, case, random_rows, set_weights

@@ -12,7 +12,7 @@ from deepdive.models.bert.electra import (
     Electra,
     ElectraDiscriminator,
     electra,
-    fills_gaps,
+    is_masked_lm,
     pair,
 )
 from laws import case, with_padding
@@ -55,7 +55,7 @@ def _() -> Any:
         return model.generator.bert(ROW), model.discriminator.bert(ROW)
 
     def other_tables(**changes: Any) -> Any:
-        small = fills_gaps(electra(TINY, **changes))
+        small = is_masked_lm(electra(TINY, **changes))
         return lambda: Electra(small, ElectraDiscriminator(electra(TINY)))
 
     made = encoder(

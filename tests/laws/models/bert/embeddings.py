@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.bert import albert, roberta
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.embeddings import BertEmbeddings

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.masks import Padding
+from deepdive.core.masks import Padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.entities import EntityEmbeddings, mentions_of
 from deepdive.models.bert.luke import (

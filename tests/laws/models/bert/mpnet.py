@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.masks import Dense
+from deepdive.core.masks import Dense
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.mpnet import TINY, MPNet, mpnet
 from deepdive.models.bert.roberta import RobertaEmbeddings

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers.heads import SpanReader
+from deepdive.layers.heads import SpanHead
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.splinter import TINY, SpanSelector, Splinter, splinter
 from laws import ANY_ROWS, Case, NotApplicable, case, padding_of, random_rows
@@ -27,7 +27,7 @@ def _() -> Case:
         made.
         """
         model = make().double().eval()
-        reader = SpanReader(bert(**SMALL), 32).double().eval()
+        reader = SpanHead(bert(**SMALL), 32).double().eval()
         reader.encoder.load_state_dict(model.bert.state_dict())
         ends = (model.start, model.end)
         with torch.no_grad():

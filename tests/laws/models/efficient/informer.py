@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from deepdive.attention.softmax import SoftmaxAttention
+from deepdive.core.softmax import SoftmaxAttention
 from deepdive.models.efficient.informer import TINY, Informer, InformerEncoder, informer
 from laws import Case, Fails, NotApplicable, case, random_rows
 from laws.layers.series import OTHER, PARITY, SILENT, WHOLE

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from deepdive.masks import Mask
+from deepdive.core.masks import Mask
 from deepdive.models.efficient.perceiver import TINY, Perceiver, perceiver
 from laws import Case, NotApplicable, case, padding_of, random_rows, set_weights
 

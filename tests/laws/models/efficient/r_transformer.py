@@ -1,17 +1,13 @@
 """Cases of `deepdive.models.efficient.r_transformer`."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache, MultiHeadAttention
-from deepdive.layers import FeedForward
-from deepdive.masks import Window
-from deepdive.models.efficient.r_transformer import LocalRNN, RBlock, RStack, r_transformer, tiny
+from deepdive.core.masks import Window
+from deepdive.models.efficient.r_transformer import LocalRNN, r_transformer, tiny
 from deepdive.models.transformer.decoder_only import DecoderOnly
-from deepdive.recurrent import GRU, LSTM, RNN
-from laws import Case, Fails, NotApplicable, case, random_rows, set_weights
+from deepdive.recurrent import LSTM, RNN
+from laws import Case, Fails, NotApplicable, case, random_rows
 from laws.models.transformer.transformer import ROW, step_or_all
 
 ORDER = {"order": Fails("it reads the rows of a window in their order")}
@@ -20,10 +16,6 @@ X, ROWS = random_rows(2, 5, 16), torch.zeros(1, 3, 16)
 
 def local(window: int = 3, rnn: type[nn.Module] = RNN) -> LocalRNN:
     return LocalRNN(rnn(16, 16), window)
-
-
-def block(rnn: LocalRNN) -> RBlock:
-    return RBlock(rnn, MultiHeadAttention(16, 4), FeedForward(16, 32))
 
 
 @case("r_transformer/LocalRNN", LocalRNN)
@@ -44,57 +36,9 @@ def _() -> Case:
         refusals={
             "no row": lambda: LocalRNN(RNN(4, 4), 0),
             "another width": lambda: LocalRNN(RNN(4, 8), 2),
-            "another mask": lambda: local()(ROWS, Window(1)),
+            "another mask": lambda: local()(ROWS, mask=Window(1)),
         },
         laws={**ORDER, "hooks": NotApplicable("no weights of attention exist in it")},
-    )
-
-
-@case("r_transformer/RBlock", RBlock)
-def _() -> Case:
-    def run(block: RBlock, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        near, far = (None, None) if state is None else (state[0], state[1])
-        return block(block.near(x, mask, near), mask=mask, cache=far)
-
-    def make() -> RBlock:
-        return block(local())
-
-    def silent() -> tuple[Tensor, Tensor]:
-        silent = make()
-        set_weights(silent, local__rnn__W__weight=0.0, local__rnn__U__weight=0.0)
-        return silent.near(X, None, None), silent.local_residual(X, torch.zeros_like)
-
-    return Case(
-        make=make,
-        run=run,
-        begin=lambda _: KVCache(),
-        parity="torch.nn.RNN, MultiheadAttention and LayerNorm, put together",
-        limits={"a silent network: the stream, normalised": silent},
-        refusals={
-            "another mask": lambda: make().near(ROWS, Window(1), None),
-            "a memory": lambda: make()(ROWS, ROWS),
-        },
-        laws=ORDER,
-    )
-
-
-@case("r_transformer/RStack", RStack)
-def _() -> Case:
-    def make() -> RStack:
-        return RStack(lambda _: block(local(2, GRU)), 2)
-
-    def in_a_row() -> tuple[Tensor, Tensor]:
-        stack: Any = make().double()
-        first, second = stack.blocks
-        return stack(X), second(second.near(first(first.near(X, None, None)), None, None))
-
-    return Case(
-        place="stack",
-        make=make,
-        parity="none: what it does beside `RBlock`, which is proved, is to hand out slots",
-        limits={"its blocks in a row": in_a_row},
-        refusals={"a memory": lambda: make()(ROWS, ROWS)},
-        laws=ORDER,
     )
 
 

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core import Position
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.efficient.reformer import (
     TINY,
     CausalReformer,
@@ -14,7 +15,7 @@ from deepdive.models.efficient.reformer import (
     ReformerEmbeddings,
     reformer,
 )
-from deepdive.positions import AxialPosition, Position
+from deepdive.positions import AxialPosition
 from laws import ALONE, ORDERED, Case, NotApplicable, Verdict, case, with_padding
 from laws.attention.by_content import LEAKS, SQUARE
 

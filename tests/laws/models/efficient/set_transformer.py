@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers import Block, PostNorm
-from deepdive.masks import Causal
+from deepdive.core import Block, PostNorm
+from deepdive.core.masks import Causal
 from deepdive.models.efficient.set_transformer import ISAB, MAB, PMA, SAB, SetTransformer, tiny
 from laws import Case, NotApplicable, Refuses, case, padding_of, random_rows, set_weights
 

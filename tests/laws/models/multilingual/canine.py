@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from deepdive.layers.hashed import CODE_POINTS, HashEmbedding
-from deepdive.layers.resized import Lengthen, Shorten
+from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import Bert, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.multilingual import canine
@@ -108,12 +108,12 @@ def _() -> Case:
     )
 
 
-@case("Shorten", Shorten)
+@case("Shorten", Downsample)
 def _() -> Case:
-    def make(rate: int = 2) -> Shorten:
-        return Shorten(rate, 16, unchanged, 1e-12)
+    def make(rate: int = 2) -> Downsample:
+        return Downsample(rate, 16, unchanged, 1e-12)
 
-    def run(part: Shorten, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    def run(part: Downsample, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         few = part(x, padding_of(mask))[0]
         return few.repeat_interleave(part.rate, 1)[:, : x.shape[1]]
 
@@ -140,12 +140,12 @@ def _() -> Case:
     )
 
 
-@case("Lengthen", Lengthen)
+@case("Lengthen", Upsample)
 def _() -> Case:
-    def make(kernel: int = 4) -> Lengthen:
-        return Lengthen(kernel, 16, unchanged, 1e-12)
+    def make(kernel: int = 4) -> Upsample:
+        return Upsample(kernel, 16, unchanged, 1e-12)
 
-    def run(part: Lengthen, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    def run(part: Upsample, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return part(x, x[:, ::2].flip(-1), 2, padding_of(mask))
 
     def own_rows() -> tuple[Tensor, Tensor]:

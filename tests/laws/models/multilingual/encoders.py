@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.masks import Causal
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.masks import Causal
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import Bert, bert
 from deepdive.models.bert.embeddings import BertEmbeddings

@@ -6,7 +6,7 @@ from torch import Tensor
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.roberta import TINY as ROBERTA_TINY
 from deepdive.models.bert.roberta import roberta
-from deepdive.models.multilingual.ernie_m import TINY, crossed, ernie_m
+from deepdive.models.multilingual.ernie_m import TINY, cross_attend, ernie_m
 from laws import Case, case
 from laws.models.bert.bert import FIVE, encoder
 
@@ -28,11 +28,11 @@ def _() -> Case:
         """All of one sentence and nothing hidden: the encoder as it is."""
         model = make().double().eval()
         none = torch.zeros_like(FIVE, dtype=torch.bool)
-        return crossed(model, FIVE, none, none, ~none), model(FIVE)
+        return cross_attend(model, FIVE, none, none, ~none), model(FIVE)
 
     limits = {"no padding: RoBERTa": a_roberta, "one sentence, no gap": one_side_without_gaps}
     refusals = {
-        "a gap and nothing to fill it by": lambda: crossed(
+        "a gap and nothing to fill it by": lambda: cross_attend(
             make(), FIVE, FIVE < 0, FIVE == 4, FIVE > 0
         ),
         "segments": lambda: make()(FIVE, None, torch.zeros_like(FIVE)),

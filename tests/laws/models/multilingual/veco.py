@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import KVCache, MultiHeadAttention
-from deepdive.layers import Block, FeedForward
+from deepdive.core import Block, FeedForward, KVCache, MultiHeadAttention
 from deepdive.models.bert import roberta
-from deepdive.models.multilingual.veco import TINY, PluggedBlock, Veco, veco
-from deepdive.models.multilingual.veco_writer import VecoDecoder, writer
+from deepdive.models.multilingual.veco import TINY, CrossAttentionBlock, Veco, veco
+from deepdive.models.multilingual.veco_seq2seq import VecoDecoder, veco_encoder_decoder
 from laws import ORDERED, TWO_SIDED, Case, Refuses, case, padding_of, random_rows
 from laws.models.bert.bert import ROW, encoder
 from laws.models.transformer.transformer import ORDER, SOURCE
@@ -19,7 +18,7 @@ from laws.models.transformer.transformer import ORDER, SOURCE
 ORACLE = "transformers RobertaModel with add_cross_attention"
 
 
-def block(kind: type[Block] = PluggedBlock) -> Block:
+def block(kind: type[Block] = CrossAttentionBlock) -> Block:
     return kind(MultiHeadAttention(16, 4), FeedForward(16, 32), MultiHeadAttention(16, 4))
 
 
@@ -29,13 +28,13 @@ def other(model: torch.nn.Module, batch: int) -> Tensor:
     return rows.expand(batch, -1, -1)
 
 
-@case("veco/PluggedBlock", PluggedBlock)
+@case("veco/PluggedBlock", CrossAttentionBlock)
 def _() -> Case:
     def plugged_in() -> tuple[Tensor, Tensor]:
         ours, plain = block().double(), block(Block).double()
         plain.load_state_dict(ours.state_dict())
         x, memory = random_rows(2, 5, 16), random_rows(2, 3, 16, seed=1)
-        return ours(x, memory), plain(x, memory)
+        return ours(x, memory=memory), plain(x, memory=memory)
 
     def plugged_out() -> tuple[Tensor, Tensor]:
         ours, x = block().double(), random_rows(2, 5, 16)
@@ -106,7 +105,7 @@ def _() -> Case:
     def begins_as_it() -> tuple[Tensor, Tensor]:
         """A translator made of it reads as it does, and writes with the same weights."""
         model = veco(TINY).double().eval()
-        ours, memory = writer(model).eval(), model(SOURCE)
+        ours, memory = veco_encoder_decoder(model).eval(), model(SOURCE)
         state = ours.begin(SOURCE)
         return ours.decode(SOURCE, state), VecoDecoder(model)(SOURCE, memory)
 

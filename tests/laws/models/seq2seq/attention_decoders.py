@@ -6,12 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import AdditiveAttention, GeneralAttention, SoftmaxAttention
-from deepdive.layers.embeddings import TokenEmbedding
-from deepdive.masks import Padding
+from deepdive.attention import AdditiveAttention, GeneralAttention
+from deepdive.core import SoftmaxAttention
+from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.masks import Padding
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder, LuongDecoder
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq, attention_seq2seq, tiny
-from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder
 from deepdive.recurrent import GRU, stacked
 from deepdive.recurrent.attending import AttentionState
 from laws import IN_ORDER, Case, Pair, case, padding_of, random_rows
@@ -70,7 +71,7 @@ def over_one_memory(
 @case("LuongDecoder", LuongDecoder)
 def _() -> Case:
     def make() -> LuongDecoder:
-        reader = Reader(TokenEmbedding(32, 16), stacked(GRU, 16, 12, 1))
+        reader = RNNEncoder(TokenEmbedding(32, 16), stacked(GRU, 16, 12, 1))
         return LuongDecoder(reader, GeneralAttention(12, 24), 24, 16)
 
     return over_one_memory(make)

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from deepdive.attention import AdditiveAttention
-from deepdive.layers.embeddings import TokenEmbedding
+from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.seq2seq.attention_decoders import BahdanauDecoder
 from deepdive.models.seq2seq.attention_seq2seq import AttentionSeq2Seq
 from deepdive.models.seq2seq.gnmt import GNMTDecoder, gnmt, tiny
-from deepdive.models.seq2seq.multilingual_gnmt import ask_for
+from deepdive.models.seq2seq.multilingual_gnmt import add_target_language_token
 from deepdive.recurrent import LSTM, RNN
 from laws import Case, case, random_rows
 from laws.models.seq2seq.attention_decoders import ORDER, over_one_memory
@@ -68,7 +68,9 @@ def _() -> Case:
         refusals={
             "no layers": lambda: gnmt(32, n_layers=0),
             reads_both: lambda: gnmt(32, first=1),
-            "languages for other rows": lambda: ask_for(torch.tensor([4, 5]), SOURCE),
+            "languages for other rows": lambda: add_target_language_token(
+                torch.tensor([4, 5]), SOURCE
+            ),
         },
         laws=ORDER,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.seq2seq.reader import Reader
+from deepdive.models.seq2seq.rnn_encoder import RNNEncoder
 from deepdive.models.seq2seq.seq2seq import Seq2Seq, tiny
 from deepdive.recurrent import RecurrentState
 from laws import IN_ORDER, Case, Pair, case, padding_of
@@ -47,7 +47,7 @@ def pair_case(
     )
 
 
-@case("seq2seq/Reader", Reader)
+@case("seq2seq/Reader", RNNEncoder)
 def _() -> Case:
     def rows() -> tuple[Tensor, Tensor]:
         reader = tiny().encoder.double()

@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
+from deepdive.core.masks import Padding
 from deepdive.layers.subsample import Subsample, Window
-from deepdive.masks import Padding
 from deepdive.models.speech import conformer, speech2text, speech2text2, wav2vec2, whisper
 from deepdive.models.speech.conformer import ConformerBlock, GatedConvolution, HalfStep
 from deepdive.models.speech.speech2text import Speech2Text
-from deepdive.models.speech.speech_encoder import Narrowed, SpeechEncoder
+from deepdive.models.speech.speech_encoder import Projection, SpeechEncoder
 from deepdive.models.transformer.transformer import transformer
 from deepdive.positions import BlockedSinusoidalPosition
 from laws import (
@@ -219,17 +219,17 @@ def _() -> Case:
     )
 
 
-@case("speech2text2/Narrowed", Narrowed)
+@case("speech2text2/Narrowed", Projection)
 def _() -> Case:
     def an_identity() -> tuple[Tensor, Tensor]:
-        module, rows = Narrowed(States(), 8, 8), random_rows(2, 6, 8)
+        module, rows = Projection(States(), 8, 8), random_rows(2, 6, 8)
         return module(rows)[0], rows
 
-    def run(module: Narrowed, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    def run(module: Projection, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x, padding_of(mask))[0]
 
     return Case(
-        make=lambda: Narrowed(States(), 8, 16),
+        make=lambda: Projection(States(), 8, 16),
         run=run,
         d_model=8,
         parity="torch.nn.Linear",
@@ -388,7 +388,7 @@ def _() -> Case:
 
     def run(module: GatedConvolution, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         keys = padding_of(mask)
-        return module(x, None if keys is None else Padding(keys))
+        return module(x, mask=None if keys is None else Padding(keys))
 
     return Case(
         make=lambda: GatedConvolution(16, 3),
@@ -398,7 +398,7 @@ def _() -> Case:
         refusals={
             "an even kernel": lambda: GatedConvolution(16, 4),
             "a causal mask": lambda: GatedConvolution(16, 3)(
-                random_rows(2, 5, 16).float(), torch.ones(5, 5).tril().bool()
+                random_rows(2, 5, 16).float(), mask=torch.ones(5, 5).tril().bool()
             ),
         },
         laws={**LISTENING, "hooks": NotApplicable("no attention")},

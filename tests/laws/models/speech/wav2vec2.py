@@ -8,15 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers import PreNorm
+from deepdive.core import PreNorm
 from deepdive.layers.quantiser import Quantiser
-from deepdive.layers.sound import ChannelNorm, Convolutions, ConvolvedPlaces, layer_norms
+from deepdive.layers.speech_frontend import (
+    ChannelNorm,
+    ConvPositionalEmbedding,
+    FeatureEncoder,
+    layer_norms,
+)
 from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
-from deepdive.models.speech.code_finder import CodeFinder
-from deepdive.models.speech.data2vec_audio import StackedPlaces
+from deepdive.models.speech.data2vec_audio import StackedPositionalConv
 from deepdive.models.speech.embeddings import SoundEmbeddings
-from deepdive.models.speech.hubert import UnitSayer
+from deepdive.models.speech.hubert import HubertForPreTraining
 from deepdive.models.speech.wav2vec2 import Wav2Vec2
+from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.training.objectives import layer_states
 from laws import (
     ANY_ROWS,
@@ -152,10 +157,10 @@ def _() -> Case:
     )  # fmt: skip
 
 
-@case("wav2vec2/Convolutions", Convolutions)
+@case("wav2vec2/Convolutions", FeatureEncoder)
 def _() -> Case:
-    def make() -> Convolutions:
-        return Convolutions(LARGE)
+    def make() -> FeatureEncoder:
+        return FeatureEncoder(LARGE)
 
     def rows(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x.flatten(1))
@@ -163,7 +168,7 @@ def _() -> Case:
     def one_matrix() -> tuple[Tensor, Tensor]:
         """A kernel as wide as its stride is a matrix on pieces."""
         config = LARGE.but(widths=(8,), kernels=(16,), strides=(16,))
-        module, sound = Convolutions(config).double(), random_rows(2, 96)
+        module, sound = FeatureEncoder(config).double(), random_rows(2, 96)
         kernel = module.convolutions[0]
         pieces = sound.view(2, 6, 16) @ kernel.weight[:, 0].T + kernel.bias
         normal = module.norms[0](pieces.transpose(1, 2)).transpose(1, 2)
@@ -171,8 +176,8 @@ def _() -> Case:
 
     def thirteen_numbers() -> tuple[Tensor, Tensor]:
         """Cepstra of which all but one are zero: a waveform."""
-        wide = Convolutions(LARGE.but(channels=13)).double()
-        narrow, sound = Convolutions(LARGE).double(), random_rows(2, 96)
+        wide = FeatureEncoder(LARGE.but(channels=13)).double()
+        narrow, sound = FeatureEncoder(LARGE).double(), random_rows(2, 96)
         state = wide.state_dict()
         state["convolutions.0.weight"] = state["convolutions.0.weight"][:, :1]
         narrow.load_state_dict(state)
@@ -239,28 +244,28 @@ def of_places(make: Callable[[], Any], parity: str, limits: dict[str, Pair]) -> 
     )
 
 
-@case("wav2vec2/ConvolvedPlaces", ConvolvedPlaces)
+@case("wav2vec2/ConvolvedPlaces", ConvPositionalEmbedding)
 def _() -> Case:
     def a_longer_direction() -> tuple[Tensor, Tensor]:
         """What is learned of a direction is where it points."""
-        module, x = ConvolvedPlaces(wav2vec2.TINY).double(), random_rows(2, 6, 32)
+        module, x = ConvPositionalEmbedding(wav2vec2.TINY).double(), random_rows(2, 6, 32)
         before = module(x)
         module.direction.data *= torch.arange(1.0, 5, dtype=torch.float64)
         return module(x), before
 
     limits: dict[str, Pair] = {"a direction twice as long: the same": a_longer_direction}
-    return of_places(lambda: ConvolvedPlaces(wav2vec2.TINY), ORACLE, limits)
+    return of_places(lambda: ConvPositionalEmbedding(wav2vec2.TINY), ORACLE, limits)
 
 
-@case("data2vec_audio/StackedPlaces", StackedPlaces)
+@case("data2vec_audio/StackedPlaces", StackedPositionalConv)
 def _() -> Case:
     def none_at_all() -> tuple[Tensor, Tensor]:
-        module, x = StackedPlaces(data2vec_audio.TINY).double(), random_rows(2, 6, 32)
+        module, x = StackedPositionalConv(data2vec_audio.TINY).double(), random_rows(2, 6, 32)
         module.convolutions = torch.nn.ModuleList()
         return module(x), x
 
     return of_places(
-        lambda: StackedPlaces(data2vec_audio.TINY),
+        lambda: StackedPositionalConv(data2vec_audio.TINY),
         "transformers Data2VecAudioModel",
         {"no convolution: the rows": none_at_all},
     )
@@ -270,7 +275,7 @@ def _() -> Case:
 def _() -> Case:
     def parent_s_places() -> tuple[Tensor, Tensor]:
         """With the parent's way to tell places: the parent, with a norm in each convolution."""
-        own = small(data2vec_audio.TINY, places=ConvolvedPlaces, place_width=4)
+        own = small(data2vec_audio.TINY, places=ConvPositionalEmbedding, place_width=4)
         other, sound = small(norms=layer_norms), random_rows(2, 96)
         other.load_state_dict(own.state_dict())
         return own(sound), other(sound)
@@ -318,10 +323,10 @@ def _() -> Case:
     )
 
 
-@case("wav2vec2/CodeFinder", CodeFinder)
+@case("wav2vec2/CodeFinder", Wav2Vec2ForPreTraining)
 def _() -> Case:
-    def make() -> CodeFinder:
-        return CodeFinder(wav2vec2.wav2vec2(LARGE))
+    def make() -> Wav2Vec2ForPreTraining:
+        return Wav2Vec2ForPreTraining(wav2vec2.wav2vec2(LARGE))
 
     def both(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         torch.manual_seed(0)
@@ -347,10 +352,10 @@ def _() -> Case:
     )
 
 
-@case("hubert", UnitSayer)
+@case("hubert", HubertForPreTraining)
 def _() -> Case:
-    def make() -> UnitSayer:
-        return UnitSayer(hubert.hubert(LARGE.but(family="hubert")), 5)
+    def make() -> HubertForPreTraining:
+        return HubertForPreTraining(hubert.hubert(LARGE.but(family="hubert")), 5)
 
     def scores(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x.flatten(1), gaps(x.shape[1], len(x)), steps(mask))
@@ -378,7 +383,7 @@ def _() -> Case:
             "units three times as long: the same scores": lengths_do_not_matter,
         },
         refusals={
-            "no units": lambda: UnitSayer(hubert.hubert(hubert.TINY), 0),
+            "no units": lambda: HubertForPreTraining(hubert.hubert(hubert.TINY), 0),
             "a layer that is not there": lambda: layer_states(small(), 3, random_rows(2, 96)),
         },
         laws={**TWO_SIDED, "order": PLACED},

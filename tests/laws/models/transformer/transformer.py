@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention import KVCache
-from deepdive.layers.stacks import Stack
+from deepdive.core import KVCache
+from deepdive.core.stack import Stack
 from deepdive.models.transformer import decoder_only, fsmt, marian
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder, Encoder, Transformer, tiny

@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers.patches import joined
+from deepdive.core import MultiHeadAttention, Position
+from deepdive.layers.patches import unpatchify
 from deepdive.models.vision import data2vec, vit
 from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
-from deepdive.models.vision.gaps import Gaps
-from deepdive.positions import Position
+from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
 from laws import TWO_SIDED, Case, NotApplicable, case, random_rows
 from laws.models.vision.mae import WHOLE, images
 
@@ -22,7 +21,7 @@ ORACLE = "transformers Data2VecVisionModel"
 def line(x: Tensor) -> Tensor:
     """Six rows (B, 6, 4) as an image of 16 patches: the last is repeated; others are left out."""
     rows = torch.cat([x, x[:, -1:].expand(-1, 16, -1)], 1)[:, :16]
-    return joined(rows, 2, 8, 8)
+    return unpatchify(rows, 2, 8, 8)
 
 
 @case("data2vec", Data2VecVision)
@@ -74,25 +73,25 @@ def _() -> Case:
     )
 
 
-@case("data2vec/Gaps", Gaps)
+@case("data2vec/Gaps", MaskedPatchEmbeddings)
 def _() -> Case:
     def run(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         hidden = (torch.arange(16) % 3 == 2).expand(len(x), -1)
         return module(line(x), hidden)[:, 1 : 1 + x.shape[1]]
 
     def all_gaps() -> tuple[Tensor, Tensor]:
-        module = Gaps(data2vec.TINY).double()
+        module = MaskedPatchEmbeddings(data2vec.TINY).double()
         hidden = torch.ones(2, 16, dtype=torch.bool)
         return module(images(), hidden)[:, 1:], module.mask.expand(2, 16, -1)
 
     return Case(
-        make=lambda: Gaps(data2vec.TINY),
+        make=lambda: MaskedPatchEmbeddings(data2vec.TINY),
         run=run,
         d_model=4,
         parity=ORACLE,
         limits={"nothing but gaps: the mask's row": all_gaps},
         refusals={
-            "no row for a gap": lambda: Gaps(data2vec.TINY.but(masked=False))(
+            "no row for a gap": lambda: MaskedPatchEmbeddings(data2vec.TINY.but(masked=False))(
                 images().float(), torch.ones(2, 16, dtype=torch.bool)
             ),
         },

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.inspect import record
-from deepdive.layers.patches import joined
-from deepdive.layers.placed_attention import PlacedAttention
+from deepdive.core import MultiHeadAttention
+from deepdive.core.hooks import record
+from deepdive.layers.patches import unpatchify
+from deepdive.layers.position_aware_attention import QKPositionAttention
 from deepdive.models.transformer.transformer import tiny
 from deepdive.models.vision import detr, resnet
 from deepdive.models.vision.detr import Detr
@@ -35,7 +35,7 @@ SILENT = {f"decoder.blocks.0.attn.{name}": FIRST for name in ("q.", "kv.weight")
 
 def image(x: Tensor) -> Tensor:
     """Rows (B, T, 192) as images of 8 x 8 T pixels."""
-    return joined(x, 8, 8, 8 * x.shape[1])
+    return unpatchify(x, 8, 8, 8 * x.shape[1])
 
 
 def images(size: int = 16, channels: int = 3) -> Tensor:
@@ -58,7 +58,7 @@ def _() -> Case:
         parent.decoder.stack.load_state_dict(ours.decoder.state_dict(), strict=False)
         rows = ours.project(ours.backbone(images(32))).flatten(2).mT
         memory = parent.encoder.stack(rows)
-        states = parent.decoder.stack(torch.zeros(2, 5, 32).double(), memory)
+        states = parent.decoder.stack(torch.zeros(2, 5, 32).double(), memory=memory)
         nowhere = torch.zeros(2, 16, 32).double()
         with mock.patch("deepdive.models.vision.detr.grid_sines", return_value=nowhere):
             return ours.decode(images(32))[-1], ours.decoder.norm(states)  # type: ignore[misc]
@@ -88,26 +88,26 @@ def _() -> Case:
     )
 
 
-@case("detr/PlacedAttention", PlacedAttention)
+@case("detr/PlacedAttention", QKPositionAttention)
 def _() -> Case:
     rows, other, at, there = (random_rows(2, n, 16, seed=s) for s, n in enumerate((3, 5, 3, 5)))
 
-    def both() -> tuple[PlacedAttention, MultiHeadAttention]:
-        ours, parent = PlacedAttention(16, 4).double(), MultiHeadAttention(16, 4).double()
+    def both() -> tuple[QKPositionAttention, MultiHeadAttention]:
+        ours, parent = QKPositionAttention(16, 4).double(), MultiHeadAttention(16, 4).double()
         parent.load_state_dict(ours.state_dict())
         return ours, parent
 
     def nowhere() -> tuple[Tensor, Tensor]:
         ours, parent = both()
-        return ours(rows, other), parent(rows, other)
+        return ours(rows, memory=other), parent(rows, memory=other)
 
     def weights() -> tuple[Tensor, Tensor]:
         """Who looks at whom is as if the places were added to the rows."""
         ours, parent = both()
         found = []
         for module, given in (
-            (ours, {"x": rows, "context": other, "positions": at, "context_positions": there}),
-            (parent, {"x": rows + at, "context": other + there}),
+            (ours, {"x": rows, "memory": other, "positions": at, "memory_positions": there}),
+            (parent, {"x": rows + at, "memory": other + there}),
         ):
             with record(module, "*.weights") as seen:
                 module(**given)
@@ -116,12 +116,12 @@ def _() -> Case:
 
     return Case(
         place="layer",
-        make=lambda: PlacedAttention(16, 4),
+        make=lambda: QKPositionAttention(16, 4),
         parity=ORACLE,
         limits={"no positions: multi-head attention": nowhere, "weights of placed rows": weights},
         refusals={
             "places as numbers": lambda: both()[0](rows, positions=torch.arange(3)),
-            "places of other rows": lambda: both()[0](rows, other, context_positions=at),
+            "places of other rows": lambda: both()[0](rows, memory=other, memory_positions=at),
         },
         laws={"cache": Refuses("the rows of a picture come all at once")},
     )

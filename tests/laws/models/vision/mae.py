@@ -9,7 +9,7 @@ from torch import Tensor
 
 from deepdive.models.vision import mae, vit
 from deepdive.models.vision.mae import Mae
-from deepdive.models.vision.placed import PlacedBySines
+from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings
 from laws import ORDERED, TWO_SIDED, Case, NotApplicable, case, random_rows
 
 WHOLE = NotApplicable("an image has no padding: all its patches are there")
@@ -24,24 +24,29 @@ def joined_row(x: Tensor) -> Tensor:
     return x.unflatten(2, (1, 2, 2)).movedim(1, 3).flatten(3)
 
 
-@case("mae/PlacedBySines", PlacedBySines)
+@case("mae/PlacedBySines", SinCosImageEmbeddings)
 def _() -> Case:
-    def run(module: PlacedBySines, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
+    def run(
+        module: SinCosImageEmbeddings, x: Tensor, mask: Any = None, state: Any = None
+    ) -> Tensor:
         return module(joined_row(x))[:, 1:]
 
     def as_learned() -> tuple[Tensor, Tensor]:
         """ViT's rows, if its table had learned these numbers."""
-        module, learned = PlacedBySines(mae.TINY).double(), vit.ImageEmbeddings(vit.TINY).double()
+        module, learned = (
+            SinCosImageEmbeddings(mae.TINY).double(),
+            vit.ImageEmbeddings(vit.TINY).double(),
+        )
         learned.load_state_dict(module.state_dict())
         return module(images()), learned(images())
 
     return Case(
-        make=lambda: PlacedBySines(mae.TINY),
+        make=lambda: SinCosImageEmbeddings(mae.TINY),
         run=run,
         d_model=4,
         parity="transformers ViTMAEForPreTraining",
         limits={"learned positions of these values: ViT's rows": as_learned},
-        refusals={"no fours": lambda: PlacedBySines(mae.TINY.but(d_model=6))},
+        refusals={"no fours": lambda: SinCosImageEmbeddings(mae.TINY.but(d_model=6))},
         silent={"special": "it stands before the patches, which alone are looked at"},
         laws={
             "no_leak": NotApplicable("nothing is read but the patch itself"),

@@ -9,11 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward, gelu
-from deepdive.layers.patches import joined
-from deepdive.layers.reduced import ConvolvedFeedForward, OverlappingPatches, ReducedAttention
-from deepdive.masks import Causal
+from deepdive.core import FeedForward, MultiHeadAttention, gelu
+from deepdive.core.masks import Causal
+from deepdive.layers.patches import unpatchify
+from deepdive.layers.segformer_layers import (
+    ConvolvedFeedForward,
+    OverlappingPatches,
+    ReducedAttention,
+)
 from deepdive.models.vision import segformer
 from deepdive.models.vision.segformer import Decoder, Segformer, Stage
 from laws import ORDERED, TWO_SIDED, Case, Fails, NotApplicable, case, random_rows
@@ -29,7 +32,7 @@ NEIGHBOURS = Fails("zeros beyond the edges, and neighbours, tell the places apar
 
 def as_image(x: Tensor) -> Tensor:
     """Rows (B, T, 4) as an image of eight lines, (B, 1, 8, 8)."""
-    return joined(x[:, :4], 2, 2, 8).repeat(1, 1, 4, 1)
+    return unpatchify(x[:, :4], 2, 2, 8).repeat(1, 1, 4, 1)
 
 
 @case("segformer", Segformer)

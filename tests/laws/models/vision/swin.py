@@ -8,13 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import Block, FeedForward
-from deepdive.layers.patches import joined
+from deepdive.core import Block, FeedForward, MultiHeadAttention, Position
+from deepdive.layers.patches import unpatchify
 from deepdive.layers.windows import Merging, Windows, folded, unfolded
 from deepdive.models.vision import swin
 from deepdive.models.vision.swin import Swin
-from deepdive.positions import Position
 from laws import TWO_SIDED, Case, Fails, NotApplicable, Pair, case, random_rows
 from laws.models.vision.vit import WHOLE, images
 
@@ -59,7 +57,7 @@ def _() -> Case:
     }
 
     def run(module: Swin, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        line = joined(x, 2, 2, 2 * x.shape[1])
+        line = unpatchify(x, 2, 2, 2 * x.shape[1])
         return module(line.repeat(1, 1, 8, 1).repeat(1, 1, 1, 4)[..., : 16 * (x.shape[1] // 4)])
 
     return Case(

@@ -8,14 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.layers import FeedForward, space_time
-from deepdive.layers.patches import joined
+from deepdive.core import Context, FeedForward, MultiHeadAttention
+from deepdive.core.masks import Causal
+from deepdive.layers import space_time
+from deepdive.layers.patches import unpatchify
 from deepdive.layers.space_time import Before, Folded, Masked, StepwiseBlock, meets
-from deepdive.masks import Causal
 from deepdive.models.vision import timesformer, vit
-from deepdive.models.vision.films import FilmEmbeddings, FrameByFrame
 from deepdive.models.vision.timesformer import SCHEMES
+from deepdive.models.vision.video_embeddings import PerFrameEmbeddings, VideoEmbeddings
 from deepdive.models.vision.vit import Vit
 from laws import ORDERED, TWO_SIDED, Case, NotApplicable, Pair, case, random_rows
 
@@ -38,7 +38,7 @@ def filled(x: Tensor) -> Tensor:
 def run(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
     """Rows of four numbers as the patches of a film; the states of the patches."""
     frames = filled(x).unflatten(1, (-1, 4)).flatten(0, 1)
-    films = joined(frames, 2, 4, 4).unflatten(0, (len(x), -1))
+    films = unpatchify(frames, 2, 4, 4).unflatten(0, (len(x), -1))
     return module(films)[:, 1 : 1 + x.shape[1]]
 
 
@@ -108,22 +108,22 @@ def _() -> Case:
     )
 
 
-@case("timesformer/FilmEmbeddings", FilmEmbeddings)
+@case("timesformer/FilmEmbeddings", VideoEmbeddings)
 def _() -> Case:
     config = timesformer.TINY.but(**SMALL)
 
     def no_times() -> tuple[Tensor, Tensor]:
-        module = FilmEmbeddings(config).double()
-        frames = [super(FilmEmbeddings, module).forward(each) for each in film().unbind(1)]
+        module = VideoEmbeddings(config).double()
+        frames = [super(VideoEmbeddings, module).forward(each) for each in film().unbind(1)]
         return module(film()), torch.cat([frames[0], *(each[:, 1:] for each in frames[1:])], 1)
 
     return Case(
-        make=lambda: FilmEmbeddings(config),
+        make=lambda: VideoEmbeddings(config),
         run=run,
         d_model=4,
         parity=ORACLE,
         limits={"no times: the frames one after the other": no_times},
-        refusals={"an image": lambda: FilmEmbeddings(config)(film()[:, 0].float())},
+        refusals={"an image": lambda: VideoEmbeddings(config)(film()[:, 0].float())},
         silent={"special": "it stands before the patches, which alone are looked at"},
         laws={
             **NO_MASK,
@@ -133,7 +133,7 @@ def _() -> Case:
     )
 
 
-@case("timesformer/FrameByFrame", FrameByFrame)
+@case("timesformer/FrameByFrame", PerFrameEmbeddings)
 def _() -> Case:
     def another_order() -> tuple[Tensor, Tensor]:
         """The state of the film is a mean: the order of the frames is nothing to it."""
@@ -211,7 +211,9 @@ def _() -> Case:
                 Folded(attention(), space_time.time, (2, 2))(x[:, 1:]),
             ),
         },
-        refusals={"no whole frames": lambda: Masked(attention(), space_time.near, (2, 2))(x)},
+        refusals={
+            "no whole frames": lambda: Masked(attention(), space_time.neighborhood, (2, 2))(x)
+        },
         laws=NO_MASK,
     )
 
@@ -253,7 +255,7 @@ def _() -> Case:
         first.dense.weight.data.zero_()
         first.dense.bias.data.zero_()
         x = random_rows(2, 13, 16)
-        return block(x), super(StepwiseBlock, block).forward(x)
+        return block(x), super(StepwiseBlock, block).forward(x, Context())
 
     return Case(
         make=make,

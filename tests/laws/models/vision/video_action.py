@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.layers.regions import Located, Region, looked_at
+from deepdive.layers.roi_pooling import PositionedFeatures, RoI, pooled
 from deepdive.models.vision import video_action
 from deepdive.models.vision.video_action import ActionUnit, VideoAction
 from deepdive.models.vision.video_action_config import TINY
@@ -93,7 +93,7 @@ def _() -> Case:
     )
 
 
-@case("video_action/Region", Region)
+@case("video_action/Region", RoI)
 def _() -> Case:
     frame = random_rows(3, 4, 4, 24)
 
@@ -103,33 +103,33 @@ def _() -> Case:
     def whole_frame() -> tuple[Tensor, Tensor]:
         """As many parts as cells: the cells themselves."""
         whole = torch.tensor([0.0, 0.0, 1.0, 1.0]).double().expand(3, 1, 4)
-        return looked_at(frame, whole, 4)[:, 0], frame
+        return pooled(frame, whole, 4)[:, 0], frame
 
     return Case(
-        make=lambda: Region(24, 16, 2),
+        make=lambda: RoI(24, 16, 2),
         run=run,
         d_model=4,
         parity=NO_ORACLE,
         limits={"the whole frame, a part a cell: the frame": whole_frame},
-        refusals={"no box": lambda: Region(24, 16, 2)(frame.float(), frame[:, 0].float())},
+        refusals={"no box": lambda: RoI(24, 16, 2)(frame.float(), frame[:, 0].float())},
         laws={**OF_BOXES, "hooks": NotApplicable("no attention")},
     )
 
 
-@case("video_action/Located", Located)
+@case("video_action/Located", PositionedFeatures)
 def _() -> Case:
     def run(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         return module(x.unflatten(1, (2, 1, -1))).flatten(1, 3)
 
     def features() -> tuple[Tensor, Tensor]:
-        return Located(4).double()(FILM)[..., :16], FILM
+        return PositionedFeatures(4).double()(FILM)[..., :16], FILM
 
     return Case(
-        make=lambda: Located(4),
+        make=lambda: PositionedFeatures(4),
         run=run,
         parity=NO_ORACLE,
         limits={"what it begins with: the features": features},
-        refusals={"no frames": lambda: Located(4)(FILM[:, 0].float())},
+        refusals={"no frames": lambda: PositionedFeatures(4)(FILM[:, 0].float())},
         laws={
             "no_leak": NotApplicable("nothing is read but the row itself"),
             "cache": NotApplicable("a film comes whole"),

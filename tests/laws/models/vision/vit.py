@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.layers.heads import ImageClassifier
-from deepdive.layers.patches import Patches, cut, joined, resized
+from deepdive.layers.patches import Patches, patchify, resized, unpatchify
 from deepdive.models.vision import deit, vit
 from deepdive.models.vision.deit import Distilled
 from deepdive.models.vision.embeddings import ImageEmbeddings
@@ -34,7 +34,7 @@ def _() -> Case:
         model, image = make(), images()
         model.embeddings.positions.data.zero_()
         order = torch.randperm(16, generator=torch.Generator().manual_seed(1))
-        moved = joined(cut(image, 2)[:, order], 2, 8, 8)
+        moved = unpatchify(patchify(image, 2)[:, order], 2, 8, 8)
         return model(moved)[:, 1:], model(image)[:, 1:][:, order]
 
     def no_layers() -> tuple[Tensor, Tensor]:
@@ -47,7 +47,7 @@ def _() -> Case:
     }
 
     def run(module: Vit, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, 1:]
+        return module(unpatchify(x, 2, 2, 2 * x.shape[1]))[:, 1:]
 
     return Case(
         make=lambda: vit.vit(vit.TINY),
@@ -70,7 +70,7 @@ def _() -> Case:
         return ImageEmbeddings(vit.TINY.but(**changes))
 
     def run(module: ImageEmbeddings, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, 1:]
+        return module(unpatchify(x, 2, 2, 2 * x.shape[1]))[:, 1:]
 
     def no_special() -> tuple[Tensor, Tensor]:
         module = make(n_special=0).double()
@@ -100,7 +100,7 @@ def _() -> Case:
         return Patches(2, 1, 16)
 
     def run(module: Patches, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return module(joined(x, 2, 2, 2 * x.shape[1]))
+        return module(unpatchify(x, 2, 2, 2 * x.shape[1]))
 
     def a_convolution() -> tuple[Tensor, Tensor]:
         module, image = Patches(2, 3, 16).double(), images(channels=3)
@@ -110,7 +110,7 @@ def _() -> Case:
 
     def there_and_back() -> tuple[Tensor, Tensor]:
         image = random_rows(2, 3, 4, 6)
-        return joined(cut(image, 2), 2, 4, 6), image
+        return unpatchify(patchify(image, 2), 2, 4, 6), image
 
     def the_same_size() -> tuple[Tensor, Tensor]:
         table = random_rows(16, 5)
@@ -129,8 +129,8 @@ def _() -> Case:
         refusals={
             "a side without whole patches": lambda: make()(images(size=7).float()),
             "other channels": lambda: make()(images(channels=3).float()),
-            "no batch axis": lambda: cut(images()[0], 2),
-            "rows of another image": lambda: joined(random_rows(1, 5, 4), 2, 4, 4),
+            "no batch axis": lambda: patchify(images()[0], 2),
+            "rows of another image": lambda: unpatchify(random_rows(1, 5, 4), 2, 4, 4),
         },
         laws={
             "no_leak": NotApplicable("nothing is read but the patch itself"),
@@ -147,7 +147,7 @@ def _() -> Case:
         return Distilled(deit.deit(deit.TINY), 5)
 
     def run(module: Distilled, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, None]
+        return module(unpatchify(x, 2, 2, 2 * x.shape[1]))[:, None]
 
     def heads_alike() -> tuple[Tensor, Tensor]:
         """One head twice over one token twice: what ViT says, but that its token stands twice."""
@@ -174,7 +174,7 @@ def _() -> Case:
         return ImageClassifier(vit.vit(vit.TINY), vit.TINY.d_model, 5)
 
     def run(module: ImageClassifier, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
-        return module(joined(x, 2, 2, 2 * x.shape[1]))[:, None]
+        return module(unpatchify(x, 2, 2, 2 * x.shape[1]))[:, None]
 
     def one_for_all() -> tuple[Tensor, Tensor]:
         """A weight of zeros: the bias alone, whatever the image."""

@@ -1,10 +1,10 @@
-"""Cases of `deepdive.training.tasks.long_range`."""
+"""Cases of `deepdive_book.tasks.long_range`."""
 
 import torch
 from torch import Tensor
 
-from deepdive.attention import MultiHeadAttention
-from deepdive.training.tasks.long_range import LongModel, copying
+from deepdive.core import MultiHeadAttention
+from deepdive_book.tasks.long_range import LongModel, copying
 from laws import ORDERED, Case, NotApplicable, case
 
 

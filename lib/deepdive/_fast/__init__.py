@@ -1,0 +1,6 @@
+"""Tuned forms of what another room defines: backward passes by hand, tiles, torch's own kernels.
+
+No chapter teaches them. A mechanism says its equation in `structured`, and its `fast` calls what is
+here (`attention.structure`); `tests/_fast/test_forms.py` holds the two equal. `FastLinear` and
+`FastDropout` replace torch's where `deepdive.optimize(model)` puts them.
+"""

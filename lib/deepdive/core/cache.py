@@ -1,0 +1,150 @@
+"""What a decoder keeps from earlier steps: the keys and values of each layer call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from deepdive.core.masks import Padding
+
+
+@dataclass
+class Slot:
+    """One layer call's keys and values so far, (B, H, length, d_head), and its memory's, computed
+    once. `part(name)` is the slot of a second sublayer that keeps rows of its own.
+    """
+
+    keys: Tensor | None = None
+    values: Tensor | None = None
+    length: int = 0
+    memory: tuple[Tensor, Tensor] | None = None
+    parts: dict[str, Slot] = field(default_factory=dict)
+
+    def part(self, name: str) -> Slot:
+        """Return the slot of this name, making it on the first call."""
+        return self.parts.setdefault(name, Slot())
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add k and v (B, H, t, d_head) and return all of them so far, (B, H, length, d_head).
+
+        Room is doubled when it runs out, so that a step copies nothing that is already there.
+        Raises RuntimeError when gradients are recorded, ValueError when the batch changes.
+        """
+        if k.requires_grad or v.requires_grad:
+            raise RuntimeError(
+                "a KVCache serves decoding without gradients: wrap the call in torch.no_grad()"
+            )
+        end = self.length + k.shape[2]
+        if self.keys is None or self.values is None or end > self.keys.shape[2]:
+            self._grow(k, v, max(end, 2 * self.length, 16))
+        assert self.keys is not None
+        assert self.values is not None
+        if self.keys.shape[0] != k.shape[0]:
+            raise ValueError(
+                f"the cache holds a batch of {self.keys.shape[0]}, this step has {k.shape[0]}: "
+                "use one cache a batch, or reorder(index) to select rows"
+            )
+        self.keys[:, :, self.length : end] = k
+        self.values[:, :, self.length : end] = v
+        self.length = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]. Rows that stay where they are cost nothing."""
+        if self.keys is not None and self.values is not None:
+            self.keys = _reordered(self.keys, index, self.length)
+            self.values = _reordered(self.values, index, self.length)
+        if self.memory is not None:
+            k, v = self.memory
+            self.memory = (_reordered(k, index, k.shape[2]), _reordered(v, index, v.shape[2]))
+        for part in self.parts.values():
+            part.reorder(index)
+
+    def crop(self, length: int) -> None:
+        """Forget all rows after the first `length`; those of the memory stay."""
+        self.length = min(length, self.length)
+        for part in self.parts.values():
+            part.crop(length)
+
+    def _grow(self, k: Tensor, v: Tensor, capacity: int) -> None:
+        for name, new in (("keys", k), ("values", v)):
+            old = getattr(self, name)
+            room = new.new_empty(*new.shape[:2], capacity, new.shape[3])
+            if old is not None:
+                room = new.new_empty(old.shape[0], old.shape[1], capacity, old.shape[3])
+                room[:, :, : self.length] = old[:, :, : self.length]
+            setattr(self, name, room)
+
+
+def _reordered(rows: Tensor, index: Tensor, length: int) -> Tensor:
+    """Return rows (B, H, >= length, d) with row index[b] in place b: in place where the number of
+    rows stays, and then only the first `length` of each, and only what moves.
+    """
+    if len(index) != len(rows):
+        return rows[index]
+    moved = (index != torch.arange(len(index), device=index.device)).nonzero()[:, 0]
+    used = rows[:, :, :length]
+    used[moved] = used.index_select(0, index[moved])
+    return rows
+
+
+@dataclass
+class KVCache:
+    """A list of slots, one a layer call; the stack passes the index, so that shared blocks do not
+    collide. It keeps keys, values, and their number: positions are given at each call.
+    """
+
+    slots: list[Slot] = field(default_factory=list)
+
+    def __getitem__(self, index: int) -> Slot:
+        """Return slot `index`, making it on the first call."""
+        while len(self.slots) <= index:
+            self.slots.append(Slot())
+        return self.slots[index]
+
+    @property
+    def length(self) -> int:
+        """The number of tokens decoded so far."""
+        return self.slots[0].length if self.slots else 0
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b of the batch continue from row index[b]: beams are kept, dropped and doubled
+        this way.
+        """
+        for slot in self.slots:
+            slot.reorder(index)
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens after the first `length`. Raises ValueError when there are fewer."""
+        if not 0 <= length <= self.length:
+            raise ValueError(
+                f"length must lie between 0 and {self.length}, the tokens in the cache; got "
+                f"{length}"
+            )
+        for slot in self.slots:
+            slot.crop(length)
+
+
+@dataclass
+class DecodingState:
+    """What decoding carries from step to step: the cache, and the encoder's states with their
+    mask.
+    """
+
+    cache: KVCache
+    memory: Tensor | None = None
+    memory_mask: Padding | None = None
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row b continue from row index[b]; the number of rows may change."""
+        self.cache.reorder(index)
+        if self.memory is not None:
+            self.memory = self.memory.index_select(0, index)
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask.reorder(index)
+
+    def crop(self, length: int) -> None:
+        """Forget all target tokens after the first `length`."""
+        self.cache.crop(length)

@@ -1,0 +1,115 @@
+"""What a layer may look at besides its own states, as one record that layers pass on unread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from deepdive.core.cache import KVCache, Slot
+from deepdive.core.masks import Mask, describe
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a layer may look at besides its own states x (B, T, d_model); None: nothing.
+
+    mask              which states of its own a query may attend to
+    bias              what is added to the scores, broadcastable to (B, H, T, S)
+    positions         integers (T,) or (B, T), those of x; with a cache also those of all S rows
+                      so far, (S,) or (B, S). By default rows are counted, from the cache's length
+    memory            other states to attend to (B, S, d_context), such as an encoder's output
+    memory_mask       which states of the memory a query may attend to
+    memory_positions  integers (S,) or (B, S); by default they are counted from 0
+    global_tokens     bool (B, T), tokens that attend to all and are attended to by all (Longformer)
+    cache             keys and values of earlier calls: a `KVCache` for a stack, of which each
+                      layer gets its `Slot`
+    """
+
+    mask: Mask | Tensor | None = None
+    bias: Tensor | None = None
+    positions: Tensor | None = None
+    memory: Tensor | None = None
+    memory_mask: Mask | Tensor | None = None
+    memory_positions: Tensor | None = None
+    global_tokens: Tensor | None = None
+    cache: KVCache | Slot | None = None
+
+    @property
+    def slot(self) -> Slot | None:
+        """This layer's part of the cache. Raises TypeError for the cache of a whole stack."""
+        if isinstance(self.cache, KVCache):
+            raise TypeError(
+                "cache is a KVCache, which a stack takes: give a layer one of its slots"
+            )
+        return self.cache
+
+    def for_layer(self, i: int) -> Context:
+        """Return the context of layer call i: with its own slot of the cache."""
+        if self.cache is None:
+            return self
+        if isinstance(self.cache, Slot):
+            raise TypeError("cache is a Slot, which one layer takes: give a stack a KVCache")
+        return replace(self, cache=self.cache[i])
+
+    def without_memory(self) -> Context:
+        """Return the context of a layer that looks at its own states only."""
+        if self.memory is None:
+            return self
+        return replace(self, memory=None, memory_mask=None, memory_positions=None)
+
+    def of_memory(self) -> Context:
+        """Return the context of a layer that looks at the memory only."""
+        return replace(self, mask=None, bias=None, global_tokens=None)
+
+    def sources(self, x: Tensor) -> tuple[Tensor, Mask | Tensor | None, Tensor | None]:
+        """Return the states that keys and values are made of, their mask, and their positions:
+        those of the memory if there is one, else those of x.
+        """
+        if self.memory is None:
+            return x, self.mask, self.positions
+        return self.memory, self.memory_mask, self.memory_positions
+
+
+FIELDS = tuple(field.name for field in fields(Context))
+EMPTY = Context()
+
+
+class Layer(nn.Module):
+    """Base of modules that look at more than their own states.
+
+    A layer is called with the fields of a `Context` by name, `layer(x, mask=Causal())`, or with
+    the context that its own caller got. Its `forward(x, context)` returns (B, T, d_model).
+
+    reads    the fields that it honors; any other raises ValueError, so none is ever ignored
+    instead  what to do about such a field, for the message
+    """
+
+    reads: ClassVar[tuple[str, ...]] = FIELDS
+    instead: ClassVar[str] = "leave it out"
+    unread: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.unread = tuple(name for name in FIELDS if name not in cls.reads)
+
+    def __call__(self, x: Tensor, context: Context | None = None, **given: Any) -> Any:
+        """Return forward(x, context), where `given` fields replace those of the context."""
+        if context is None:
+            context = Context(**given) if given else EMPTY
+        elif not isinstance(context, Context):
+            raise TypeError(
+                f"{type(self).__name__} takes a Context after x; got {describe(context)}. States "
+                "to attend to are memory=, a mask is mask="
+            )
+        elif given:
+            context = replace(context, **given)
+        for name in self.unread:
+            if getattr(context, name) is not None:
+                raise ValueError(f"{name}: {type(self).__name__} cannot honor it; {self.instead}")
+        return super().__call__(x, context)
+
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return the states (B, T, d_model) for x (B, T, d_model)."""
+        raise NotImplementedError

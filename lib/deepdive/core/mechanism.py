@@ -1,0 +1,196 @@
+"""What every attention mechanism takes and refuses, checked in one place."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from deepdive.core.masks import Causal, Mask, as_mask, describe
+
+INSTEAD = "Use SoftmaxAttention, which honours every mask and a bias, at full cost"
+Queries = Literal["any", "last", "last if causal", "all"]
+
+
+class Mechanism(nn.Module):
+    """The base class of every attention mechanism: it checks what is given, then calls `compute`.
+
+    A mechanism says what it takes in these attributes, and need not check it again:
+
+    honours      the kinds of mask that it reads, alone or joined by `&`
+    queries      how many it takes: "any" number; no more than there are keys, because they stand at
+                 the last positions ("last", or "last if causal"); one for each key ("all")
+    takes_bias, takes_scale    whether it has a use for them
+    one_width    whether queries and keys are compared as they are, and so have one width
+    n_heads, d_head    the heads and the width that its parameters are made for; None: any
+    instead      what else to use, for the messages
+    """
+
+    honours: tuple[type[Mask], ...] = (Mask,)
+    queries: Queries = "any"
+    takes_bias = True
+    takes_scale = True
+    one_width = True
+    n_heads: int | None = None
+    d_head: int | None = None
+    instead = INSTEAD
+
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None = None,
+        bias: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k (B, H, S, d), v (B, H, S,
+        d_v).
+
+        `mask` is a `Mask` or a bool tensor, True = may attend; `bias` is added to the scores, where
+        minus infinity closes a pair; both broadcast to (B, H, T, S). `scale` multiplies the scores
+        and defaults to `default_scale`. Raises ValueError or TypeError for what does not fit, and
+        for what this mechanism does not honour.
+        """
+        mask, bias, scale = self.checked(q, k, v, mask, bias, scale)
+        return self.compute(q, k, v, mask, bias, scale)
+
+    def compute(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
+    ) -> Tensor:
+        """Return the mixed values (B, H, T, d_v), from arguments that are checked."""
+        raise NotImplementedError
+
+    @property
+    def listening(self) -> bool:
+        """Whether a hook listens at `scores` or `weights`; False for a mechanism without them."""
+        return False
+
+    def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        """Raise ValueError for rows that this mechanism alone cannot take."""
+
+    @staticmethod
+    def default_scale(d_head: int) -> float:
+        """Return 1 / sqrt(d_head): it keeps the variance of a score near 1 for q and k of variance
+        1.
+        """
+        return float(d_head**-0.5)
+
+    def score_shape(self, q: Tensor, k: Tensor) -> tuple[int, int, int, int]:
+        """Return the shape that a mask and a bias broadcast to, (B, H, T, S)."""
+        return q.shape[0], q.shape[1], q.shape[2], k.shape[2]
+
+    def allowed(self, mask: Mask | None, q: Tensor, k: Tensor) -> Tensor | None:
+        """Return the mask written out, bool with four axes, or None where all is allowed."""
+        values = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
+        return None if values is None else fitting("mask", values, self.score_shape(q, k))
+
+    def checked(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Mask | Tensor | None,
+        bias: Tensor | None,
+        scale: float | None,
+    ) -> tuple[Mask | None, Tensor | None, float]:
+        """Return mask, bias (in q's dtype, with four axes) and scale as `compute` takes them."""
+        name = type(self).__name__
+        check_rows(q, k, v)
+        self._check_sizes(q, k, name)
+        mask = honoured(as_mask(mask), self.honours, name, self.instead)
+        self._check_lengths(q.shape[2], k.shape[2], mask, name)
+        self.check(q, k, v)
+        if bias is not None:
+            bias = self._checked_bias(bias, q, k, name)
+        if scale is not None and not self.takes_scale:
+            raise ValueError(
+                f"scale={scale}: {name} reads only the angle between q and k, which a scale leaves "
+                "as it is. Leave it out"
+            )
+        return mask, bias, self.default_scale(q.shape[-1]) if scale is None else scale
+
+    def _check_sizes(self, q: Tensor, k: Tensor, name: str) -> None:
+        for size, axis, made_for in (("n_heads", 1, self.n_heads), ("d_head", 3, self.d_head)):
+            if made_for is not None and q.shape[axis] != made_for:
+                raise ValueError(
+                    f"q has {size}={q.shape[axis]}, but this {name} was built for "
+                    f"{size}={made_for}: build one for {size}={q.shape[axis]}"
+                )
+        if self.one_width and q.shape[3] != k.shape[3]:
+            raise ValueError(
+                f"{name} compares queries with keys of their own width; got q {q.shape[3]} wide "
+                f"and k {k.shape[3]}. GeneralAttention and AdditiveAttention compare other widths"
+            )
+
+    def _check_lengths(self, T: int, S: int, mask: Mask | None, name: str) -> None:
+        if self.queries == "all" and T != S:
+            raise ValueError(
+                f"{name} has a key for each query, of one text; got {T} queries and {S} keys. For "
+                "foreign rows or cached decoding use SoftmaxAttention"
+            )
+        causal = mask is not None and any(isinstance(part, Causal) for part in mask.parts)
+        last = self.queries == "last" or (self.queries == "last if causal" and causal)
+        if last and T > S:
+            raise ValueError(
+                f"{name}: {T} queries stand at the last positions of {S} keys, which are too few. "
+                "Use SoftmaxAttention for foreign rows"
+            )
+
+    def _checked_bias(self, bias: Tensor, q: Tensor, k: Tensor, name: str) -> Tensor:
+        if not bias.is_floating_point():
+            raise TypeError(
+                f"bias is a float tensor that is added to the scores; got {describe(bias)}. "
+                "What forbids attention is a mask: pass it as mask="
+            )
+        if not self.takes_bias:
+            raise ValueError(
+                f"bias has an entry for each query and key, and {name} has no place for them. "
+                f"{self.instead}"
+            )
+        return fitting("bias", bias.to(q.dtype), self.score_shape(q, k))
+
+
+def check_rows(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise ValueError or TypeError when q, k and v do not fit together."""
+    if q.ndim != 4 or k.ndim != 4 or v.ndim != 4:
+        raise ValueError(
+            f"q, k and v are (B, H, T, d), (B, H, S, d), (B, H, S, d_v); {_shapes(q, k, v)}"
+        )
+    if k.shape[:3] != v.shape[:3] or q.shape[:2] != k.shape[:2]:
+        raise ValueError(
+            f"q, k and v must agree in batch and heads, k and v in length; {_shapes(q, k, v)}"
+        )
+    if not q.dtype == k.dtype == v.dtype or not q.is_floating_point():
+        raise TypeError(
+            f"q, k and v must have one floating dtype; got {q.dtype}, {k.dtype}, {v.dtype}"
+        )
+
+
+def _shapes(q: Tensor, k: Tensor, v: Tensor) -> str:
+    return f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+
+
+def honoured(
+    mask: Mask | None, kinds: tuple[type[Mask], ...], name: str, instead: str
+) -> Mask | None:
+    """Return the mask. Raises ValueError when one of its parts is none of these kinds."""
+    for part in () if mask is None else mask.parts:
+        if not isinstance(part, kinds):
+            honours = " and ".join(kind.__name__ for kind in kinds)
+            alone = " alone" if len(kinds) == 1 else ""
+            raise ValueError(
+                f"mask: {name} honours {honours}{alone}; got {type(part).__name__}. {instead}"
+            )
+    return mask
+
+
+def fitting(name: str, values: Tensor, shape: tuple[int, int, int, int]) -> Tensor:
+    """Return `values` with four axes. Raises ValueError unless they broadcast to `shape`."""
+    given = tuple(values.shape)
+    if not 1 <= len(given) <= 4 or any(
+        size not in (1, wanted) for size, wanted in zip(given[::-1], shape[::-1], strict=False)
+    ):
+        raise ValueError(
+            f"{name} must broadcast to (B, H, T, S) = {shape}; got shape {given}. Each axis has "
+            "that size, or 1"
+        )
+    return values.reshape((1,) * (4 - len(given)) + given)

@@ -1,0 +1,66 @@
+"""Texts of mixed length in one row, without padding: each attends only within itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+import torch
+from torch import Tensor
+
+from deepdive.core.masks import Mask, Segments
+
+
+@dataclass(frozen=True)
+class PackedSequences(Mask):
+    """`Segments` of a single row in which text i is `lengths[i]` tokens, one after the other.
+
+    Because it is known where each text ends, exact attention needs no scores between texts: it
+    takes those of one length, where they stand side by side, as a batch (`each_text`). Sort by
+    length to have few such runs. Raises ValueError unless every length is positive.
+    """
+
+    lengths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.lengths or min(self.lengths) < 1:
+            raise ValueError(
+                f"lengths are the numbers of tokens of the texts, each at least 1; got "
+                f"{self.lengths}: leave empty texts out"
+            )
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """How many texts in a row have one length, and that length: (n, T) for each run."""
+        return [(len(list(same)), T) for T, same in groupby(self.lengths)]
+
+    def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
+        lengths = torch.tensor(self.lengths, device=device)
+        ids = torch.arange(len(self.lengths), device=device).repeat_interleave(lengths)
+        return Segments(ids[None]).allowed(T, S, device)
+
+
+def per_sequence(
+    attend: Callable[[Tensor, Tensor, Tensor], Tensor],
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: PackedSequences,
+) -> Tensor:
+    """Return (1, H, N, d_v), each text attended to alone, a run of one length by one `attend`.
+
+    q, k, v are (1, H, N, d), N = sum(lengths). Cost: the sum of T^2 over the texts, in place of
+    N^2. Raises ValueError where the rows are not those that the mask describes.
+    """
+    N = sum(mask.lengths)
+    if q.shape[0] != 1 or q.shape[2] != N or k.shape[2] != N:
+        raise ValueError(
+            f"the mask describes {len(mask.lengths)} texts of {N} tokens in a single row, but "
+            f"there are {q.shape[2]} queries and {k.shape[2]} keys in a batch of {q.shape[0]}"
+        )
+    runs = mask.runs
+    parts = zip(*(x[0].split([n * T for n, T in runs], 1) for x in (q, k, v)), strict=True)
+    mixed = []
+    for (n, T), rows in zip(runs, parts, strict=True):
+        text_rows = (x.unflatten(1, (n, T)).transpose(0, 1) for x in rows)  # (n, H, T, d)
+        mixed.append(attend(*text_rows).transpose(1, 2).flatten(0, 1))  # (n T, H, d_v)
+    return torch.cat(mixed)[None].transpose(1, 2)

@@ -1,0 +1,100 @@
+"""How a sublayer joins the residual stream: where the norm stands.
+
+System: residual_norm
+Parent: none
+What differs:
+- a sublayer's output is added to what it read, so that a gradient has a path past it
+- the norm stands behind the sum (`PostNorm`), inside the branch (`PreNorm`), or on both sides of
+  the sublayer (`SandwichNorm`)
+Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020, figure 1.
+Book: 2.4.3
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.core.checks import numbers
+from deepdive.core.norms import LayerNorm
+
+Sublayer = Callable[[Tensor], Tensor]
+Norm = Callable[[int], nn.Module]
+
+
+class PreNorm(nn.Module):
+    """x + dropout(sublayer(norm(x))): the stream itself is never normalised, so a stack ends in
+    one more norm.
+
+    Source: Xiong et al. 2020, figure 1 (b).
+    """
+
+    final_norm = True
+
+    def __init__(self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0) -> None:
+        super().__init__()
+        numbers(0.0, 1.0, dropout=dropout)
+        self.norm = norm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.dropout(sublayer(self.norm(x)))
+
+
+class ScaledPreNorm(PreNorm):
+    """x + gain * dropout(sublayer(norm(x))): each number of a branch has a gain of its own, which
+    begins small, so that a deep stack begins near the identity.
+
+    Source: Touvron et al. 2021, "Going Deeper with Image Transformers" (LayerScale), section 2.
+    """
+
+    def __init__(
+        self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0, gain: float = 1e-4
+    ) -> None:
+        super().__init__(d_model, norm, dropout)
+        self.gain = nn.Parameter(torch.full((d_model,), gain))
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.gain * self.dropout(sublayer(self.norm(x)))
+
+
+class PostNorm(nn.Module):
+    """norm(x + dropout(sublayer(x))): the original form. It needs a warm-up when it is deep.
+
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1 (a).
+    """
+
+    final_norm = False
+
+    def __init__(self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0) -> None:
+        super().__init__()
+        numbers(0.0, 1.0, dropout=dropout)
+        self.norm = norm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class SandwichNorm(nn.Module):
+    """x + norm_out(dropout(sublayer(norm_in(x)))): a norm before the sublayer and one on what it
+    returns.
+
+    Source: Ding et al. 2021 (CogView), section 2.4.
+    """
+
+    final_norm = True
+
+    def __init__(self, d_model: int, norm: Norm = LayerNorm, dropout: float = 0.0) -> None:
+        super().__init__()
+        numbers(0.0, 1.0, dropout=dropout)
+        self.norm_in = norm(d_model)
+        self.norm_out = norm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.norm_out(self.dropout(sublayer(self.norm_in(x))))

@@ -1,0 +1,158 @@
+"""Many questions after one prompt: what they share is read once, and they are asked side by side.
+
+    log p(label) = sum over i of log p(label_i | prompt, question, label_1 ... label_(i-1))
+
+The demonstrations are most of what a language model reads of a prompt, and they are the same for
+every question and every label. So their keys and values are kept, and the questions follow in one
+row: each sees the prompt and itself, at the places where it would stand alone.
+
+    prompt = Prompted(model, tokenizer.encode(demonstrations))
+    prompt.labels([tokenizer.encode(q) for q in questions], [tokenizer.encode(" yes"), ...])
+    prompt.write([tokenizer.encode(q) for q in questions], stop=tokenizer.encode("\\n"))
+    prompt.crop(length)  # fewer demonstrations: nothing is read again
+
+Source: Brown et al. 2020, "Language Models are Few-Shot Learners", sections 2 and 2.4.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.core import KVCache
+from deepdive.core.checks import positive
+from deepdive.core.masks import Causal, Prefix, Segments
+
+Tokens = Sequence[int]
+TOGETHER = 512  # tokens of questions in one row
+
+
+class Prompted:
+    """A decoder-only `model`, in evaluation mode from now on, that has read `tokens`."""
+
+    def __init__(self, model: nn.Module, tokens: Tokens = ()) -> None:
+        for part in ("decoder", "head"):
+            if not hasattr(model, part):
+                raise TypeError(f"model: {type(model).__name__} has no {part}; give a DecoderOnly")
+        self.model, self.cache = model.eval(), KVCache()
+        self.read(tokens)
+
+    @property
+    def length(self) -> int:
+        """How many tokens all questions share."""
+        return self.cache.length
+
+    def read(self, tokens: Tokens) -> None:
+        """Read on: these tokens are shared too."""
+        if len(tokens):
+            SideBySide(self.model, self.cache).step({0: tokens})
+
+    def crop(self, length: int) -> None:
+        """Forget what was read after the first `length` tokens."""
+        self.cache.crop(length)
+
+    def labels(self, questions: Sequence[Tokens], labels: Sequence[Tokens]) -> Tensor:
+        """Return log p of each label after each question, (N, L).
+
+        A question is read once for all labels of one token, and once more for each longer label.
+        Raises ValueError where there is no question or no label, or an empty one.
+        """
+        _none_empty(questions=questions, labels=labels)
+        wanted: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+        for n, question in enumerate(questions):
+            for k, label in enumerate(labels):
+                wanted[*question, *label[:-1]].append((n, k))
+        found = torch.empty(len(questions), len(labels))
+        for text, states in self._asked(list(wanted)):
+            first = min(len(questions[n]) for n, _ in wanted[text])
+            logs = self._log_probs(states[first - 1 :])  # of what follows the question
+            for n, k in wanted[text]:
+                start, label = len(questions[n]) - first, list(labels[k])
+                found[n, k] = logs[range(start, start + len(label)), label].sum()
+        return found
+
+    def write(
+        self, questions: Sequence[Tokens], max_length: int = 64, stop: Tokens = ()
+    ) -> list[list[int]]:
+        """Return the likeliest tokens after each question, one by one, until one of `stop`."""
+        _none_empty(questions=questions)
+        positive(max_length=max_length)
+        written: list[list[int]] = []
+        for some in _rows(questions):
+            texts, length = dict(enumerate(some)), self.length
+            answers: list[list[int]] = [[] for _ in some]
+            beside = SideBySide(self.model, self.cache)
+            for _ in range(max_length):
+                last = torch.stack([states[-1] for states in beside.step(texts)])
+                best = self._log_probs(last).argmax(-1).tolist()
+                texts = {i: [t] for i, t in zip(texts, best, strict=True) if t not in stop}
+                for i, tokens in texts.items():
+                    answers[i] += tokens
+                if not texts:
+                    break
+            self.crop(length)
+            written += answers
+        return written
+
+    def _asked(self, texts: Sequence[Tokens]) -> Iterator[tuple[Any, Tensor]]:
+        """Each text with the states of its tokens; nothing of it is kept."""
+        for some in _rows(texts):
+            length = self.length
+            states = SideBySide(self.model, self.cache).step(dict(enumerate(some)))
+            self.crop(length)
+            yield from zip(some, states, strict=True)
+
+    @torch.no_grad()
+    def _log_probs(self, states: Tensor) -> Tensor:
+        return self.model.head(states).log_softmax(-1)  # type: ignore[operator]
+
+
+class SideBySide:
+    """Texts in one row of the batch, each of which goes on from what the `cache` holds now."""
+
+    def __init__(self, model: nn.Module, cache: KVCache) -> None:
+        self.decoder: Any = model.decoder
+        self.cache, self.shared = cache, cache.length
+        self.owner = torch.full((1, self.shared), -1)  # the text of each token in the cache,
+        self.at = torch.arange(self.shared)  # and its position
+        self.read: dict[int, int] = defaultdict(int)  # how many tokens each text has
+
+    @torch.no_grad()
+    def step(self, texts: Mapping[int, Tokens]) -> list[Tensor]:
+        """Return the states (n, d_model) of the next n tokens of each text, by its number."""
+        places: list[int] = []
+        owner: list[int] = []
+        for number, tokens in texts.items():
+            start = self.shared + self.read[number]
+            places += range(start, start + len(tokens))
+            owner += [number] * len(tokens)
+            self.read[number] += len(tokens)
+        self.owner = torch.cat([self.owner, torch.tensor([owner])], dim=1)
+        at, decoder = torch.tensor(places), self.decoder
+        self.at = torch.cat([self.at, at])
+        row = decoder.embedding(torch.tensor([[t for text in texts.values() for t in text]]))
+        row = decoder.position.embed(decoder.embedded(row), at)
+        mask = Causal() & (Segments(self.owner) | Prefix(self.shared))
+        states = decoder.stack(row, mask=mask, positions=self.at, cache=self.cache)
+        return list(states[0].split([len(text) for text in texts.values()]))
+
+
+def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
+    """The texts in their order, as many as fit into a row at a time."""
+    some: list[Tokens] = []
+    for text in texts:
+        if some and sum(map(len, some)) + len(text) > TOGETHER:
+            yield some
+            some = []
+        some.append(text)
+    yield some
+
+
+def _none_empty(**given: Sequence[Tokens]) -> None:
+    for name, texts in given.items():
+        if not texts or not all(map(len, texts)):
+            raise ValueError(f"{name}: came none, or an empty one; expected one token or more each")

@@ -1,0 +1,67 @@
+"""What was said against what is true: accuracy, the confusion matrix, macro F1."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+Real = NDArray[np.float64]
+
+
+def label_set(name: str, values: Any) -> Whole:
+    """Return class numbers as a flat array; raises where they are none."""
+    found = np.asarray(values)
+    if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(
+            f"{name}: came as {found.dtype} of shape {found.shape}, expected class numbers (N,); "
+            "take the argmax of logits first"
+        )
+    if found.min() < 0:
+        raise ValueError(f"{name}: holds {found.min()}, expected class numbers from 0")
+    return found.astype(np.int64)
+
+
+def paired_labels(predicted: Any, true: Any) -> tuple[Whole, Whole]:
+    """Return both as class numbers; raises where they differ in length."""
+    predictions, truths = label_set("predicted", predicted), label_set("true", true)
+    if len(predictions) != len(truths):
+        raise ValueError(
+            f"predicted, true: {len(predictions)} and {len(truths)} classes, expected as many"
+        )
+    return predictions, truths
+
+
+def accuracy(predicted: Any, true: Any) -> float:
+    """Share of the classes (N,) that are right, from 0 to 1: numbers, or names such as tags."""
+    if any(isinstance(name, str) for name in predicted):
+        numbers = {name: i for i, name in enumerate(sorted({*predicted, *true}))}
+        predicted, true = ([numbers[name] for name in names] for names in (predicted, true))
+    predictions, truths = paired_labels(predicted, true)
+    return float((predictions == truths).mean())
+
+
+def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
+    """Counts (n_classes, n_classes): row = the true class, column = what was said.
+
+        counts[i, j] = sum over n of (true[n] == i and predicted[n] == j)
+
+    Raises ValueError for a class that is not below `n_classes`.
+    """
+    predictions, truths = paired_labels(predicted, true)
+    top = int(max(predictions.max(), truths.max()))
+    if top >= n_classes:
+        raise ValueError(f"n_classes: came as {n_classes}, but class {top} occurs")
+    counts = np.zeros((n_classes, n_classes), dtype=np.int64)
+    np.add.at(counts, (truths, predictions), 1)
+    return counts
+
+
+def macro_f1(predicted: Any, true: Any, n_classes: int) -> float:
+    """The mean over classes of F1, each class counting the same however rare.
+
+    F1[k] = 2 hit[k] / (predicted[k] + true[k]),   0 for a class that is in neither
+    """
+    counts = confusion(predicted, true, n_classes)
+    both = counts.sum(0) + counts.sum(1)
+    return float((2 * counts.diagonal() / np.maximum(both, 1)).mean())

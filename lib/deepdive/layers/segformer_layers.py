@@ -1,0 +1,93 @@
+"""Blocks on a grid of rows (B, h, w, d): patches that overlap, attention to fewer keys, and a
+feed-forward layer that looks at its neighbours.
+"""
+
+from torch import Tensor, nn
+
+from deepdive.core import Context, Layer, MultiHeadAttention
+from deepdive.core.checks import positive
+from deepdive.core.feed_forward import Activation, FeedForward, gelu
+from deepdive.core.norms import LayerNorm
+from deepdive.layers.patches import Patches
+from deepdive.layers.windows import EPS
+
+
+class OverlappingPatches(nn.Module):
+    """grid = norm(convolution(images)): squares of `size` pixels, one every `stride` pixels.
+
+    Beyond the edges are size // 2 zeros. Source: Xie et al. 2021, section 3.1.
+    """
+
+    def __init__(self, size: int, stride: int, channels: int, d_model: int) -> None:
+        super().__init__()
+        positive(size=size, stride=stride, channels=channels, d_model=d_model)
+        self.project = nn.Conv2d(channels, d_model, size, stride, size // 2)
+        self.norm = LayerNorm(d_model, EPS)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return (B, h, w, d_model) for images (B, C, H, W)."""
+        if images.ndim != 4 or images.shape[1] != self.project.in_channels:
+            wanted = f"(B, {self.project.in_channels}, H, W)"
+            raise ValueError(f"images: came {tuple(images.shape)}, expected {wanted}")
+        return self.norm(self.project(images).movedim(1, -1))
+
+
+class ReducedAttention(Layer):
+    """Attention of a grid to itself, with `rate` x `rate` rows made one key and one value.
+
+        few = norm(patches(grid))                                # (B, h/rate * w/rate, d)
+        output = attention(grid, memory=few)                     # T queries, T / rate^2 keys
+
+    rate 1: every row is a key. Where `rate` does not divide a side of the grid, the last lines or
+    columns are queries but in no key, as in the released code (a convolution of that stride).
+    Raises ValueError for a grid smaller than one square.
+    Source: Xie et al. 2021, section 3.1, equation 2; Wang et al. 2021 (PVT).
+    """
+
+    reads = ()
+    instead = (
+        "a grid is whole, and its keys stand at no place of a row; MultiHeadAttention takes masks, "
+        "positions, and a cache"
+    )
+
+    def __init__(self, d_model: int, n_heads: int, rate: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        positive(rate=rate)
+        self.d_model, self.rate = d_model, rate
+        self.attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        if rate > 1:
+            self.patches, self.norm = Patches(rate, d_model, d_model), LayerNorm(d_model, EPS)
+
+    def forward(self, grid: Tensor, context: Context) -> Tensor:
+        """Return (B, h, w, d_model) for a grid of that shape."""
+        few = self.norm(self.patches(self._squares(grid))) if self.rate > 1 else None
+        return self.attention(grid.flatten(1, 2), memory=few).view_as(grid)
+
+    def _squares(self, grid: Tensor) -> Tensor:
+        """Return what whole squares of the grid hold, (B, d_model, h, w), h and w cut to fit."""
+        height, width = (side - side % self.rate for side in grid.shape[1:3])
+        if not height or not width:
+            raise ValueError(
+                f"a grid of {grid.shape[1]} x {grid.shape[2]} has no square of {self.rate} x "
+                f"{self.rate} to make a key of: use a larger image"
+            )
+        return grid[:, :height, :width].movedim(-1, 1)
+
+
+class ConvolvedFeedForward(FeedForward):
+    """out(activation(depthwise(inner(x)))): each of the d_ff numbers is mixed with that of the
+    eight neighbours in the grid. Beyond the edges stand zeros, so that an edge can be told.
+
+    Source: Xie et al. 2021, section 3.1, equation 3.
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, activation: Activation = gelu, dropout: float = 0.0
+    ) -> None:
+        super().__init__(d_model, d_ff, activation, dropout)
+        self.depthwise = nn.Conv2d(d_ff, d_ff, 3, padding=1, groups=d_ff)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, h, w, d_model) for a grid of that shape."""
+        mixed = self.depthwise(self.inner(x).movedim(-1, 1)).movedim(1, -1)
+        return self.out(self.dropout(self.activation(mixed)))

@@ -1,0 +1,150 @@
+"""Hopfield's network, a memory that is asked by a part of what it holds; and its modern form, one
+step of which is softmax attention. Hopfield 1982; Ramsauer et al. 2021.
+
+Not as in Hopfield 1982: states are -1 and 1, there 0 and 1. The modern form leaves out the two
+constants of the paper's energy, which move no minimum.
+
+Long because two memories, of signs and of real rows, each have an energy and a step that lowers it.
+
+System: hopfield
+Parent: hebb
+What differs:
+- every unit is linked with every other one, the same both ways, and with itself not (`hebbian`)
+- units are set one after the other, from the others, until none moves (`Hopfield.recall`)
+- an energy falls with each unit that moves, so a recall ends (`Hopfield.energy`)
+- modern: real rows for signs, a softmax for the sign; it moves all units at once (`ModernHopfield`)
+- modern: a step is one head of attention without projections (`as_attention`)
+Source: Hopfield 1982, equations 1, 2 and 7; Ramsauer et al. 2021, section 2, equations 2 and 3
+Book: 1.1
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.core import MultiHeadAttention
+from deepdive.core.checks import width
+from deepdive.core.hooks import HookPoint
+
+
+@dataclass(frozen=True)
+class Hopfield:
+    """N units of -1 or 1, linked by `weights` (N, N), symmetric, 0 on the diagonal.
+
+        field_i = sum_j weights_ij state_j
+        energy  = -1/2 sum_ij weights_ij state_i state_j
+        state_i = sign(field_i), as it was where the field is 0
+
+    The last line changes the energy by -(new_i - old_i) field_i, which is never above 0. A state
+    that no unit leaves is a memory: a local minimum. States are (..., N), real numbers. Raises
+    ValueError for other weights: the energy could rise. Source: Hopfield 1982, equations 1 and 7.
+    """
+
+    weights: Tensor
+
+    def __post_init__(self) -> None:
+        W = self.weights
+        if W.ndim != 2 or W.shape[0] != W.shape[1]:
+            raise ValueError(f"weights: came as {tuple(W.shape)}, expected (N, N)")
+        if not torch.equal(W, W.T) or W.diagonal().any():
+            raise ValueError(
+                "weights: came not symmetric or with a diagonal, so the energy could rise; take "
+                "(W + W.T) / 2 and fill_diagonal_(0)"
+            )
+
+    def field(self, state: Tensor) -> Tensor:
+        """Return what the other units say to each unit, (..., N)."""
+        return state @ self.weights
+
+    def energy(self, state: Tensor) -> Tensor:
+        """Return -1/2 sum_ij weights_ij state_i state_j, (...)."""
+        return -0.5 * (state * self.field(state)).sum(-1)
+
+    def update(self, state: Tensor, i: int) -> Tensor:
+        """Return the states (..., N) after unit i has looked at the others."""
+        field = state @ self.weights[i]
+        moved = state.clone()
+        moved[..., i] = torch.where(field == 0, state[..., i], field.sign())
+        return moved
+
+    def recall(self, state: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the states (..., N) where no unit moves any more, in drawn orders of the units.
+
+        It ends: the energy falls with each move, and there are 2^N states.
+        """
+        while True:
+            before = state
+            for i in torch.randperm(state.shape[-1], generator=generator).tolist():
+                state = self.update(state, i)
+            if torch.equal(state, before):
+                return state
+
+
+def hebbian(patterns: Tensor) -> Hopfield:
+    """Store patterns (S, N) of -1 and 1, each link by Hebb's rule: units that agree are tied.
+
+        weights_ij = sum_s patterns_si patterns_sj   for i != j, else 0
+
+    Sums of ones: exact, so that a field of 0 is 0. Raises ValueError for other numbers.
+    Source: Hopfield 1982, equation 2.
+    """
+    if patterns.ndim != 2 or not (patterns.abs() == 1).all():
+        raise ValueError(
+            f"patterns: came as {tuple(patterns.shape)} with numbers from {patterns.min():g} to "
+            f"{patterns.max():g}, expected (S, N) of -1 and 1: take 2 * bits - 1"
+        )
+    return Hopfield((patterns.T @ patterns).fill_diagonal_(0))
+
+
+class ModernHopfield(nn.Module):
+    """S patterns (S, d) of real numbers; a state moves to their mean, weighted by a softmax.
+
+        weights = softmax(beta * state @ patterns.T)                          # (..., S)
+        state   = weights @ patterns                                          # (..., d)
+        energy  = -logsumexp(beta * state @ patterns.T) / beta + state . state / 2
+
+    One step is state - (gradient of the energy), and never raises it. It is attention: query the
+    state, keys and values the patterns, scale beta (`as_attention`). A large beta returns the
+    pattern with the largest dot product, beta 0 the mean of all. Hook point: `weights` (..., S).
+    Source: Ramsauer et al. 2021, section 2, equations 2 and 3 (less two constants).
+    """
+
+    def __init__(self, patterns: Tensor, beta: float = 1.0) -> None:
+        super().__init__()
+        if patterns.ndim != 2 or not len(patterns) or beta < 0:
+            raise ValueError(
+                f"patterns: came as {tuple(patterns.shape)}, beta as {beta}; expected one row or "
+                "more, (S, d), and a beta of 0 or more"
+            )
+        self.patterns, self.beta = nn.Parameter(patterns), beta
+        self.weights = HookPoint()
+
+    def forward(self, state: Tensor) -> Tensor:
+        """Return the states (..., d) after one step; put a 0 where a state is not known."""
+        return self.weights(self.score(state).softmax(-1)) @ self.patterns
+
+    def score(self, state: Tensor) -> Tensor:
+        """Return beta * state @ patterns.T, (..., S)."""
+        width("state", state, self.patterns.shape[1])
+        return self.beta * state @ self.patterns.T
+
+    def energy(self, state: Tensor) -> Tensor:
+        """Return the energy of states (..., d), (...). Raises ValueError when beta is 0."""
+        if self.beta == 0:
+            raise ValueError("beta: came as 0, expected above 0: the energy divides by it")
+        pull = self.score(state).logsumexp(-1) / self.beta
+        return 0.5 * state.square().sum(-1) - pull
+
+
+def as_attention(network: ModernHopfield) -> MultiHeadAttention:
+    """Return attention of one head, no projection, that takes the step of `network`.
+
+    attention(state, memory=patterns), with state (B, T, d) and patterns (B, S, d).
+    """
+    d = network.patterns.shape[1]
+    attention = MultiHeadAttention(d, 1, bias=False, scale=network.beta).to(network.patterns)
+    with torch.no_grad():
+        for weight in (attention.q.weight, *attention.kv.weight.chunk(2), attention.out.weight):
+            weight.copy_(torch.eye(d))
+    return attention

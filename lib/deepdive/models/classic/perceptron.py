@@ -1,0 +1,119 @@
+"""The perceptron, "The Perceptron: A Probabilistic Model for Information Storage and Organization
+in the Brain". Rosenblatt 1958. What it cannot learn: Minsky and Papert 1969.
+
+A threshold unit that changes its weights whenever it is wrong. Where a line separates the two
+classes, it is wrong a finite number of times (`mistake_bound`); where none does, as for XOR, it is
+wrong for ever, and with whole numbers its weights go round in a circle.
+
+Not as in the paper: Rosenblatt's first layer of fixed random connections is left out; x is what it
+would hand over. The rule is that of his later, error-correcting form (1962).
+
+Long because two things stand beside the unit: the record of its learning, mistake by mistake
+(`Lesson`), and the theorem that says when it ends (`mistake_bound`).
+
+System: perceptron
+Parent: tlu
+What differs:
+- weights and threshold are learned, from mistakes alone: `Perceptron.learn`
+- the threshold is one more weight, of an input that is always 1: `Perceptron.b`
+- two classes are -1 and +1, so that a mistake is a product below 0: `Perceptron.margin`
+Source: Rosenblatt 1958; Novikoff 1962; Minsky and Papert 1969, chapter 11.
+Book: 1.1
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from deepdive.core.checks import positive, width
+
+
+@dataclass(frozen=True)
+class Update:
+    """Example `index` was wrong; `w` (d,) and `b` are the weights afterwards."""
+
+    index: int
+    w: Tensor
+    b: float
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """What `learn` did: the mistakes in order; the first pass without one (`clean`); the pass after
+    which the weights were those after an earlier one (`circle`): it then never ends.
+    """
+
+    mistakes: list[Update]
+    clean: int | None = None
+    circle: int | None = None
+
+
+class Perceptron:
+    """decide(x) = +1 if w . x + b > 0 else -1, with float64 `w` (d,) and `b`, 0 unless given."""
+
+    def __init__(self, d: int, w: Tensor | None = None, b: float = 0.0, lr: float = 1.0) -> None:
+        positive(d=d)
+        self.w = torch.zeros(d, dtype=torch.float64) if w is None else w.double().clone()
+        width("w", self.w, d)
+        self.b, self.lr = float(b), lr
+
+    def decide(self, x: Tensor) -> Tensor:
+        """Return -1 or +1 (N,) for x (N, d)."""
+        return torch.where(x.double() @ self.w + self.b > 0, 1, -1)
+
+    def margin(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return y * (w . x + b) (N,): above 0 where the answer is right."""
+        return y.double() * (x.double() @ self.w + self.b)
+
+    def learn(self, x: Tensor, y: Tensor, passes: int = 100) -> TrainingRun:
+        """Go through the examples x (N, d), y (N,) of -1 and +1, in their order, until a pass has
+        no mistake, or the weights come back, or for `passes` passes. At each mistake
+
+            w = w + lr * y[i] * x[i]
+            b = b + lr * y[i]
+
+        An example on the line itself counts as a mistake. Raises ValueError for other labels.
+        """
+        width("x", x, len(self.w))
+        if not len(x) or y.shape != (len(x),) or not ((y == 1) | (y == -1)).all():
+            raise ValueError(
+                f"x {tuple(x.shape)}, y {tuple(y.shape)} with {sorted(set(y.tolist()))[:4]}; "
+                "expected a label -1 or +1 for each row of x, and one row at least"
+            )
+        mistakes: list[Update] = []
+        earlier = [(*self.w.tolist(), self.b)]
+        for number in range(passes):
+            before = len(mistakes)
+            for i in range(len(x)):
+                if self.margin(x[i : i + 1], y[i : i + 1]).item() <= 0:
+                    self.w = self.w + self.lr * y[i].item() * x[i].double()
+                    self.b += self.lr * y[i].item()
+                    mistakes.append(Update(i, self.w, self.b))
+            if len(mistakes) == before:
+                return TrainingRun(mistakes, clean=number)
+            if (weights := (*self.w.tolist(), self.b)) in earlier:
+                return TrainingRun(mistakes, circle=number)
+            earlier.append(weights)
+        return TrainingRun(mistakes)
+
+
+def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
+    """Return the most mistakes that a perceptron which starts at 0 can make on x (N, d), y (N,).
+
+        (R / gamma)^2      R     = max over i of |[x[i], 1]|
+                           gamma = min over i of y[i] * (w . x[i] + b) / |[w, b]|
+
+    (w, b) is any line that separates them: the wider its margin, the sharper the bound. It holds
+    in any order and for any learning rate. Raises ValueError where (w, b) does not separate.
+    Source: Novikoff 1962.
+    """
+    margins = Perceptron(len(w), w, b).margin(x, y)
+    if margins.min() <= 0:
+        raise ValueError(
+            f"example {int(margins.argmin())} has the margin {margins.min():.3g}; give a line (w, "
+            "b) that separates: all margins above 0"
+        )
+    length = torch.cat([w.double(), torch.tensor([b], dtype=torch.float64)]).norm()
+    R = (x.double().square().sum(1) + 1).sqrt().max()
+    return ((R * length / margins.min()) ** 2).item()

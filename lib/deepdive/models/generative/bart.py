@@ -1,0 +1,82 @@
+"""BART: an encoder reads a damaged text, a decoder writes the whole one. Lewis et al. 2020, "BART:
+Denoising Sequence-to-Sequence Pre-training for Natural Language Generation, Translation, and
+Comprehension".
+
+    logits = (decoder(tgt, encoder(damaged)) @ E.T + bias)
+
+System: bart
+Parent: transformer
+What differs:
+- it is trained to undo damage (`deepdive.training.objectives.denoising`), before it is given a task
+- positions are learned, by each side its own, and what is embedded is normalised
+  (`NormedPosition`)
+- the activation is GELU, and embeddings are not scaled (`BASE`)
+- one matrix embeds both texts and scores what comes next, with a bias that is given, not learned
+  (`GivenBiasHead`)
+Source: Lewis et al. 2020, sections 2.1 and 2.2.
+Book: 6.1.3
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from deepdive.core import LayerNorm, Position, gelu
+from deepdive.core.embeddings import GivenBiasHead, TokenEmbedding
+from deepdive.layers.heads import initialise
+from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
+from deepdive.positions import LearnedPosition
+
+
+class NormedPosition(Position):
+    """norm(what `position` makes of the rows): a norm before the first layer."""
+
+    def __init__(self, position: Position, d_model: int) -> None:
+        super().__init__()
+        self.d_model, self.position, self.norm = d_model, position, LayerNorm(d_model)
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return the rows with their places, normalised."""
+        rows: Tensor = self.norm(self.position.embed(x, positions))
+        return rows
+
+
+@dataclass(frozen=True)
+class BartConfig(TranslatorConfig):
+    """`max_length`: how many tokens a text may have; each side has a table of as many places."""
+
+    max_length: int = 1024
+
+
+def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, GivenBiasHead]:
+    """Return one embedding for both sides, and the head that shares its matrix."""
+    embedding = config.embedding(config.src_vocab)
+    return embedding, embedding, GivenBiasHead(embedding)
+
+
+def learned_positions(config: BartConfig) -> NormedPosition:
+    """Return positions that count from 2, since their table once stood behind padding's row."""
+    places = LearnedPosition(config.max_length, config.d_model, offset=2)
+    return NormedPosition(places, config.d_model)
+
+
+LARGE = BartConfig(
+    tied, learned_positions, "bart", src_vocab=50_265, d_model=1024, n_layers=12,
+    n_decoder_layers=12, n_heads=16, n_decoder_heads=16, d_ff=4096, d_decoder_ff=4096,
+    activation=gelu, scale=1.0, pad=1, start=2, end=2,
+)  # fmt: skip
+BASE = LARGE.but(
+    d_model=768, n_layers=6, n_decoder_layers=6, n_heads=12, n_decoder_heads=12, d_ff=3072,
+    d_decoder_ff=3072,
+)  # fmt: skip
+TINY = BASE.but(**TOY, max_length=64, dropout=0.0)
+
+
+def bart(config: BartConfig = BASE, **changes: Any) -> Translator:
+    """Build an encoder and a decoder; defaults are the paper's base model."""
+    model = translator(BartConfig.given(config, changes))
+    initialise(model)
+    return model

@@ -1,0 +1,44 @@
+"""What wav2vec 2.0 learns with: what its states say of gaps, and codes of what was heard there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from deepdive.layers.quantiser import Quantiser
+from deepdive.models.speech.wav2vec2 import Wav2Vec2, check_mask
+
+
+class ContrastiveOutput(NamedTuple):
+    """said, target (B, T, d_target): what the states say of each row, and the code of what was
+    heard there; usage (B, T, codebooks, codes), as `Quantised` has it.
+    """
+
+    said: Tensor
+    target: Tensor
+    usage: Tensor
+
+
+class Wav2Vec2ForPreTraining(nn.Module):
+    """said = W_s state + b_s; target = W_t code + b_t: the states of sound with gaps, and codes of
+    the same sound without any.
+    """
+
+    def __init__(self, encoder: Wav2Vec2) -> None:
+        super().__init__()
+        config = encoder.config
+        self.encoder = encoder
+        self.quantiser = Quantiser(config.widths[-1], config.codebooks, config.codes, config.d_code)
+        self.say = nn.Linear(config.d_model, config.d_target)
+        self.target = nn.Linear(config.d_code, config.d_target)
+
+    def forward(
+        self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None
+    ) -> ContrastiveOutput:
+        """Return both for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
+        heard = self.encoder.embeddings.heard(sound)
+        check_mask(mask, sound)
+        states = self.encoder.read(heard, self.encoder.real(mask), hidden)
+        codes, usage = self.quantiser(heard)
+        return ContrastiveOutput(self.say(states), self.target(codes), usage)

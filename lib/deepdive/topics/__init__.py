@@ -1,0 +1,1 @@
+"""Topic modeling: BERTopic from its parts (class-based TF-IDF, outliers), and its baselines."""

@@ -1,0 +1,74 @@
+"""data2vec: a student that sees a part predicts the states of a teacher that sees all. Baevski et
+al. 2022, "data2vec: A General Framework for Self-supervised Learning in Speech, Vision and
+Language".
+
+The same for words, sounds and images: what differs between these is the encoder alone.
+
+What differs from BERT:
+- what is predicted in a gap is no word, but what a model makes of the whole input there: the mean
+  of its last layers' states, each normalised (`averaged_states`)
+- that model, the teacher, is the student's moving average (`ema_update`), and has no gradient
+- the loss is a squared difference of states (`state_loss`)
+
+Source: Baevski et al. 2022, section 3, and their released code.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.core.hooks import record
+
+
+@torch.no_grad()
+def ema_update(teacher: nn.Module, student: nn.Module, decay: float) -> None:
+    """Move the teacher towards the student: teacher = decay teacher + (1 - decay) student.
+
+    Both have the same parameters. Raises ValueError for a decay outside 0 to 1.
+    """
+    if not 0 <= decay <= 1:
+        raise ValueError(f"decay: came as {decay}, expected 0 to 1")
+    for slow, fast in zip(teacher.parameters(), student.parameters(), strict=True):
+        slow.lerp_(fast, 1 - decay)
+
+
+def decay_at(step: int, first: float = 0.999, last: float = 0.9999, steps: int = 1) -> float:
+    """Return the teacher's decay: from `first` in a straight line to `last` at `steps`, and so on.
+
+    A young student changes fast, and so must its teacher.
+    """
+    return last if step >= steps else first + (last - first) * step / steps
+
+
+@torch.no_grad()
+def averaged_states(teacher: nn.Module, layers: int, *inputs: Tensor) -> Tensor:
+    """Return the targets (B, T, d_model): the mean over the last `layers` blocks of their states,
+
+        target = 1 / K  sum over l = L - K + 1 .. L  of  norm(state_l)
+
+    where norm takes a row's mean away and divides by its deviation, without gain and bias. The
+    teacher, which has blocks in `stack`, reads `inputs` whole, in evaluation mode. Raises
+    ValueError for more layers than it has.
+    """
+    blocks = list(teacher.get_submodule("stack.blocks").children())
+    if not 1 <= layers <= len(blocks):
+        raise ValueError(f"layers={layers}: the teacher has {len(blocks)}, and 1 is the least")
+    was_training = teacher.training
+    teacher.eval()
+    with record(teacher, "stack.blocks.*.stream") as states:
+        teacher(*inputs)
+    teacher.train(was_training)
+    last = list(states.values())[-layers:]
+    return torch.stack([F.layer_norm(state, state.shape[-1:]) for (state,) in last]).mean(0)
+
+
+def state_loss(predicted: Tensor, target: Tensor, hidden: Tensor) -> Tensor:
+    """loss = mean over hidden places and numbers of (predicted - target)^2
+
+    predicted, target (B, T, d_model), the target without gradient; hidden bool (B, T). The paper's
+    loss for images is also squared, summed over d_model numbers and divided by sqrt(d_model): this
+    one times sqrt(d_model). Raises ValueError where nothing is hidden.
+    """
+    if not hidden.any():
+        raise ValueError("hidden: nothing is hidden, so that there is nothing to predict")
+    return (predicted[hidden] - target.detach()[hidden]).square().mean()

@@ -1,0 +1,47 @@
+"""ERNIE-M's two ways to fill gaps by the other language: look there alone, and write there first.
+The system's header is that of `deepdive.models.multilingual.ernie_m`.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+@torch.no_grad()
+def back_translate(
+    fill: Callable[[Tensor, Tensor, Tensor], Tensor],
+    tokens: Tensor,
+    real: Tensor,
+    count: int,
+    mask: int,
+    pad: int,
+    draw: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Write `count` tokens of another language behind each text, by a model that can: they make a
+    pair of what was one language alone, in which gaps can then be filled as in any other pair.
+
+        row = text, [MASK] x count, padding;   each [MASK] becomes a draw from softmax(fill(row))
+
+    fill: (tokens (B, T), second (B, T), real (B, T)) -> logits (B, T, V), of a model under
+    `cross_lingual_mask` with the placeholders as gaps. tokens (B, T), padded at the end; real bool
+    (B, T); mask, pad: the ids of these tokens. draw: where draws come from; None: the most probable
+    token. Returns tokens, second and real, each (B, T + count). Raises ValueError for no
+    placeholder.
+
+    Source: Ouyang et al. 2021, section 3.2, "back-translation masked language modeling".
+    """
+    if count < 1:
+        raise ValueError(f"count: came as {count}, expected one placeholder at least")
+    rows, width = tokens.shape
+    lengths = real.sum(1, keepdim=True)  # (B, 1)
+    places = torch.arange(width + count, device=tokens.device)
+    second = (places >= lengths) & (places < lengths + count)  # (B, T + count)
+    joined = torch.cat((tokens, tokens.new_full((rows, count), pad)), 1).masked_fill(second, mask)
+    there = places < lengths + count
+    probabilities = fill(joined, second, there)[second].softmax(-1)
+    if draw is None:
+        written = probabilities.argmax(-1)
+    else:
+        written = torch.multinomial(probabilities, 1, generator=draw).squeeze(-1)
+    return joined.masked_scatter(second, written), second, there

@@ -1,0 +1,61 @@
+"""Permutation language modelling: in which order the tokens of a text come, and what is asked."""
+
+import torch
+from torch import Tensor
+
+from deepdive.core.masks import describe
+from deepdive.tokenizers.base import Tokenizer
+from deepdive.training.objectives.masking import special_ids
+
+
+def order_tokens(
+    tokens: Tensor,
+    tokenizer: Tokenizer,
+    part: int = 6,
+    *,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw an order for each text, and ask for the last of its tokens.
+
+        sees[t, s] = s comes before t in the order
+        places     = the last n // part of a text's n ordinary tokens in the order, one at least
+
+    tokens: int64 (B, T), padded with `tokenizer.pad`. Special tokens come first, so that all may
+    read them, padding last, so that none does; neither is asked for.
+    part: what comes early in an order has little to be told from, so one in `part` is asked for.
+    generator: where the draws come from; None: torch's global one.
+
+    Returns sees (bool, (B, T, T)), places and targets (int64, (B, M)), M that of the text with the
+    most; where one has fewer its targets are `tokenizer.pad`, so that the loss is
+    `cross_entropy(model(tokens, sees, places), targets, pad=tokenizer.pad)`.
+    Raises TypeError or ValueError when tokens are no int64 (B, T), or part is below 1.
+
+    Source: Yang et al. 2019, sections 2.2 and 2.3. Their code asks for spans, and lets the tokens
+    that are not asked for see one another.
+    """
+    if not isinstance(tokens, Tensor) or tokens.dtype != torch.int64 or tokens.ndim != 2:
+        raise TypeError(f"tokens: came as {describe(tokens)}, expected torch.int64 ids (B, T)")
+    if part < 1 or tokens.numel() == 0:
+        raise ValueError(
+            f"part={part} for tokens of shape {tuple(tokens.shape)}: expected a part of 1 or more, "
+            "of one token at least; 1 asks for all"
+        )
+    real = tokens != tokenizer.pad
+    ordinary = real & ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))
+    drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
+    order = (drawn + 2.0 * ~real - 2.0 * (real & ~ordinary)).argsort(1)  # special, ..., padding
+    n_ordinary, n_real = ordinary.sum(1), real.sum(1)
+    asked = (n_ordinary // part).clamp(min=1).minimum(n_ordinary)  # (B,)
+    back = torch.arange(int(asked.max()), device=tokens.device)  # 0 is the last of an order
+    places = order.gather(1, (n_real[:, None] - 1 - back).clamp(min=0))
+    targets = tokens.gather(1, places).masked_fill(back >= asked[:, None], tokenizer.pad)
+    return seen_in(order, real), places, targets
+
+
+def seen_in(order: Tensor, real: Tensor | None = None) -> Tensor:
+    """Return sees (B, T, T), bool, for an order (B, T) of places, first to last: sees[t, s] = s is
+    before t, and `real` (bool (B, T); None: all are).
+    """
+    rank = order.argsort(1)
+    sees = rank[:, None, :] < rank[:, :, None]
+    return sees if real is None else sees & real[:, None]

@@ -1,0 +1,147 @@
+"""Recurring span selection, Splinter's: words that stand more than once in a text are cut out but
+for one place, which is to be found again.
+"""
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from deepdive.core.checks import positive
+from deepdive.core.masks import describe
+
+Span = tuple[int, int]  # first and last token, both included
+
+
+def recurring_spans(
+    tokens: Sequence[int],
+    stop: Collection[int] = (),
+    words: Sequence[int] | None = None,
+    longest: int = 10,
+) -> list[list[Span]]:
+    """Return the clusters of a text: the places of each run of tokens that stands more than once.
+
+    Longer runs are found first, and what they cover is taken: "Ada Lovelace" twice is one cluster,
+    and no third of "Ada". Left out are runs of `stop` tokens alone (function words, marks), and
+    those that begin or end inside a word. Of places that overlap, the first is kept.
+
+    tokens: ids, one text, without padding. stop: ids that make no span by themselves; those that
+        make none even with others, such as `[CLS]` and `[SEP]`, cut the text before.
+    words: the number of each token's word (`word_ids`); None: each token is one.
+    longest: tokens in a span at most. The clusters are in the order of their first places.
+    Raises ValueError for words that are not as many as tokens.
+
+    Source: Ram et al. 2021, "recurring span selection".
+    """
+    positive(longest=longest)
+    size = len(tokens)
+    words = range(size) if words is None else words
+    if len(words) != size:
+        raise ValueError(f"words: came with {len(words)} numbers for {size} tokens, one a token")
+    begins = [i == 0 or words[i] != words[i - 1] for i in range(size)] + [True]
+    content, taken = [token not in set(stop) for token in tokens], [False] * size
+    clusters = []
+    for n in range(min(longest, size // 2), 0, -1):
+        found: dict[tuple[int, ...], list[Span]] = {}
+        for i in range(size - n + 1):
+            whole = begins[i] and begins[i + n] and any(content[i : i + n])
+            if not whole or any(taken[i : i + n]):
+                continue
+            places = found.setdefault(tuple(tokens[i : i + n]), [])
+            if not places or places[-1][1] < i:  # of overlapping places the first
+                places.append((i, i + n - 1))
+        for places in found.values():
+            free = [span for span in places if not any(taken[span[0] : span[1] + 1])]
+            if len(free) > 1:
+                clusters.append(free)
+                for first, last in free:
+                    taken[first : last + 1] = [True] * n
+    return sorted(clusters)
+
+
+@dataclass(frozen=True)
+class SpanQuestions:
+    """A text with questions in it: question k, at `places[k]`, stands where the span from
+    `starts[k]` to `ends[k]`, both included, stood once more. All count in the new `tokens`.
+    """
+
+    tokens: list[int]
+    places: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+def make_recurring_span_questions(
+    tokens: Sequence[int],
+    clusters: Sequence[Sequence[Span]],
+    question: int,
+    most: int = 30,
+    draw: random.Random | None = None,
+) -> SpanQuestions:
+    """Leave one place of each cluster, drawn, and write the token `question` at its others.
+
+    Clusters come in a drawn order until `most` questions are asked; one that would be one too many
+    is left as it is. Each span that is cut out becomes one token, however long it is.
+
+    Source: Ram et al. 2021, "recurring span selection".
+    """
+    draw = random.Random(0) if draw is None else draw
+    answer: dict[int, Span] = {}  # first token of what is cut out -> the span that stays
+    last: dict[int, int] = {}  # its last token
+    for cluster in draw.sample(list(clusters), len(clusters)):
+        kept = draw.choice(list(cluster))
+        if len(answer) + len(cluster) - 1 <= most:
+            answer |= {span[0]: kept for span in cluster if span != kept}
+            last |= dict(cluster)
+    new: list[int] = []
+    moved, i = {}, 0  # place in the text -> place in the new one
+    while i < len(tokens):
+        moved[i] = len(new)
+        new.append(question if i in answer else tokens[i])
+        i = last[i] + 1 if i in answer else i + 1
+    places = sorted(answer)
+    return SpanQuestions(
+        new,
+        [moved[i] for i in places],
+        [moved[answer[i][0]] for i in places],
+        [moved[answer[i][1]] for i in places],
+    )
+
+
+def span_selection_loss(
+    logits: Tensor, starts: Tensor, ends: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Mean over questions of the cross-entropies of both ends, in nats:
+
+        loss = (cross_entropy(logits[..., 0], starts) + cross_entropy(logits[..., 1], ends)) / 2
+
+    logits: (B, K, T, 2), scores of each token as first and as last. starts, ends: int64 (B, K),
+    places in the text; 0, the place of `[CLS]`, where a row has fewer questions: it does not count.
+    mask: bool (B, T), True = real token; no padding can be chosen. None: all.
+    Raises ValueError when shapes differ, no question counts, or an answer is outside the text.
+
+    Source: Ram et al. 2021, and their released code.
+    """
+    if (
+        logits.ndim != 4
+        or logits.shape[-1] != 2
+        or not logits.shape[:2] == starts.shape == ends.shape
+    ):
+        raise ValueError(
+            f"logits: came with shape {tuple(logits.shape)} for starts {describe(starts)} and ends "
+            f"{describe(ends)}; expected (B, K, T, 2), (B, K) and (B, K)"
+        )
+    if mask is not None:
+        logits = logits.masked_fill(~mask[:, None, :, None], -torch.inf)
+    counts = starts > 0
+    size = logits.shape[2]
+    if not counts.any() or not bool(((starts <= ends) & (ends < size))[counts].all()):
+        raise ValueError(
+            f"starts, ends: no question has an answer, or one is outside the {size} tokens or ends "
+            "before it begins; leave such rows out, and write 0 where there is no question"
+        )
+    first, last = logits[counts].unbind(-1)  # (N, T) each
+    return (F.cross_entropy(first, starts[counts]) + F.cross_entropy(last, ends[counts])) / 2

@@ -1,0 +1,1 @@
+"""What the pages of chapter 0, first steps, show and measure: figures, experiments, toy models."""

@@ -1,0 +1,1 @@
+"""Interactive figures of chapter 1."""

@@ -1,0 +1,2 @@
+"""What the pages of chapter 2, the Transformer, show and measure: figures, experiments, toy
+models."""

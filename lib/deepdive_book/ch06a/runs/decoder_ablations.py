@@ -1,0 +1,232 @@
+"""The records table of chapter 6: what each part of a decoder is worth, at equal operations.
+
+    text = shakespeare()
+    row = measure(text, lambda: decoder(norm=RMSNorm), seed=0)     # {"chosen": 1.8, "test": ...}
+
+A run is nanoGPT's for a processor: letters of tinyshakespeare, 4 layers, 128 wide, 64 letters of
+context, 12 stretches a step. Its 2,000 steps are the budget: a part that multiplies less gets as
+many steps more. The last tenth of the text is not learned from; its first half is there to choose
+by, its second is the test.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.core import (
+    Block,
+    FeedForward,
+    GatedFeedForward,
+    LayerNorm,
+    MultiHeadAttention,
+    Position,
+    PostNorm,
+    PreNorm,
+    RMSNorm,
+    gelu_tanh,
+    relu,
+)
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.stack import Stack
+from deepdive.data import fetch
+from deepdive.data.stream import random_windows, sequential_windows
+from deepdive.layers.heads import initialise
+from deepdive.models.transformer.decoder_only import DecoderOnly
+from deepdive.models.transformer.transformer import Decoder
+from deepdive.positions import LearnedPosition, RotaryPosition
+from deepdive.training import Keep, fit
+from deepdive.training.optim import adam, cosine
+from deepdive_book.kit.flops import count_flops
+
+D_MODEL, HEADS, LAYERS, LENGTH, ROWS, STEPS = 128, 4, 4, 64, 12, 2000
+RATE = 1e-3  # nanoGPT's; no part has a rate of its own
+
+
+class Text(NamedTuple):
+    """The letters of a text, in order; and its three parts as their numbers."""
+
+    letters: str
+    train: Tensor
+    chosen: Tensor
+    test: Tensor
+
+    def encode(self, text: str) -> Tensor:
+        return torch.tensor([self.letters.index(letter) for letter in text])
+
+    def decode(self, ids: Any) -> str:
+        return "".join(self.letters[int(i)] for i in ids)
+
+
+def cut(text: str) -> Text:
+    """Return a text with nine tenths to learn from, and the rest in two halves."""
+    letters = "".join(sorted(set(text)))
+    place = {letter: i for i, letter in enumerate(letters)}
+    ids = torch.tensor([place[letter] for letter in text])
+    train, rest = ids[: int(0.9 * len(ids))], ids[int(0.9 * len(ids)) :]
+    return Text(letters, train, *rest.tensor_split(2))
+
+
+def shakespeare() -> Text:
+    """Return tinyshakespeare: 1,115,394 letters of 65 kinds."""
+    return cut(fetch("tinyshakespeare", "input.txt").read_text("utf-8"))
+
+
+def _norm(d_model: int) -> LayerNorm:
+    return LayerNorm(d_model, bias=False)
+
+
+def decoder(
+    vocab_size: int,
+    *,
+    norm: Callable[[int], nn.Module] = _norm,
+    residual: Callable[..., nn.Module] = PreNorm,
+    added: Callable[[], Position] = lambda: LearnedPosition(LENGTH, D_MODEL),
+    turned: Callable[[], Position | None] = lambda: None,
+    ff: Callable[[], nn.Module] = lambda: FeedForward(D_MODEL, 4 * D_MODEL, gelu_tanh, bias=False),
+    n_kv_heads: int | None = None,
+    bias: bool = False,
+    head: Callable[[TokenEmbedding], nn.Module] = TiedHead,
+) -> DecoderOnly:
+    """Build nanoGPT's decoder, with these parts in the place of its own. It has no biases."""
+
+    def block(_layer: int) -> Block:
+        attention = MultiHeadAttention(
+            D_MODEL, HEADS, n_kv_heads=n_kv_heads, bias=bias, position=turned()
+        )
+        return Block(attention, ff(), residual=partial(residual, norm=norm))
+
+    embedding = TokenEmbedding(vocab_size, D_MODEL)
+    last = norm(D_MODEL) if getattr(residual, "final_norm", False) else None
+    stack = Stack(block, LAYERS, last)
+    model = DecoderOnly(Decoder(embedding, added(), stack), head(embedding))
+    initialise(model)
+    for name, weight in model.named_parameters():
+        if name.endswith(".out.weight"):  # as GPT-2 begins
+            weight.data /= (2 * LAYERS) ** 0.5
+    return model
+
+
+def _rotary() -> RotaryPosition:
+    return RotaryPosition(D_MODEL // HEADS)
+
+
+def _gated() -> GatedFeedForward:
+    return GatedFeedForward(D_MODEL, 344, F.silu, bias=False)  # three matrices as large as two
+
+
+def _plain(activation: Callable[[Tensor], Tensor], bias: bool = False) -> FeedForward:
+    return FeedForward(D_MODEL, 4 * D_MODEL, activation, bias=bias)
+
+
+def _untied(embedding: TokenEmbedding) -> nn.Module:
+    return nn.Linear(D_MODEL, embedding.vocab_size, bias=False)
+
+
+def _squared(x: Tensor) -> Tensor:
+    return relu(x).square()
+
+
+# What is exchanged in nanoGPT's decoder; each row of the table has one other part, the last all.
+PARTS: dict[str, dict[str, Any]] = {
+    "nanoGPT": {},
+    "RMSNorm": {"norm": RMSNorm},
+    "rotary positions": {"added": Position, "turned": _rotary},
+    "SwiGLU": {"ff": _gated},
+    "two key heads": {"n_kv_heads": 2},
+    "output matrix of its own": {"head": _untied},
+    "norm behind the sum": {"residual": PostNorm},
+    "biases": {"bias": True, "norm": LayerNorm, "ff": partial(_plain, gelu_tanh, bias=True)},
+    "no positions": {"added": Position},
+    "ReLU": {"ff": partial(_plain, relu)},
+    "squared ReLU": {"ff": partial(_plain, _squared)},
+    "Llama's form": {
+        "norm": RMSNorm, "added": Position, "turned": _rotary, "ff": _gated, "n_kv_heads": 2,
+        "head": _untied,
+    },
+}  # fmt: skip
+FASTER = ", four times the rate"  # behind a row's name
+
+
+def row(
+    text: Text,
+    name: str,
+    seed: int,
+    steps: int = STEPS,
+    table: Mapping[str, Mapping[str, Any]] = PARTS,
+    **more: Any,
+) -> dict[str, Any]:
+    """Measure one row: a part of the `table`, at nanoGPT's rate or, named so, at `FASTER`."""
+    parts, rate = table[name.removesuffix(FASTER)], 4 * RATE if name.endswith(FASTER) else RATE
+    build = partial(decoder, len(text.letters), **parts)
+    return measure(text, build, seed=seed, steps=steps, rate=rate, **more)
+
+
+def loss(model: nn.Module, batch: Tensor) -> Tensor:
+    """The mean of -log p(next letter), in nats."""
+    logits = model(batch[:, :-1])
+    return F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, ids: Tensor, rows: int = 64) -> list[float]:
+    """Return the loss in each row of 64 letters of a text, read once from its beginning."""
+    model.eval()
+    found: list[float] = []
+    for batch in sequential_windows(ids, LENGTH).split(rows):
+        each = F.cross_entropy(
+            model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten(), reduction="none"
+        )
+        found += each.view(len(batch), -1).mean(1).tolist()
+    return found
+
+
+def step_flops(model: nn.Module, vocab_size: int) -> int:
+    """Return the operations of one step, forward and backward."""
+    batch = torch.randint(vocab_size, (ROWS, LENGTH + 1))
+    return count_flops(lambda: loss(model, batch).backward())
+
+
+def measure(
+    text: Text,
+    build: Callable[[], nn.Module],
+    *,
+    seed: int,
+    steps: int = STEPS,
+    rate: float = RATE,
+    folder: Keep | None = None,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Train what `build` makes with the operations that nanoGPT's decoder takes for `steps` steps;
+    return what it then loses on the part to choose by and on the test, in nats a letter.
+    """
+    kinds = len(text.letters)
+    torch.manual_seed(seed)
+    budget = steps * step_flops(decoder(kinds), kinds)
+    torch.manual_seed(seed)
+    model = build()
+    each = step_flops(model, kinds)
+    model.zero_grad()
+    n = max(2, round(budget / each))
+    history = fit(
+        model,
+        random_windows(text.train, LENGTH, rows=ROWS, steps=n, seed=seed),
+        loss,
+        steps=n,
+        seed=seed,
+        optimizer=adam(model, lr=rate, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.1),
+        schedule=cosine(rate, min(100, n // 2), n, rate / 10),
+        folder=folder,
+        progress=progress,
+    )
+    parts = {"chosen": evaluate(model, text.chosen), "test": evaluate(model, text.test)}
+    return {
+        "steps": n,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "flops": each * n,
+        "learned": sum(history.losses[-100:]) / len(history.losses[-100:]),
+        **{name: sum(rows) / len(rows) for name, rows in parts.items()},
+    }

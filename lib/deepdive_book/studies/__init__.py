@@ -1,0 +1,1 @@
+"""What the case studies show and measure: figures, experiments, saved translations."""

@@ -1,0 +1,188 @@
+"""Case study 7: MiniLM reads on in medical texts or in others, then learns to classify abstracts.
+
+    parts = folds(labels)                                  # five times (train, valid, test)
+    rows = read_rows(medquad_answers(), tokenizer)         # (N, 128) tokens to read on in
+    folder = read_on(minilm(), rows, tokenizer, "medical") # a folder of the same form
+    model, said = tuned(begin(folder, 5), ids, labels, parts[0])
+
+What differs between two arms is the text that was read between pre-training and tuning: the same
+masked-word head, trained first on both texts with a frozen encoder, the same number of pieces and
+of steps, and after it the same lessons.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
+from deepdive.published.folders import load, save
+from deepdive.tokenizers.wordpiece import WordPieceTokenizer
+from deepdive.training import History, Keep, Validation, fit
+from deepdive.training.objectives import cross_entropy, mask_tokens
+from deepdive.training.optim import adam, linear
+from deepdive_book.tasks.classification import Ids, batches, predict
+
+LENGTH, EPOCHS = 128, 3.0
+TEXTS = 7  # in a batch, where all are as long as the longest
+RATE = 1e-4  # chosen on the validation parts of two folds
+READ_RATE, HEAD_RATE = 1e-4, 1e-3
+
+
+class Parts(NamedTuple):
+    """Places of the texts to learn from, to choose by and to test on."""
+
+    train: list[int]
+    valid: list[int]
+    test: list[int]
+
+
+def folds(labels: Sequence[int], k: int = 5, seed: int = 0) -> list[Parts]:
+    """k splits: each text is tested once; a tenth of the others is to choose by.
+
+    Each part has the classes' shares of the whole, to one text.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    found, y = [], np.asarray(labels)
+    for rest, test in StratifiedKFold(k, shuffle=True, random_state=seed).split(y, y):
+        tenths = StratifiedKFold(10, shuffle=True, random_state=seed).split(rest, y[rest])
+        train, valid = next(iter(tenths))
+        found.append(Parts(rest[train].tolist(), rest[valid].tolist(), test.tolist()))
+    return found
+
+
+def weights_of(labels: Sequence[int], n_classes: int) -> Tensor:
+    """n / (k n[c]), (k,): with them each class weighs as much in the loss as any other."""
+    counts = torch.bincount(torch.tensor(labels), minlength=n_classes)
+    return len(labels) / (n_classes * counts.clamp_min(1))
+
+
+def weighted_loss(weights: Tensor | None, model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
+    """The cross-entropy of the true classes, each text with its class's weight."""
+    labels, tokens = batch
+    weights = None if weights is None else weights.to(tokens.device)
+    return F.cross_entropy(model(tokens, tokens != 0), labels[:, 0], weights)
+
+
+def tuned(
+    model: nn.Module,
+    ids: Ids,
+    labels: Sequence[int],
+    parts: Parts,
+    *,
+    rate: float = RATE,
+    epochs: float = EPOCHS,
+    weights: Tensor | None = None,
+    seed: int = 0,
+    folder: Keep | None = None,
+    progress: bool = True,
+) -> tuple[nn.Module, History]:
+    """Tune a classifier on `parts.train`; four looks at `parts.valid`, the best weights are kept.
+
+    The rate rises over the first tenth of the steps and falls in a line. `weights` (k,) are those
+    of the classes in the loss, here and where it is chosen.
+    """
+    some, right = [ids[i] for i in parts.train], [labels[i] for i in parts.train]
+    lessons = batches(some, right, max_tokens=TEXTS * max(map(len, some)), seed=seed)
+    steps = max(1, round(epochs * len(lessons)))
+    checks, truth = [ids[i] for i in parts.valid], torch.tensor([labels[i] for i in parts.valid])
+
+    def chosen_by(model: nn.Module) -> float:
+        logits = predict(model, checks, progress=False)
+        return float(F.cross_entropy(logits, truth, weights))
+
+    history = fit(
+        model, lessons, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
+        optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
+        schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
+        validate=Validation(chosen_by, every=max(1, steps // 4)), progress=progress,
+    )  # fmt: skip
+    return model.eval(), history
+
+
+def read_rows(texts: Iterable[str], tokenizer: WordPieceTokenizer, length: int = LENGTH) -> Tensor:
+    """[CLS] pieces [SEP], (N, length): the texts one after the other, cut where a row is full."""
+    flow = [piece for text in texts for piece in tokenizer.encode(text)]
+    room = length - 2
+    rows = [flow[i : i + room] for i in range(0, len(flow) - room + 1, room)]
+    return torch.tensor([[tokenizer.bos, *row, tokenizer.eos] for row in rows])
+
+
+def masked_loss(
+    tokenizer: Any, model: BertForMaskedLM, batch: tuple[Tensor], **masking: Any
+) -> Tensor:
+    """The cross-entropy of hidden pieces, hidden anew each time, in nats."""
+    inputs, targets, chosen = mask_tokens(batch[0], tokenizer, **masking)
+    states = model.bert(inputs, batch[0] != tokenizer.pad)
+    return cross_entropy(model.masked_logits(states[chosen]), targets[chosen], pad=None)
+
+
+def with_head(
+    folder: str | Path, rows: Tensor, tokenizer: Any, steps: int, device: str = "cpu"
+) -> BertForMaskedLM:
+    """The encoder of a folder with a new masked-word head, which alone has learned from `rows`."""
+    torch.manual_seed(0)
+    model = for_masked_lm(load(folder)).to(device)
+    model.bert.requires_grad_(False)
+    return _learned(model, rows, tokenizer, steps, HEAD_RATE)
+
+
+def read_on(
+    model: BertForMaskedLM, rows: Tensor, tokenizer: Any, steps: int, *, progress: bool = True
+) -> BertForMaskedLM:
+    """Let the whole model fill gaps in `rows` for so many steps; it is changed in place."""
+    model.requires_grad_(True)
+    return _learned(model, rows, tokenizer, steps, READ_RATE, progress)
+
+
+def _learned(
+    model: Any, rows: Tensor, tokenizer: Any, steps: int, rate: float, progress: bool = True
+) -> BertForMaskedLM:
+    order = torch.Generator().manual_seed(0)
+    groups = [
+        (rows[some],)
+        for _ in range(1 + steps * 32 // len(rows))
+        for some in torch.randperm(len(rows), generator=order).split(32)
+    ][:steps]
+    trained = [p for p in model.parameters() if p.requires_grad]
+    assert trained
+    fit(
+        model, groups, partial(masked_loss, tokenizer), steps=steps, progress=progress,
+        optimizer=adam(model, lr=rate, betas=(0.9, 0.98), eps=1e-6, weight_decay=0.01),
+        schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
+    )  # fmt: skip
+    return model.eval()
+
+
+@torch.no_grad()
+def masked_losses(model: BertForMaskedLM, rows: Sequence[Sequence[int]], tokenizer: Any) -> Tensor:
+    """The mean loss of the hidden pieces of each text, (N,): the same pieces for every model."""
+    device, found = next(model.parameters()).device, []
+    for k, row in enumerate(rows):
+        draw = torch.Generator().manual_seed(k)
+        inputs, targets, chosen = mask_tokens(
+            torch.tensor([row]), tokenizer, mask=1.0, random=0.0, generator=draw
+        )
+        if chosen.any():
+            states = model.bert(inputs.to(device)).cpu()[chosen].to(device)
+            logits = model.masked_logits(states).cpu()
+            found.append(F.cross_entropy(logits, targets[chosen]))
+    return torch.stack(found)
+
+
+def saved(encoder: nn.Module, folder: Path, like: str | Path) -> Path:
+    """Write an encoder as a folder that `published.classifier.begin` reads, pooler of `like`."""
+    from deepdive.published.weights import read
+    from deepdive.training.checkpoint import write_tensors
+
+    save(encoder, folder)
+    mine, theirs = read(folder), read(like)
+    pooler = {name: x for name, x in theirs.items() if "pooler" in name}
+    write_tensors({**mine, **pooler}, folder / "model.safetensors")
+    return folder

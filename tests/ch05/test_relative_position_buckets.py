@@ -1,0 +1,48 @@
+"""The strip of buckets says what the library's tables say, by key and finger."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from browser import DESK, PHONE, Reader, Size
+
+from deepdive.positions import CausalT5Bias, T5Bias
+from deepdive_book.ch05.figures.relative_position_buckets import alt_text, relative_position_buckets
+from deepdive_book.kit.markup import Html
+
+SCHEMES = {"both sides": T5Bias(1, 8, 20), "behind only": CausalT5Bias(1, 8, 20)}
+LENGTH = 40
+
+
+def picture() -> Html:
+    return relative_position_buckets(SCHEMES, LENGTH, at=20)
+
+
+def test_the_first_state_is_said() -> None:
+    assert "Query at 20, key at 0: distance −20, bucket 3" in picture().plain
+
+
+def test_each_state_is_python_s(reader: Reader) -> None:
+    page = reader.open(picture().html)
+    for i, scheme in enumerate(SCHEMES.values()):
+        table = scheme.buckets(torch.arange(1 - LENGTH, LENGTH)).tolist()
+        page.locator("select").select_option(str(i))
+        for at, key in ((0, 0), (20, 25), (39, 3), (12, 12), (5, 30)):
+            page.locator("input").nth(0).fill(str(at))
+            page.locator("input").nth(1).fill(str(key))
+            said = page.locator("[role=status]").inner_text()
+            assert said == alt_text(table, LENGTH, at, key, scheme.sides == 1)
+    assert not reader.complaints
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_it_fits(reader: Reader, size: Size) -> None:
+    page = reader.open(picture().html, size)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_such_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="place 40 of 40"):
+        relative_position_buckets(SCHEMES, LENGTH, at=40)
+    with pytest.raises(ValueError, match="came 0 schemes"):
+        relative_position_buckets({}, LENGTH, at=4)
