@@ -24,10 +24,11 @@ from bs4 import BeautifulSoup, Tag
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from build import build, up_to_date
 from chromium import program
 from folders import FolderError
 from stage import BOOK, LEFT_OUT, library
+
+from build import build, up_to_date
 
 titled = library("deepdive_book.site.pages").titled
 

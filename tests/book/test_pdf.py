@@ -22,8 +22,9 @@ from book import pdf
 from book.pdf import PrintError, chapters, chosen, joined, main, print_chapters, site_of
 
 sys.path.append(str(ROOT / "book"))  # as book/build.py does
-from build import BUILT_FROM, build, state, up_to_date
 from stage import LEFT_OUT
+
+from build import BUILT_FROM, build, state, up_to_date
 
 TEXTS = {
     "book/index.md": "# The book\n\n<!-- pages -->\n",
