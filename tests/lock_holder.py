@@ -14,8 +14,8 @@ from checkout import ROOT
 CODE = """
 import sys
 from pathlib import Path
-from deepdive.locks import held
-with held(Path(sys.argv[1]), "holder"):
+from deepdive.locks import hold
+with hold(Path(sys.argv[1]), "holder"):
     print("held", flush=True)
     sys.stdin.read()
 """

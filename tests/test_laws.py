@@ -82,7 +82,8 @@ WITHIN = {
     "Attending": "built by hand; tests/ch07/test_planted.py",
     "Orders": "built by hand; tests/ch07/test_planted_circuit.py",
     "Wired": "an automaton; tests/explain/surrogates/test_automata.py",
-    "UniformAttention": "DotAttention that asks nothing; tests/models/interpretable/test_attentive.py",
+    "UniformAttention": "DotAttention without a query; tests/models/interpretable/"
+    "test_attentive.py",
     "AttentiveClassifier": "a text, one answer; tests/models/interpretable/test_attentive.py",
     "EmbeddingEncoder": "rows as they are; tests/models/interpretable/test_attentive.py",
     "PrototypeClassifier": "tests/models/interpretable/test_joint.py",
@@ -98,8 +99,10 @@ WITHIN = {
     "Shard": "the base class of layers of which each machine holds a share",
     "ColumnLinear": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
     "RowLinear": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
-    "TensorParallelAttention": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
-    "VocabParallelEmbedding": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
+    "TensorParallelAttention": "a part of `Megatron`: tests/models/generative/"
+    "test_parity_megatron.py",
+    "VocabParallelEmbedding": "a part of `Megatron`: tests/models/generative/"
+    "test_parity_megatron.py",
     "VocabParallelHead": "a part of `Megatron`: tests/models/generative/test_parity_megatron.py",
 }
 

@@ -14,7 +14,7 @@
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
 try:
     import deepdive_book as book
 except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
@@ -25,7 +25,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% A pair, its gaps, and who looks where tags=["fold"]
 import torch
 
-from deepdive.training.objectives import code_switch, look_across, phrase_pairs
+from deepdive.models.multilingual.ernie_m import cross_lingual_mask
+from deepdive.training.objectives import code_switch, phrase_pairs
 from deepdive_book.ch04.figures.cross_lingual_masks import Example, cross_lingual_masks
 
 EN = ["she", "drinks", "milk", "at", "night"]
@@ -36,7 +37,7 @@ second = torch.tensor([lines]).bool()
 hidden = torch.tensor([[t in gaps for t in range(len(pair))]])
 every = torch.ones(len(pair), len(pair), dtype=torch.bool)
 own = second[0][:, None] == second[0]
-across = look_across(second, hidden, torch.ones_like(hidden))[0]
+across = cross_lingual_mask(second, hidden, torch.ones_like(hidden))[0]
 cut = [None if t in gaps else word for t, word in enumerate(pair)]
 
 links = [(0, 0), (1, 1), (2, 2), (2, 3), (3, 4), (4, 5)]  # she elle, drinks boit, ...
@@ -216,7 +217,7 @@ def sees(lesson, rows, hidden):
     if lesson == "masked":
         return rows.second[:, :, None] == rows.second[:, None, :]
     if lesson == "look across":
-        return look_across(rows.second, hidden, rows.real)
+        return cross_lingual_mask(rows.second, hidden, rows.real)
     return rows.real[:, None, :].expand(-1, rows.real.shape[1], -1)  # translation: all
 
 

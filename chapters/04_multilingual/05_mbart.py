@@ -14,7 +14,7 @@
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
 try:
     import deepdive_book as book
 except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
@@ -28,7 +28,7 @@ import random
 import torch
 
 from deepdive.training import objectives
-from deepdive.training.objectives import begin_in, hide_run, infill, split_run
+from deepdive.training.objectives import infill, language_prefix, mask_span, split_masked_span
 from deepdive_book.ch04.figures.cross_lingual_masks import Example, cross_lingual_masks
 
 EN = ["She", "drinks", "milk", "He", "sleeps"]  # two sentences, without their full stops
@@ -46,12 +46,12 @@ def row(tokens):
 def begun(tokens, language):
     """What a decoder is given to write these tokens, and the tokens with their end."""
     written = row([*tokens, END])
-    return begin_in(written, torch.tensor([language]))[0].tolist(), written[0].tolist()
+    return language_prefix(written, torch.tensor([language]))[0].tolist(), written[0].tolist()
 
 
 # %% What each lesson makes of it tags=["fold"]
 run = torch.tensor([[False, True, True, False, False]])  # half of the text, rounded
-mass = [x[0].tolist() for x in split_run(row(en), run, MASK)]
+mass = [x[0].tolist() for x in split_masked_span(row(en), run, MASK)]
 draws = random.Random(16)
 turned = objectives.permute_sentences([en[:3], en[3:]], draws)
 damaged = [*infill(turned, MASK, 0.35, draws, 3.5), END, ENGLISH]
@@ -190,7 +190,7 @@ print("with the shelves, after 0 and 1 pairs:  ", *[left(by_place, PAIRS[:n]) fo
 # %% Two models tags=["fold"]
 from deepdive.models.generative import mbart
 from deepdive.models.multilingual.veco import TINY, veco
-from deepdive.training.objectives import Gaps, Side, cross_entropy
+from deepdive.training.objectives import MaskedBatch, Side, cross_entropy
 
 torch.manual_seed(0)
 net = mbart.mbart(mbart.TINY, src_vocab=len(WORDS), pad=PAD, start=FRENCH, end=END)
@@ -211,7 +211,7 @@ def side(tokens, language, seed):
 def with_gap(tokens, place):
     """The sentence with one gap, and what is asked there."""
     hidden = torch.arange(len(tokens))[None] == place
-    return Gaps(row(tokens).masked_fill(hidden, MASK), row(tokens).masked_fill(~hidden, PAD))
+    return MaskedBatch(row(tokens).masked_fill(hidden, MASK), row(tokens).masked_fill(~hidden, PAD))
 
 
 # %% Five losses
@@ -368,15 +368,15 @@ def mending(texts, languages, draws, rate=0.35):
     """mBART's: runs of words give way to a mask each, the whole text is written."""
     read = read_by([infill(text, MASK, rate, draws, 3.5) for text in texts], languages)
     written = padded([[*text, END] for text in texts], PAD)[0]
-    return read, begin_in(written, torch.tensor(languages)), written
+    return read, language_prefix(written, torch.tensor(languages)), written
 
 
 def runs(texts, languages, chance):
     """MASS's: half of each text is hidden and written. First of all the language is given."""
     whole = read_by(texts, languages)
     lengths = (whole != PAD).sum(1) - 1  # without the token of the language
-    hidden = torch.nn.functional.pad(hide_run(lengths, 0.5, chance), (0, 1))
-    read, given, written = split_run(whole, hidden, MASK, PAD)
+    hidden = torch.nn.functional.pad(mask_span(lengths, 0.5, chance), (0, 1))
+    read, given, written = split_masked_span(whole, hidden, MASK, PAD)
     given[:, 0] = torch.tensor(languages)
     return read, given, written
 
@@ -384,7 +384,7 @@ def runs(texts, languages, chance):
 def translating(pairs):
     read = read_by([a for a, _ in pairs], [LANGUAGES[0]] * len(pairs))
     written = padded([[*b, END] for _, b in pairs], PAD)[0]
-    return read, begin_in(written, torch.full((len(pairs),), LANGUAGES[1])), written
+    return read, language_prefix(written, torch.full((len(pairs),), LANGUAGES[1])), written
 
 
 # %% Lessons on the shelves tags=["fold"]
@@ -858,7 +858,7 @@ compare("mbart")
 from math import factorial
 
 assert (factorial(5), factorial(3), factorial(2)) == (120, 6, 2)
-places_of_a_run = [hide_run(torch.tensor([10]), 0.5, torch.Generator().manual_seed(seed))[0]
+places_of_a_run = [mask_span(torch.tensor([10]), 0.5, torch.Generator().manual_seed(seed))[0]
                    for seed in range(99)]  # fmt: skip
 assert len({tuple(hidden.tolist()) for hidden in places_of_a_run}) == 6
 print("both answers hold")

@@ -9,7 +9,7 @@
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # installed only where it is missing
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
 try:
     import deepdive_book as book
 except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways

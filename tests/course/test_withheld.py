@@ -37,7 +37,7 @@ def one():
 
 
 # %% nbgrader={"grade_id": "one-check", "grade": true, "points": 2}
-from deepdive.training.objectives import look_across
+from deepdive.models.multilingual.ernie_m import cross_lingual_mask
 
 assert one() == 1, "it must be 1"
 """
@@ -207,17 +207,25 @@ def test_a_ward_is_opened_in_an_order_that_keeps_neighbors() -> None:
     ("answer", "flagged"),
     [
         ("def one():\n    return 1", False),
-        ("from deepdive.training.objectives import look_across\none = look_across", True),
-        ("import deepdive.training.objectives as o\ndef one():\n    return o.look_across()", True),
+        (
+            "from deepdive.models.multilingual.ernie_m import cross_lingual_mask\n"
+            "one = cross_lingual_mask",
+            True,
+        ),
+        (
+            "import deepdive.models.multilingual.ernie_m as o\n"
+            "def one():\n    return o.cross_lingual_mask()",
+            True,
+        ),
         (
             "from importlib import import_module\n"
             "o = import_module('deepdive.training.objectives')\n"
-            "def one():\n    return getattr(o, 'look_across')()",
+            "def one():\n    return getattr(o, 'cross_lingual_mask')()",
             True,
         ),
         ("from deepdive.training.objectives import *\ndef one():\n    return 1", True),
         ("from deepdive.core.masks import Causal\ndef one():\n    return 1", False),
-        ("def one():\n    return 'look_across'", False),
+        ("def one():\n    return 'cross_lingual_mask'", False),
         ("def one(:", False),
     ],
 )
@@ -226,7 +234,7 @@ def test_who_imports_what_the_check_compares_with_is_flagged(
 ) -> None:
     form = handed(full, one=answer)
     names = library.compared(full)
-    assert names == {"one": ["look_across"]}
+    assert names == {"one": ["cross_lingual_mask"]}
     assert library.borrowed(names, released(full), form) == ["one"] * flagged
     form = handed(full)
     form.cells.insert(0, {"cell_type": "code", "source": answer, "metadata": {}})

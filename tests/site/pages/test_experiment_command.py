@@ -24,7 +24,7 @@ PAGE = """\
 import os
 from pathlib import Path
 
-from deepdive_book.kit.experiments import kept, share, sweep
+from deepdive_book.kit.experiments import results_path, share, sweep
 from deepdive_book.kit.profile import pick, profile
 
 
@@ -38,7 +38,7 @@ def measure(name, steps):
 
 steps = round(pick(ci=1, laptop=1, gpu=1, experiment=100) * share())
 points = [{"name": name, "steps": steps} for name in "abc"]
-file = kept("02_transformer", "sweep") if profile() == "experiment" else None
+file = results_path("02_transformer", "sweep") if profile() == "experiment" else None
 rows = sweep(measure, points, file)
 len(rows)
 """

@@ -108,7 +108,7 @@ def test_a_page_alone_on_colab_installs_the_library_and_runs(
     notebook = nbformat.reads(text, as_version=4)
     assert notebook.cells[1].source == setup_cell.SETUP
     published = setup_cell.setup_cell("https://github.com/some/body")
-    notebook.cells[1].source = published.replace(SOURCE, str(wheel))
+    notebook.cells[1].source = published.replace(f"deepdive[pages] @ {SOURCE}", str(wheel))
     printed = run(notebook, colab, alone, quiet)
     assert "spelled backwards without a mistake" in printed
     where = [colab, "-c", "import deepdive; print(deepdive.__file__)"]

@@ -23,7 +23,7 @@ def setup_cell(address: str) -> str:
     return f'''\
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
-SOURCE = "{source}"  # installed only where it is missing
+SOURCE = "{source}"  # if it is missing here
 try:
     import deepdive_book as book
 except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
