@@ -21,8 +21,11 @@ from deepdive.training.objectives.generative import next_token_loss
 TEXTS = torch.randint(4, 28, (3, 7), generator=torch.Generator().manual_seed(0))
 FAULTS = {
     "": None,
-    "no sum on the way out": ("deepdive.layers.tensor_parallel.summed", lambda x, machines: x),
-    "no sum on the way back": ("deepdive.layers.tensor_parallel.copied", lambda x, machines: x),
+    "no sum on the way out": ("deepdive.layers.tensor_parallel.all_reduce", lambda x, machines: x),
+    "no sum on the way back": (
+        "deepdive.layers.tensor_parallel.broadcast_in",
+        lambda x, machines: x,
+    ),
     "columns of another machine": (
         "deepdive.layers.tensor_parallel.share",
         lambda whole, machines, axis=0, parts=1: torch.cat(
@@ -30,7 +33,7 @@ FAULTS = {
         ),
     ),
     "tokens of another machine": (
-        "deepdive.layers.tensor_parallel.own",
+        "deepdive.layers.tensor_parallel.own_shard",
         lambda tokens, width, machines: (tokens % width, tokens // width != machines.rank),
     ),
 }

@@ -1,7 +1,7 @@
 """CANINE against transformers, in float64, as released and with padding that counts as 0.
 
 Theirs convolves what stands under padding. So the proof is on whole texts, of every length beyond
-the rate; and, with `silenced` taken out, on padded batches.
+the rate; and, with `mask_padding` taken out, on padded batches.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def padded_as_released(theirs: Any) -> None:
     """
     ours, mask = saved_and_loaded(theirs, load), real([20, 13], 20)
     rows = ROWS.masked_fill(~mask, 0)
-    with mock.patch.object(sequence_resampling, "silenced", lambda rows, mask: rows):
+    with mock.patch.object(sequence_resampling, "mask_padding", lambda rows, mask: rows):
         output = ours(rows, mask, SEGMENTS)
     expected = of_theirs(theirs, rows, mask, SEGMENTS)
     equal(output[mask], expected[mask])

@@ -125,7 +125,7 @@ def test_a_word_that_looks_across_is_seen(loaded: Bert) -> None:
         return torch.where(hidden[:, :, None], ~beside & to_word | torch.eye(T).bool(), to_word)
 
     with (
-        mock.patch("deepdive.models.multilingual.ernie_m.look_across", leaky),
+        mock.patch("deepdive.models.multilingual.ernie_m.cross_lingual_mask", leaky),
         pytest.raises(AssertionError),
     ):
         gaps_look_across(loaded)

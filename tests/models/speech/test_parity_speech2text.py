@@ -2,7 +2,7 @@
 
 transformers lets padding into its convolutions: the last rows of a recording depend on what the
 batch is filled with. Ours do not, so each recording is compared alone with ours in the batch; and
-with `silenced` taken out, the whole batch.
+with `mask_padding` taken out, the whole batch.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def speech2text_agrees() -> None:
 def a_batch_agrees() -> None:
     """The batch as theirs reads it: what lies under padding enters the convolutions."""
     ours, theirs, names = both()
-    with mock.patch.object(subsample, "silenced", lambda rows, mask: rows):
+    with mock.patch.object(subsample, "mask_padding", lambda rows, mask: rows):
         output = ours(FRAMES, TGT, MASK, TGT_MASK)[TGT_MASK]
     alike(ours, theirs, output, said(theirs, FRAMES, MASK, TGT, TGT_MASK), names)
 

@@ -21,8 +21,8 @@ from deepdive.training.processes import run_processes
 SIZE = megatron.TINY.but(vocab_size=128)  # letters by their numbers in ASCII
 Batches = Sequence[Sequence[Sequence[int]]]
 FORGOTTEN = {
-    "way out": "deepdive.layers.tensor_parallel.summed",
-    "way back": "deepdive.layers.tensor_parallel.copied",
+    "way out": "deepdive.layers.tensor_parallel.all_reduce",
+    "way back": "deepdive.layers.tensor_parallel.broadcast_in",
 }
 
 
