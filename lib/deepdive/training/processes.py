@@ -33,7 +33,7 @@ def run_processes(
     with TemporaryDirectory() as folder:
         told = {"work": [work.__module__, work.__qualname__], "ways": ways, "given": given}
         (Path(folder) / "told.json").write_text(json.dumps(told), encoding="utf-8")
-        asked = [sys.executable, "-c", f"from {__name__} import one; one()", folder]
+        asked = [sys.executable, "-c", f"from {__name__} import run_single; run_single()", folder]
         path = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         running = []
         for rank in range(ways):
