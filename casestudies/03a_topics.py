@@ -536,7 +536,7 @@ def returned(seed, share):
     labels = by_size(steps(seed)[1].fit_predict(points_of(seed)))
     near = outliers.similarities(labels, vectors).max(1)[labels < 0]
     least = np.quantile(near, 1 - share) if share and len(near) else 2.0
-    return judged(outliers.given_back(labels, vectors, least))
+    return judged(outliers.reassign_to_nearest(labels, vectors, least))
 
 
 points = [{"seed": s, "share": share} for s in seeds for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -648,7 +648,7 @@ def compared(seed):
     means = rivals.k_means(vectors[:LIMIT], k, seed)
     by_lda, lda_words = rivals.lda(counts[:LIMIT], k, seed)
     by_nmf, nmf_words = rivals.nmf(counts[:LIMIT], k, seed)
-    all_in = outliers.forced(found, vectors[:LIMIT])
+    all_in = outliers.reassign_all(found, vectors[:LIMIT])
     forced_words = words_of(all_in, counts[:LIMIT], vocabulary)
     of_means = words_of(means, counts[:LIMIT], vocabulary)
     return {"k": k, "none": float(1 - inside.mean()), "scores": {
@@ -797,7 +797,7 @@ def runs_of(method, by):
     """The first run of a method, and those with another seed, or another order of the texts."""
     if method.startswith("BERTopic"):
         some = [first, *(others[:more] if by == "seed" else others[more:])]
-        return [outliers.forced(run, vectors) for run in some] if "forced" in method else some
+        return [outliers.reassign_all(run, vectors) for run in some] if "forced" in method else some
     of_method = [row for row in simpler if row["method"] == method]
     return [labels_of(r) for r in of_method if r["order" if by == "seed" else "seed"] == 0]
 

@@ -77,7 +77,7 @@ SHOWN = ("fr", "de", "nl", "cn", "fi_annotated")
 
 def looked_up(code, count=70):
     """Lines of a language: their labels, and what two readers say."""
-    said = [zero_shot.said_of(answers[name, 0]["feelings"], code) for name in ("student", "e5")]
+    said = [zero_shot.describe(answers[name, 0]["feelings"], code) for name in ("student", "e5")]
     return [(text, NAMES[code], POLARITY[truth], *(POLARITY[k] for k in both))
             for text, truth, *both in zip(lines[code].texts[:count], lines[code].labels, *said,
                                           strict=False)]  # fmt: skip
@@ -286,7 +286,7 @@ print(f"always the mean, squared: {always:.4f} a number")
 print(f"always the mean, 1 - cosine: {1 - average.norm():.2f}")
 print(f"cosine of any two of the teacher's: {any_two:.2f}")
 for seed in range(3):  # the lessons that `students.watched` keeps back
-    order = multilingual_distillation.drawn(len(lessons.of), 1, seed, size=len(lessons.of))[0]
+    order = multilingual_distillation.sampled(len(lessons.of), 1, seed, size=len(lessons.of))[0]
     met = {lessons.of[i] for i in order[500:]}
     print(f"seed {seed}, of 500: {sum(i >= pairs for i in order[:500])} English,",
           f"{sum(lessons.of[i] in met for i in order[:500])} places met")  # fmt: skip
@@ -370,7 +370,7 @@ show(figure, "Two panels over the steps of training, three seeds of each loss. W
 from deepdive_book.kit.cost import measure as measured
 
 with measured() as card:
-    student, history = multilingual_distillation.taught(
+    student, history = multilingual_distillation.fit_student(
         lessons, theirs, e5_tokenizer(), epochs=pick(ci=3, laptop=8, gpu=8)
     )
 pieces = sum(map(len, lessons.pieces)) / len(lessons.pieces)  # of a sentence
@@ -429,7 +429,7 @@ def taught(most, seed=0, epochs=8):
         its = multilingual_distillation.lessons_of(pairs_to_learn(most), e5_tokenizer())
         vectors = cached_embeddings(placed, its.english, "zero_shot", of="MiniLM")
     keep = checkpoints("zero_shot", "student", of=(its.english, seed))
-    return multilingual_distillation.taught(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs,
+    return multilingual_distillation.fit_student(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs,
                                              folder=keep)[0]  # fmt: skip
 
 
@@ -608,7 +608,7 @@ from deepdive.evaluate import macro_f1_interval
 
 
 def zero(name, code):  # what its trainings say of each line, (seeds, N)
-    return np.array([zero_shot.said_of(answers[name, s]["feelings"], code) for s in seeds(name)])
+    return np.array([zero_shot.describe(answers[name, s]["feelings"], code) for s in seeds(name)])
 
 
 def own(name, code):
@@ -806,7 +806,7 @@ table([[text, said] for text, said in zip(lines["fr"].texts, translated[0]["said
 
 # %% Against the readers tags=["fold"]
 if translated:
-    by_way = zero_shot.said_of(translated[0], "fr")[None]
+    by_way = zero_shot.describe(translated[0], "fr")[None]
     against = [["translated, then MiniLM", scored(by_way, "fr"), None]]
     against += [[name, scored(zero(name, "fr"), "fr"), scored(zero(name, "fr"), "fr", less=by_way)]
                 for name in told]  # fmt: skip
@@ -833,7 +833,7 @@ table(against if translated else [["none kept here", 0.0, None]],
 # %% One sentence in four languages tags=["fold"]
 from deepdive_book.kit.attribution_text import coloured
 
-film = zero_shot.learned(zero_shot.Vectors(student.vectors), in_english, 1.0)
+film = zero_shot.fit_classifier(zero_shot.Vectors(student.vectors), in_english, 1.0)
 direction = torch.tensor(film.model.coef_[0], dtype=torch.float32)
 SAME = {
     "English": "I love this house, but I hate the cold rain.",
@@ -909,7 +909,7 @@ LOVE = {"English": "I love you.", "French": "Je t'aime.", "German": "Ich liebe d
 def measure_love(reader_of):
     """How probable it is to one reader that each of `LOVE` is good, in percent."""
     its = reader(reader_of, 0)
-    head = zero_shot.learned(its, in_english, zero_shot.strength(its, in_english))
+    head = zero_shot.fit_classifier(its, in_english, zero_shot.strength(its, in_english))
     return {"good": [round(100 * float(p), 1) for p in head.shares([*LOVE.values()])[:, 1]]}
 
 
@@ -1001,7 +1001,7 @@ def of_folder(folder):
 if wanted:
     other = of_folder(Path(wanted) if Path(wanted).is_dir() else from_hub(wanted))
     row = zero_shot.feelings(other, in_english, lines)
-    print(wanted, {code: str(scored(zero_shot.said_of(row, code), code)) for code in lines})
+    print(wanted, {code: str(scored(zero_shot.describe(row, code), code)) for code in lines})
 
 # %% What it would take tags=["fold"]
 from deepdive.models.multilingual import labse

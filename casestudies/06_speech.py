@@ -171,7 +171,7 @@ def learned(model, utterances, steps, seed=0, rate=2e-3, checks=8, keep=None, fr
         return watched[-1][1]
 
     watched = []
-    writes = isinstance(model, seq2seq_asr.Writer)
+    writes = isinstance(model, seq2seq_asr.Seq2SeqASR)
     history = fit(
         model, SpeechBatches(utterances, letters, frames, change=Voices(), seed=seed),
         seq2seq_asr.loss() if writes else ctc, steps=steps, seed=seed, folder=keep,
@@ -195,7 +195,7 @@ from deepdive_book.kit.cost import measure
 
 torch.manual_seed(0)
 started = time.process_time()
-live = small_asr_models.by_conformer(len(letters), n_layers=pick(ci=1, laptop=4, gpu=4)).to(DEVICE)
+live = small_asr_models.conformer_ctc(len(letters), n_layers=pick(ci=1, laptop=4, gpu=4)).to(DEVICE)
 with measure() as card:
     history, watched = learned(live, train, steps=pick(ci=24, laptop=1000, gpu=1000),
                                checks=pick(ci=3, laptop=10, gpu=10))  # fmt: skip
@@ -350,7 +350,7 @@ def recognise(system="conformer", steps=3600, seed=0):
            "core_minutes": round((time.process_time() - start) / 60, 1),
            "device": torch.cuda.get_device_name() if DEVICE == "cuda" else "CPU"}  # fmt: skip
     row["said"] = transcripts(model, test)
-    if isinstance(model, seq2seq_asr.Writer):
+    if isinstance(model, seq2seq_asr.Seq2SeqASR):
         row["said_beside"] = said_beside(model, test, letters)
     else:
         weights = tuned(model)

@@ -123,7 +123,7 @@ def lessons(lesson, steps):
 def listened(lesson, seed, steps):
     """An encoder that has learned `lesson` from all sound of the training, no letter of it."""
     torch.manual_seed(seed)
-    encoder = small_asr_models.listener(SMALL)
+    encoder = small_asr_models.ctc_encoder(SMALL)
     if lesson == "nothing":
         return encoder
     make, loss = lessons(lesson, steps)
@@ -161,7 +161,7 @@ def learned(model, utterances, steps, seed, rate=2e-3, alone=0):
     def errors(model):
         return word_error_rate(valid.words, transcripts(model, valid))
 
-    loss = seq2seq_asr.loss() if isinstance(model, seq2seq_asr.Writer) else ctc
+    loss = seq2seq_asr.loss() if isinstance(model, seq2seq_asr.Seq2SeqASR) else ctc
     for part, n, top in ((model.out, alone, 2e-3), (model, steps - alone, rate)):
         if not n:
             continue
@@ -181,9 +181,9 @@ def learned(model, utterances, steps, seed, rate=2e-3, alone=0):
 def more_steps(lesson, n):
     """As many steps of learning letters as n steps of listening cost in operations."""
     batch = next(iter(SpeechBatches(train, letters, FRAMES, change=Voices())))
-    encoder = small_asr_models.listener(SMALL)
+    encoder = small_asr_models.ctc_encoder(SMALL)
     make, loss = lessons(lesson, n)
-    listens, spells = make(encoder), small_asr_models.speller(len(letters), encoder)
+    listens, spells = make(encoder), small_asr_models.ctc_model(len(letters), encoder)
     first = count_flops(lambda: loss(listens, batch).backward())
     return round(n * first / count_flops(lambda: ctc(spells, batch).backward()))
 
@@ -197,8 +197,8 @@ def few(minutes=5, lesson="nothing", more=False, seed=0, share=1.0, weights=None
     lesson_before = "nothing" if more or lesson == "decoder" else lesson
     encoder = listened(lesson_before, seed if weights is None else weights, before)
     steps += more_steps(lesson, before) if more else 0
-    model = (small_asr_models.writer(len(letters), encoder, SMALL.d_model) if lesson == "decoder"
-             else small_asr_models.speller(len(letters), encoder))  # fmt: skip
+    model = (small_asr_models.seq2seq_model(len(letters), encoder, SMALL.d_model) if lesson == "decoder"
+             else small_asr_models.ctc_model(len(letters), encoder))  # fmt: skip
     settings = {} if rate is None else {"rate": rate, "alone": round(200 * share)}
     learned(model, labelled(minutes, seed), steps, seed, **settings)
     held = character_error_rate(valid.words, transcripts(model, valid))
@@ -244,7 +244,7 @@ typed = labelled(pick(ci=0.5, laptop=5, gpu=5), seed=0)
 wrote, own = {}, {}
 for name, lesson in (("letters only", "nothing"), ("units first", "units")):
     encoder = listened(lesson, 0, pick(ci=6, laptop=500, gpu=500))
-    now = learned(small_asr_models.speller(len(letters), encoder), typed, steps, seed=0)
+    now = learned(small_asr_models.ctc_model(len(letters), encoder), typed, steps, seed=0)
     wrote[name], own[name] = transcripts(now, test), transcripts(now, typed)
 table([
     {"training": name, "typed minutes": character_error_rate(typed.words, own[name]),

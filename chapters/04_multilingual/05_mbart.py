@@ -59,7 +59,7 @@ mended = damaged, *begun(en, ENGLISH)
 spans = torch.tensor([[False, True, True, False, True]])
 read, spoken = (x[0].tolist() for x in objectives.corrupt_spans(row(en), spans, FIRST))
 t5 = read, [PAD, *spoken[:-1]], spoken
-xnlg = objectives.damage(en, MASK, random.Random(9)), *begun(en, ENGLISH)
+xnlg = objectives.corrupt(en, MASK, random.Random(9)), *begun(en, ENGLISH)
 across = en, *begun(fr, FRENCH)
 
 
@@ -204,7 +204,7 @@ def written_loss(three):
 
 
 def side(tokens, language, seed):
-    hurt = objectives.damage(tokens, MASK, random.Random(seed))
+    hurt = objectives.corrupt(tokens, MASK, random.Random(seed))
     return Side(row([*tokens, END]), row(hurt), torch.tensor([language]))
 
 

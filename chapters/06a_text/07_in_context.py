@@ -203,7 +203,7 @@ predict(
 
 # %% A few questions here tags=["fold"]
 live = in_context.by_shots(who, task, (0, 4), "true", 0, pick(ci=4, laptop=16, gpu=64))
-true = in_context.digits(in_context.drawn(task.asked, len(live["0"][0]), seed=0).labels)
+true = in_context.digits(in_context.sampled(task.asked, len(live["0"][0]), seed=0).labels)
 table([[f"{n} forms", *said, true] for n, said in live.items()],
       ["a digit a review, 1 is positive", "said", "calibrated", "true"])  # fmt: skip
 

@@ -47,7 +47,7 @@ shown = style_finetuning.tuned(toy.model, wish, "answers", rank=0, rate=1e-4, se
 told = style_finetuning.tuned(toy.model, wish, "preferences", rank=0, rate=1e-4, seed=0)
 copyists = {"as copied": toy.model, "shown the answer": shown.model,
             "told which is better": told.model}  # fmt: skip
-prices = {name: [style_finetuning.judged(model, wish)["rest"]] for name, model in copyists.items()}
+prices = {name: [style_finetuning.evaluate(model, wish)["rest"]] for name, model in copyists.items()}
 states = {name: copyists[name].state_dict() for name in list(copyists)[:2]}
 gpt2_generation(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 
@@ -165,7 +165,7 @@ def tried(way, rank, rate, seed):
     pairs = zip(found.model.parameters(), toy.model.parameters(), strict=True)
     far = sum(float((now - before).detach().square().sum()) for now, before in pairs) ** 0.5
     told = {"moved": found.moved, "far": round(far, 3), "steps": found.steps or 0}
-    return style_finetuning.judged(found.model, wish) | told
+    return style_finetuning.evaluate(found.model, wish) | told
 
 
 trained = {each: [tried(*each, RATES[each], seed) for seed in SEEDS] for each in ways}
@@ -184,7 +184,7 @@ def over_seeds(values):
     return Interval(mean(values), mean(values) - half, mean(values) + half)
 
 
-start, COLUMNS = style_finetuning.judged(toy.model, wish), ("wanted", "refused", "rest")
+start, COLUMNS = style_finetuning.evaluate(toy.model, wish), ("wanted", "refused", "rest")
 lines = [["as copied", "", 0, 0.0, *(start[name] for name in COLUMNS)]]
 lines += [[way, f"LoRA, rank {rank}" if rank else "all weights", each[0]["moved"],
            mean(row["far"] for row in each),

@@ -146,7 +146,7 @@ def test_the_classification_loss_is_theirs() -> None:
         lambda model, columns: [column["input_ids"] for column in columns],
     ):
         expected = theirs([{"input_ids": u}, {"input_ids": v}], labels)
-    ours = cross_entropy(theirs.classifier(objectives.pair_features(u, v)), labels, pad=None)
+    ours = cross_entropy(theirs.classifier(heads.pair_features(u, v)), labels, pad=None)
     equal(ours[None], expected[None])
     equal_gradients(ours, expected, {"u": (u, u), "v": (v, v)})
 
