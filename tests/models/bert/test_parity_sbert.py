@@ -20,9 +20,9 @@ from sklearn.decomposition import PCA
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel, BertTokenizer
 
+from deepdive.layers import heads
 from deepdive.models.bert import sbert, whitening
 from deepdive.published import family, sentences
-from deepdive.training import objectives
 from deepdive.training.objectives import (
     cosine_regression,
     cross_entropy,
