@@ -429,8 +429,9 @@ def taught(most, seed=0, epochs=8):
         its = multilingual_distillation.lessons_of(pairs_to_learn(most), e5_tokenizer())
         vectors = cached_embeddings(placed, its.english, "zero_shot", of="MiniLM")
     keep = checkpoints("zero_shot", "student", of=(its.english, seed))
-    return multilingual_distillation.fit_student(its, vectors, e5_tokenizer(), seed=seed, epochs=epochs,
-                                             folder=keep)[0]  # fmt: skip
+    return multilingual_distillation.fit_student(
+        its, vectors, e5_tokenizer(), seed=seed, epochs=epochs, folder=keep
+    )[0]
 
 
 # %% By name tags=["fold"]

@@ -47,7 +47,9 @@ shown = style_finetuning.tuned(toy.model, wish, "answers", rank=0, rate=1e-4, se
 told = style_finetuning.tuned(toy.model, wish, "preferences", rank=0, rate=1e-4, seed=0)
 copyists = {"as copied": toy.model, "shown the answer": shown.model,
             "told which is better": told.model}  # fmt: skip
-prices = {name: [style_finetuning.evaluate(model, wish)["rest"]] for name, model in copyists.items()}
+prices = {
+    name: [style_finetuning.evaluate(model, wish)["rest"]] for name, model in copyists.items()
+}
 states = {name: copyists[name].state_dict() for name in list(copyists)[:2]}
 gpt2_generation(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI pray ")
 
