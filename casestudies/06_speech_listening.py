@@ -197,11 +197,9 @@ def few(minutes=5, lesson="nothing", more=False, seed=0, share=1.0, weights=None
     lesson_before = "nothing" if more or lesson == "decoder" else lesson
     encoder = listened(lesson_before, seed if weights is None else weights, before)
     steps += more_steps(lesson, before) if more else 0
-    model = (
-        small_asr_models.seq2seq_model(len(letters), encoder, SMALL.d_model)
-        if lesson == "decoder"
-        else small_asr_models.ctc_model(len(letters), encoder)
-    )
+    model = (small_asr_models.seq2seq_model(len(letters), encoder, SMALL.d_model)
+             if lesson == "decoder"
+             else small_asr_models.ctc_model(len(letters), encoder))  # fmt: skip
     settings = {} if rate is None else {"rate": rate, "alone": round(200 * share)}
     learned(model, labelled(minutes, seed), steps, seed, **settings)
     held = character_error_rate(valid.words, transcripts(model, valid))

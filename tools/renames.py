@@ -115,10 +115,7 @@ def renamed(codes: Iterable[str], moves: Moves) -> dict[str, str]:
     Left out is a name that something else is called too, or whose new name is in use: it stays, by
     `import new as old`.
     """
-    trees = []
-    for code in codes:
-        with suppress(SyntaxError):  # a magic of IPython
-            trees.append(ast.parse(code))
+    trees = _trees(codes)
     names: dict[str, str] = {}
     for tree in trees:
         for bound, full in imported(tree):
@@ -128,6 +125,15 @@ def renamed(codes: Iterable[str], moves: Moves) -> dict[str, str]:
     read = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     bound = {word for tree in trees for word in _bound(tree)}
     return {old: new for old, new in names.items() if old not in bound and new not in read | bound}
+
+
+def _trees(codes: Iterable[str]) -> list[ast.Module]:
+    """The syntax trees of cells, without those that hold a magic of IPython."""
+    trees = []
+    for code in codes:
+        with suppress(SyntaxError):
+            trees.append(ast.parse(code))
+    return trees
 
 
 def _bound(tree: ast.AST) -> Iterable[str]:
@@ -143,8 +149,9 @@ def _bound(tree: ast.AST) -> Iterable[str]:
             yield from node.names
 
 
-def rewrite(code: str, moves: Moves, names: Mapping[str, str]) -> str:
-    """Return Python code after the moves; `names` are those of `renamed`, of its file or page.
+def rewrite(code: str, moves: Moves, names: Mapping[str, str], page: Iterable[str] = ()) -> str:
+    """Return Python code after the moves; `names` are those of `renamed`, of its file or page, and
+    `page` the page's cells, of which one may import a module that another reads from.
 
     Raises:
         RenameError: an import shares its lines with other code.
@@ -153,7 +160,7 @@ def rewrite(code: str, moves: Moves, names: Mapping[str, str]) -> str:
     edits: list[tuple[int, int, int, int, str]] = []  # line, column, to line, to column, text
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     inside = {id(inner) for node in formatted for inner in ast.walk(node) if inner is not node}
-    bound, listed = modules(tree), {id(node) for node in _all(tree)}
+    bound, listed = modules([code, *page]), {id(node) for node in _all(tree)}
     for node in ast.walk(tree):
         if id(node) in inside:
             continue
@@ -207,10 +214,13 @@ def _in_braces(text: str, words: Mapping[str, str], attributes: Mapping[str, str
     return "".join(parts)
 
 
-def modules(tree: ast.AST) -> dict[str, str]:
-    """Return what imports bind -> its dotted name, without what something else binds too."""
-    others = set(_bound(tree))
-    return {name: full for name, full in imported(tree) if name not in others}
+def modules(codes: Iterable[str]) -> dict[str, str]:
+    """Return what imports of a file or page bind -> its dotted name, without what something else
+    binds too.
+    """
+    trees = _trees(codes)
+    others = {word for tree in trees for word in _bound(tree)}
+    return {name: full for tree in trees for name, full in imported(tree) if name not in others}
 
 
 def _attribute(node: ast.Attribute, bound: Mapping[str, str], moves: Moves) -> str:
@@ -289,7 +299,9 @@ def prose(text: str, moves: Moves) -> str:
     return re.sub(rf"{begins}(?:(?:\.\w+)+|(?:/\w+)+)", after, text)
 
 
-def same(old: str, new: str, moves: Moves, names: Mapping[str, str]) -> bool:
+def same(
+    old: str, new: str, moves: Moves, names: Mapping[str, str], page: Iterable[str] = ()
+) -> bool:
     """Whether two cells differ in nothing but the moves: what they import is the same after them,
     and without imports their syntax trees are equal, but for `names` and dotted names in strings.
     """
@@ -301,11 +313,14 @@ def same(old: str, new: str, moves: Moves, names: Mapping[str, str]) -> bool:
     wanted = {(moved(b, moves) if "." in b else b, full) for b, full in wanted}
     if wanted != set(imported(after)):
         return False
-    return _bare(before, moves, names) == _bare(after, {}, {})
+    bound = modules([old, *page])
+    return _bare(before, moves, names, bound) == _bare(after, {}, {}, {})
 
 
-def _bare(tree: ast.Module, moves: Moves, names: Mapping[str, str]) -> str:
-    bound, listed = modules(tree), {id(node) for node in _all(tree)}
+def _bare(
+    tree: ast.Module, moves: Moves, names: Mapping[str, str], bound: Mapping[str, str]
+) -> str:
+    listed = {id(node) for node in _all(tree)}
 
     class Change(ast.NodeTransformer):
         def visit_Import(self, node: ast.Import) -> ast.Pass:
@@ -354,9 +369,10 @@ def source(path: Path, moves: Moves) -> str:
     """Return the source of a page after the moves: its code, and its text cell by cell."""
     parts = re.split(r"(^# %%.*\n)", path.read_text("utf-8"), flags=re.MULTILINE)
     code = [i for i in range(2, len(parts), 2) if "[markdown]" not in parts[i - 1]]
-    names = renamed([parts[i] for i in code], moves)
+    page = [parts[i] for i in code]
+    names = renamed(page, moves)
     return "".join(
-        rewrite(part, moves, names) if i in code else prose(part, moves)
+        rewrite(part, moves, names, page) if i in code else prose(part, moves)
         for i, part in enumerate(parts)
     )
 
@@ -380,7 +396,7 @@ def notebook(path: Path, moves: Moves) -> None:
     olds = [cell.source[len(title) :] for cell, title in zip(cells, titles, strict=True)]
     names = renamed(olds, moves)
     for n, (cell, title, old, new) in enumerate(zip(cells, titles, olds, fresh, strict=True)):
-        if not same(old, new.source, moves, names):
+        if not same(old, new.source, moves, names, olds):
             raise RenameError(f"{path}, cell of code {n}: more than names would change")
         cell.source = title + new.source
     nbformat.write(built, path.with_suffix(".ipynb"))

@@ -87,6 +87,15 @@ def test_a_definition_that_clashes_is_named(code: str) -> None:
         renames.own_names(code, "lib.two", MOVES)
 
 
+def test_what_another_cell_reads_from_an_imported_module_is_renamed() -> None:
+    page = ["from lib import two", "two.g(1)"]
+    names = renames.renamed(page, MOVES)
+    new = renames.rewrite(page[1], MOVES, names, page)
+    assert new == "pair.f(1)"
+    assert renames.same(page[1], new, MOVES, names, page)
+    assert not renames.same(page[1], "pair.g(1)", MOVES, names, page)
+
+
 def test_a_package_s_names_follow_those_of_its_modules(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "__init__.py").write_text("from lib.two import g, h\n")
