@@ -15,7 +15,7 @@ class PackedSequences(Mask):
     """`Segments` of a single row in which text i is `lengths[i]` tokens, one after the other.
 
     Because it is known where each text ends, exact attention needs no scores between texts: it
-    takes those of one length, where they stand side by side, as a batch (`each_text`). Sort by
+    takes those of one length, where they stand side by side, as a batch (`per_sequence`). Sort by
     length to have few such runs. Raises ValueError unless every length is positive.
     """
 

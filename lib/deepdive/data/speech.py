@@ -1,8 +1,8 @@
 """Recorded speech with what was said: AN4 as cepstra, FSDD and LJ Speech as waveforms.
 
 `Recordings` have waveforms, `Utterances` only features of them. Both say who speaks, because a
-recogniser is measured on voices that it has not heard: `held_out` parts them. `joined` makes
-strings of digits from single ones.
+recogniser is measured on voices that it has not heard: `held_out` parts them. `join_recordings`
+makes strings of digits from single ones.
 """
 
 from __future__ import annotations

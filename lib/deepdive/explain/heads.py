@@ -8,7 +8,7 @@ System: bertology
 Parent: bert
 What differs:
 - nothing is trained: for each head, the word that gets most attention is its guess of the word's
-  head in the tree (`guesses`, `right`)
+  head in the tree (`guesses`, `head_accuracy`)
 - the guess competes with the best fixed offset, such as "the word to the right" (`best_offset`)
 - head and offset are chosen on one half of the sentences and scored on the other (`compare`)
 - the same maps are summed up by their entropy, reach and share of the separators (`entropy`,
@@ -93,7 +93,7 @@ class Verdict:
 def compare(hits: Tensor, found: Tensor, half: Tensor) -> Verdict:
     """Choose the best head and the best offset where `half` is True, score them where it is False.
 
-    hits     (2, L, H, P) bool, what `right` gave, joined over sentences
+    hits     (2, L, H, P) bool, what `head_accuracy` gave, joined over sentences
     found    (P,), their `offsets`;  half    (P,) bool
 
     Raises ValueError when one of the halves is empty.

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class DeviceGroup:
-    """One machine alone, which holds everything; `Processes` are several.
+    """One machine alone, which holds everything; `ProcessGroup` are several.
 
     ways, rank  how many there are, and which of them this is, from 0
     told        what was said so far: "sum", "most" or "pieces", and how many numbers

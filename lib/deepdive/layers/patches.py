@@ -28,7 +28,7 @@ def check_pixels(images: Tensor, shape: str = "(B, C, H, W)") -> None:
 
 
 def unpatchify(rows: Tensor, size: int, height: int, width: int) -> Tensor:
-    """Return the images (B, C, height, width) that `cut` made `rows` of."""
+    """Return the images (B, C, height, width) that `patchify` made `rows` of."""
     b, h, w = rows.shape[0], height // size, width // size
     if rows.ndim != 3 or rows.shape[1] != h * w or rows.shape[2] % size**2:
         raise ValueError(f"rows: came {tuple(rows.shape)}, expected ({b}, {h * w}, C * {size**2})")
@@ -44,7 +44,8 @@ def per_side(image_size: int, patch_size: int) -> int:
 
 
 class Patches(nn.Module):
-    """rows = cut(images) W^T + b: each square of `size` pixels becomes one row of d_model numbers.
+    """rows = patchify(images) W^T + b: each square of `size` pixels becomes one row of d_model
+    numbers.
 
     It is a convolution whose kernel and stride are both `size`: `weight` (d_model, C * size * size)
     is that kernel, flattened.

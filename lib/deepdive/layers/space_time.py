@@ -2,8 +2,8 @@
 
 A film's rows are (B, n_special + F * N, d_model): special rows, then the N = h * w patches of the
 first frame, line by line, then those of the next. A rule is a function of (F, h, w): `time`,
-`space`, `width`, `height` and `everything` give groups (G, L) of the numbers of patches, `near` and
-`strided` give pairs, bool (F * N, F * N). `meets` writes either out as pairs.
+`space`, `width`, `height` and `everything` give groups (G, L) of the numbers of patches,
+`neighborhood` and `strided` give pairs, bool (F * N, F * N). `meets` writes either out as pairs.
 """
 
 from collections.abc import Callable, Sequence

@@ -132,8 +132,8 @@ class VocabParallelEmbedding(Shard, TokenEmbedding):
 
 
 class VocabParallelHead(TiedHead):
-    """An output layer that shares the matrix of a `SplitEmbedding`: each machine scores its own
-    share of the vocabulary.
+    """An output layer that shares the matrix of a `VocabParallelEmbedding`: each machine scores its
+    own share of the vocabulary.
     """
 
     embedding: VocabParallelEmbedding

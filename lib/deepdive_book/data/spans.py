@@ -1,7 +1,7 @@
 """Spans of text that answer a question about sentiment: marked by a rule, or generated.
 
     numbers = word_numbers(train)                  # from labelled texts: how much a word speaks for
-    rows = asked(texts, numbers)                   # two questions for each text
+    rows = both_questions(texts, numbers)                   # two questions for each text
     rows = two_sided(200)                          # generated: no rule is needed
 
 A row is a `Span`: the question is *negative* or *positive*, the answer is a run of words of the
@@ -75,7 +75,7 @@ def max_sum_span(values: Sequence[float], cost: float = COST, least: float = LEA
 def both_questions(
     texts: Iterable[str], numbers: Mapping[str, float], cost: float = COST, least: float = LEAST
 ) -> list[Span]:
-    """Both questions for each text, negative first: the answer is the `best_run` of its words'
+    """Both questions for each text, negative first: the answer is the `max_sum_span` of its words'
     numbers, with the other sign for *negative*; a word without a number counts 0.
     """
     rows = []

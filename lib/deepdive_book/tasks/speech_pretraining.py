@@ -30,8 +30,8 @@ MIDDLE = 6  # a row reads frames 4 i to 4 i + 12: two convolutions of five frame
 
 
 def code_loss(steps: int, weight: float = 0.1) -> Callable[[Any, Batch], Tensor]:
-    """Return wav2vec 2.0's loss of a `CodeFinder` on a batch: contrastive + weight * diversity.
-    The temperature of the choice falls from 2 to 0.5 over `steps`.
+    """Return wav2vec 2.0's loss of a `Wav2Vec2ForPreTraining` on a batch: contrastive + weight *
+    diversity. The temperature of the choice falls from 2 to 0.5 over `steps`.
     """
     positive(steps=steps)
     done = 0
@@ -51,8 +51,8 @@ def code_loss(steps: int, weight: float = 0.1) -> Callable[[Any, Batch], Tensor]
 
 
 def unit_loss(units: Units) -> Callable[[Any, Batch], Tensor]:
-    """Return HuBERT's loss of a `UnitSayer` on a batch: cross-entropy of the hidden rows' units,
-    which are those of the frame in the middle of each row.
+    """Return HuBERT's loss of a `HubertForPreTraining` on a batch: cross-entropy of the hidden
+    rows' units, which are those of the frame in the middle of each row.
     """
 
     def of(model: Any, batch: Batch) -> Tensor:

@@ -9,7 +9,7 @@ System: lrp
 Parent: saliency
 What differs:
 - gradient x input, with other rules for the backward pass: a linear layer shares by z = x W + b
-  (`linear`), an activation hands on what it got (`handed_on`)
+  (`linear`), an activation hands on what it got (`pass_through`)
 - a layer norm divides by a constant, and attention's weights are constants (`lrp`); or attention
   shares between weights and values, and the softmax passes its gradient (`attn_lrp`)
 - only what speaks for the output is shared (`deep_taylor`); where inputs have both signs, the first

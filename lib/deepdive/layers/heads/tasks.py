@@ -8,10 +8,11 @@ Parent: bert
 What differs:
 - one text or a pair: a layer on the pooled state of [CLS] (`Classifier`); a pair differs from a
   text by its `segments` alone
-- a label for each token: the same layer on every state (`Tagger`)
-- an answer inside a passage: two scores for each token, begin and end (`SpanReader`); an answer
+- a label for each token: the same layer on every state (`TokenClassificationHead`)
+- an answer inside a passage: two scores for each token, begin and end (`SpanHead`); an answer
   that is not there has its place at [CLS] (`best_span`)
-- one of several endings: each is read as a pair, and one score is left of each (`Chooser`)
+- one of several endings: each is read as a pair, and one score is left of each
+  (`MultipleChoiceHead`)
 - all weights learn, the encoder's too, for a few epochs at a small rate
 Source: Devlin et al. 2019, section 4 and figure 4.
 Book: 3.1.3

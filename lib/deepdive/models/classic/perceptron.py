@@ -9,7 +9,7 @@ Not as in the paper: Rosenblatt's first layer of fixed random connections is lef
 would hand over. The rule is that of his later, error-correcting form (1962).
 
 Long because two things stand beside the unit: the record of its learning, mistake by mistake
-(`Lesson`), and the theorem that says when it ends (`mistake_bound`).
+(`TrainingRun`), and the theorem that says when it ends (`mistake_bound`).
 
 System: perceptron
 Parent: tlu

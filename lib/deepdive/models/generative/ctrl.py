@@ -8,7 +8,7 @@ Parent: gpt2
 What differs:
 - every text stands behind a code that says what kind it is, such as Wikipedia or Reviews
   (`controlled`), and a code steers what is written
-- positions are the Transformer's waves (`waves`), embeddings are multiplied by sqrt(d_model)
+- positions are the Transformer's waves (`sinusoids`), embeddings are multiplied by sqrt(d_model)
   (`scale`), the activation is ReLU (`activation`)
 - the output layer adds a bias to the embedding's matrix (`tied_with_bias`)
 Source: Keskar et al. 2019, sections 2 and 3.

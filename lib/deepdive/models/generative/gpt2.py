@@ -7,7 +7,8 @@ System: gpt2
 Parent: gpt
 What differs:
 - norms stand before the sublayers, and one more behind the last layer (`residual`)
-- the matrices that write to the stream begin as much smaller as there are many (`calm`)
+- the matrices that write to the stream begin as much smaller as there are many
+  (`scale_residual_init`)
 - words are cut into pieces of bytes (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`), texts
   are twice as long (`max_length`)
 - no matrix is added for a task: the text asks, and what it writes is the answer

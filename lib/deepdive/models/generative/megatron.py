@@ -12,9 +12,9 @@ Parent: gpt2
 What differs:
 - the first matrix of a sublayer is cut by columns (`ColumnLinear`), the second by rows
   (`RowLinear`): one sum over the machines a sublayer, forwards, and one backwards
-- attention is cut by heads (`SplitAttention`)
-- the vocabulary is cut too (`SplitEmbedding`, `SplitHead`), and the loss is computed from shares of
-  the logits (`Megatron.loss`)
+- attention is cut by heads (`TensorParallelAttention`)
+- the vocabulary is cut too (`VocabParallelEmbedding`, `VocabParallelHead`), and the loss is
+  computed from shares of the logits (`Megatron.loss`)
 - the vocabulary is filled up to a number that can be cut (`vocab_size`)
 Source: Shoeybi et al. 2019, section 3; sizes: table 1.
 Book: blog

@@ -10,7 +10,7 @@ What differs:
   table for the encoder (`T5Bias`), one for the decoder (`CausalT5Bias`), shared by all layers
 - the norm stands before each sublayer, without mean and bias (`RMSNorm`); nothing has a bias
 - scores are not divided by sqrt(d_head) (`scale=1.0`): queries are drawn that much smaller instead
-  (`draw`)
+  (`init_weights`)
 - states are multiplied by 1 / sqrt(d_model) before the shared matrix scores them (`scaled`)
 - version 1.1 and mT5: a gate in the feed-forward layer (`gated`), a head of its own (`untied`)
 Source: Raffel et al. 2020, section 2.1; Shazeer 2020 for version 1.1; Xue et al. 2021 for mT5.

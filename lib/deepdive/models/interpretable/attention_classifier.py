@@ -8,8 +8,8 @@ Pinter 2019.
     logits  = C (sum over t of weights_t h_t) + c                                 # (B, n_classes)
 
 The answer sees the states through the weights alone: to `replace` them is to ask what the same
-model says when it looks elsewhere. With `Evenly` in the place of the attention all words count
-alike; with `nn.Identity()` in the place of the encoder no state knows of its neighbours.
+model says when it looks elsewhere. With `UniformAttention` in the place of the attention all words
+count alike; with `nn.Identity()` in the place of the encoder no state knows of its neighbours.
 
 Not as in the papers: rows of a text are learned from random numbers, not set to fastText's.
 

@@ -16,8 +16,9 @@ What differs:
 - there is no table of tokens: a code point is hashed eight times, and has an eighth of its row from
   each table (`HashEmbedding`, `n_hashes`, `n_buckets`)
 - a first layer, in which characters see their own chunk of 128 (`ChunkAttention`, `chunk`)
-- then a strided convolution makes `rate` characters one row, which the deep stack reads (`Shorten`)
-- at last a row for each character again, from its own and from that of its four (`Lengthen`,
+- then a strided convolution makes `rate` characters one row, which the deep stack reads
+  (`Downsample`)
+- at last a row for each character again, from its own and from that of its four (`Upsample`,
   `kernel`), and one more layer, over the whole text
 Source: Clark et al. 2022, section 3, and their released code.
 Book: the blog's CANINE

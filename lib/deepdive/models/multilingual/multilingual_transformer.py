@@ -1,9 +1,9 @@
 """A Transformer that is told which languages it reads and writes: one for all pairs of them.
 
 It is told twice. A text begins with the token of its language, which the vocabulary holds as any
-other (`ask_for` of `deepdive.models.seq2seq.multilingual_gnmt` puts it there); and each of its
-tokens has the row of that language added. Decoding, batches and the cache stay as they are: the
-first token that the decoder reads says what it writes.
+other (`add_target_language_token` of `deepdive.models.seq2seq.multilingual_gnmt` puts it there);
+and each of its tokens has the row of that language added. Decoding, batches and the cache stay as
+they are: the first token that the decoder reads says what it writes.
 
 Long because a state that remembers the language is here beside the model and its builder.
 

@@ -11,7 +11,7 @@ Plugged out it is an encoder; plugged in, with a mask that hides what follows, a
 Parent: RoBERTa, as XLM-R (`deepdive.models.bert.roberta`).
 What differs:
 - each layer has an attention to the rows of another sentence, which is passed over where there is
-  none (`PluggedBlock`);
+  none (`CrossAttentionBlock`);
 - a sentence can be read beside another (`Veco.beside`).
 
 Source: Luo et al. 2021. Book: section 4.1.4. Checkpoints: none in a form that transformers reads.

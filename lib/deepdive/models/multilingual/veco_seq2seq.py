@@ -3,12 +3,13 @@
 System: multilingual_nlg
 Parent: multilingual_transformer
 What differs:
-- writing is learned before any task, from texts alone: hidden halves (`split_run`, MASS), hidden
-  spans (`corrupt_spans`, mT5), damaged texts (`infill`, mBART: `deepdive.models.generative.mbart`)
+- writing is learned before any task, from texts alone: hidden halves (`split_masked_span`, MASS),
+  hidden spans (`corrupt_spans`, mT5), damaged texts (`infill`, mBART:
+  `deepdive.models.generative.mbart`)
 - pairs, where there are some, are one more lesson: XNLG also writes translations (`xnlg_loss`)
 - VECO fills gaps, alone and beside the translation (`plugged_loss`); its encoder, with a mask that
-  hides what follows, is the decoder (`VecoDecoder`, `writer`)
-- no row for a language is added; mBART's and XNLG's first token says which (`begin_in`)
+  hides what follows, is the decoder (`VecoDecoder`, `veco_encoder_decoder`)
+- no row for a language is added; mBART's and XNLG's first token says which (`language_prefix`)
 Source: Song et al. 2019; Chi et al. 2020; Liu et al. 2020; Luo et al. 2021; Xue et al. 2021.
 Book: 4.1.4
 """

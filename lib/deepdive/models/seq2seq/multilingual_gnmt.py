@@ -5,7 +5,7 @@ System: multilingual_gnmt
 Parent: gnmt
 What differs:
 - many languages by one network, which stays as it is: the source begins with a token that names
-  the language wanted (`ask_for`)
+  the language wanted (`add_target_language_token`)
 Source: Johnson et al. 2017, section 3.
 Book: 2.3.3
 """

@@ -5,7 +5,7 @@ The paper turns each source sentence round before it is read; that is left to th
 System: seq2seq
 Parent: rnn
 What differs:
-- two networks over embedded tokens (`Reader`): one reads the source, one the target
+- two networks over embedded tokens (`RNNEncoder`): one reads the source, one the target
 - the second starts in the state in which the first ended (`Seq2Seq.begin`): all that it knows of
   the source is in that vector
 - in training it reads the right target tokens, not its own (teacher forcing)

@@ -9,7 +9,7 @@ What differs:
   (`deepdive.training.objectives.averaged_states`); the teacher follows the student
 - all convolutions have a layer norm (`layer_norms`)
 - five narrow convolutions tell places in the place of one wide one, each with a norm that has no
-  gain and no bias (`StackedPlaces`)
+  gain and no bias (`StackedPositionalConv`)
 Source: Baevski et al. 2022, sections 3 and 4.2, and their released code.
 Book: blog
 """

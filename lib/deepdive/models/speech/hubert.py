@@ -8,7 +8,7 @@ What differs:
   training (`deepdive.training.objectives.Units`): first of cepstra, then of a layer's states of the
   model that learned from those (`deepdive.training.objectives.layer_states`)
 - a unit's score is the cosine of the projected state and of the unit's row, divided by 0.1
-  (`UnitSayer`); there is no codebook, no negative and no noise
+  (`HubertForPreTraining`); there is no codebook, no negative and no noise
 - the loss is cross-entropy on hidden rows (`deepdive.training.objectives.unit_loss`)
 Source: Hsu et al. 2021, section III, equations 1 to 3, and table I.
 Book: 6.3.3

@@ -9,7 +9,7 @@ What differs:
 - what is read are frames of sound, such as log-mel spectra; two gated convolutions of stride 2
   make a row of about every four (`Subsample`), since a second has 100 frames and 3 words
 - the norms stand inside the branches, and once more behind each stack (`PreNorm`)
-- waves stand in two blocks and count from 2 (`waves`)
+- waves stand in two blocks and count from 2 (`sinusoids`)
 - the encoder is twice as deep as the decoder (`BASE`)
 Source: Wang et al. 2020, sections 2 and 3.1, and their released code.
 Book: 6.3.2

@@ -5,7 +5,7 @@ System: speech2text2
 Parent: speech2text
 What differs:
 - the encoder is one that was trained without text, such as wav2vec 2.0 (`encoder`); where its rows
-  have another width, a matrix brings them to the decoder's (`Narrowed`)
+  have another width, a matrix brings them to the decoder's (`Projection`)
 - the decoder is the first Transformer's: its norms stand behind the sums, as FSMT's
   (`deepdive.models.transformer.translator`)
 Source: Wang et al. 2021, section 2.2, and their released code.

@@ -7,8 +7,9 @@ System: wav2vec2
 Parent: bert
 What differs:
 - a token is 25 ms of the waveform every 20 ms, made by seven convolutions; there is no vocabulary
-  (`Convolutions`, by `widths`, `kernels`, `strides`)
-- where a row stands is told by a convolution over its neighbours, added once (`ConvolvedPlaces`)
+  (`FeatureEncoder`, by `widths`, `kernels`, `strides`)
+- where a row stands is told by a convolution over its neighbours, added once
+  (`ConvPositionalEmbedding`)
 - spans of rows are hidden, and the answer is no word: among codes drawn from other hidden rows the
   right one must be found (`deepdive.training.objectives.contrastive_loss`)
 - a code is one entry of each of two codebooks, chosen through Gumbel noise (`Quantiser`), and all

@@ -8,7 +8,7 @@ Parent: transformer
 What differs:
 - what is read are the places of a map that a convolutional network makes (`ResNet`, `project`)
 - positions are rows that each layer adds anew to queries and keys, not to values
-  (`PlacedAttention`); those of the map are sines of two axes (`grid_sines`)
+  (`QKPositionAttention`); those of the map are sines of two axes (`grid_sines`)
 - the decoder reads no words: it begins with zeros, and learned rows, the object queries, tell its
   rows apart (`Detr.queries`); all are decoded at once, and none is masked
 - of each query's state one map makes a kind, or "nothing", another a box (`Detr.kinds`, `boxes`)

@@ -6,14 +6,14 @@ Long because it holds five schemes.
 System: timesformer
 Parent: vit
 What differs:
-- a token is a patch of a frame; a row for the number of its frame is added (`FilmEmbeddings`)
+- a token is a patch of a frame; a row for the number of its frame is added (`VideoEmbeddings`)
 - who meets whom is a scheme of steps (`RULES`): a frame alone (`SPACE_ONLY`), all with all
   (`JOINT`), a place through time and then a frame (`DIVIDED`), a neighbourhood and then every
   second patch (`LOCAL_GLOBAL`), time, lines and columns (`AXIAL`)
 - each step before a layer's last has an attention, a norm and a matrix of its own
   (`StepwiseBlock`, `Before`); beyond the first layer the matrix begins at 0, so that a ViT's
   weights go on saying what they said
-- in `SPACE_ONLY` frames meet only in a mean behind the last layer (`FrameByFrame`)
+- in `SPACE_ONLY` frames meet only in a mean behind the last layer (`PerFrameEmbeddings`)
 Source: Bertasius et al. 2021, section 3, figures 1 and 2, table 1, and the released code.
 Book: 6.5
 

@@ -5,9 +5,9 @@ System: video_action
 Parent: transformer
 What differs:
 - there is no source sentence: a network for films has made features, and each is a key and a value;
-  where and when it stands is joined to it, not added (`Located`)
+  where and when it stands is joined to it, not added (`PositionedFeatures`)
 - a query is a region of the middle frame, so one film answers as many as there are boxes
-  (`Region`)
+  (`RoI`)
 - queries do not meet one another: a layer is attention to the film and a feed-forward layer, each
   followed by a sum and a norm (`ActionUnit`)
 - the last state of a query says the kinds of action, several at once (`VideoAction.out`)

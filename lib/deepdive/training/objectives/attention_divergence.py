@@ -16,7 +16,7 @@ What differs:
   the base does (`divergent_loss`)
 - before that it is asked whether attention is needed: all weights alike
   (`deepdive.models.interpretable.attention_classifier.UniformAttention`)
-- and after it whether a model without an encoder can use the weights (`word_by_word`)
+- and after it whether a model without an encoder can use the weights (`no_rnn`)
 Source: Wiegreffe and Pinter 2019, sections 3 and 4.
 Book: 7.4.2
 """
