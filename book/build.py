@@ -125,13 +125,15 @@ def make(root: Path, work: Path, only: Sequence[str] = ()) -> list[str]:
 
 def redirects(site: Path) -> None:
     """Write a page under each old address of `moved.csv` that leads to the new one."""
-    with (BOOK / "moved.csv").open(encoding="utf-8", newline="") as file:
-        moved = list(csv.DictReader(file))
-    for row in moved:
-        new = Path(row["new"]).with_suffix(".html")
+    for old, new in moved().items():
         if (site / new).is_file():
-            page = (site / row["old"]).with_suffix(".html")
-            page.write_text(MOVED.format(new.name), encoding="utf-8")
+            (site / old).write_text(MOVED.format(Path(new).name), encoding="utf-8")
+
+
+def moved() -> dict[str, str]:
+    """Old address -> new address in the same folder, of the pages that were renamed."""
+    with (BOOK / "moved.csv").open(encoding="utf-8", newline="") as file:
+        return {f"{row['old']}.html": f"{row['new']}.html" for row in csv.DictReader(file)}
 
 
 MOVED = """\

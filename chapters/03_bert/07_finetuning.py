@@ -122,8 +122,8 @@ f"from {i} to {j}, score {scores[i, j]:.1f}"
 # What differs is only the axis of the softmax: over classes, over tags at each piece, over the
 # *places* of a text (twice, for first and last), or over the candidates.
 #
-# Four heads by hand, on an encoder whose states are known. Tagger and reader are one matrix on
-# every state:
+# Four heads by hand, on an encoder whose states are known. The token and span heads are one matrix
+# on every state:
 
 # %% tags=["nbval-check-output"]
 from torch import nn

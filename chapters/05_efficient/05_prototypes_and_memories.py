@@ -667,7 +667,7 @@ class Recall(nn.Module):
     def forward(self, names, values):
         pairs = torch.cat([self.name(names), self.value(values)], dim=-1)  # (B, 12, 64)
         asked = torch.cat([self.name(names), 0 * self.value(values)], dim=-1)
-        return self.out(self.attention(asked, pairs))
+        return self.out(self.attention(asked, memory=pairs))
 
 
 def draw_pairs(n_rows):

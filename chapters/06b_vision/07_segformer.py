@@ -252,7 +252,7 @@ layer = model.stages[0].blocks[0].attn  # rate 4
 grid = torch.randn(2, 16, 16, 16)
 with torch.no_grad():
     few = layer.norm(layer.patches(grid.movedim(-1, 1)))  # 4 x 4 patches become one
-    said = layer.attention(grid.flatten(1, 2), few)  # all ask, few are asked
+    said = layer.attention(grid.flatten(1, 2), memory=few)  # all ask, few are asked
     assert torch.allclose(said.view_as(grid), layer(grid), atol=1e-5)
 print("queries", grid.flatten(1, 2).shape[1], "keys", few.shape[1])
 

@@ -39,7 +39,7 @@ from deepdive_book.ch06b.figures.video_attention import video_attention
 
 NAMES = ["space only", "joint", "divided", "local and global", "axial"]
 CALLED = dict(zip(RULES, NAMES, strict=True))
-SAID = {"space": "same frame", "everything": "all", "time": "same place", "near": "near",
+SAID = {"space": "same frame", "everything": "all", "time": "same place", "neighborhood": "near",
         "strided": "every second", "width": "same line", "height": "same column"}  # fmt: skip
 schemes = {CALLED[name]: [(SAID[rule.__name__], meets(rule, FRAMES, SIDE, SIDE).numpy())
                           for rule in rules] for name, rules in RULES.items()}  # fmt: skip

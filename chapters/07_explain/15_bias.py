@@ -91,7 +91,7 @@ def hires(model, texts, hide=False):
 
 
 # %% Two models tags=["fold"]
-TEXTS, STEPS = pick(ci=2000, laptop=8000, gpu=8000), pick(ci=60, laptop=300, gpu=300)
+TEXTS, STEPS = pick(ci=2000, laptop=8000, gpu=8000), pick(ci=100, laptop=300, gpu=300)
 old = trained("as they are", 1, TEXTS, STEPS)
 alike = trained("names swapped", 1, TEXTS, STEPS)
 
@@ -116,7 +116,7 @@ twins({"learned from old decisions": old, "the same, with each letter under both
 #
 # <details><summary>Answers to the two tasks</summary>
 #
-# 1. Those with two good qualities: here Anna has 36 % and Ben 56 %, on either side of the line.
+# 1. Those with two good qualities: here Anna has 36 % and Ben 57 %, on either side of the line.
 # 2. Both lower bars together: a letter from the south is hired more readily, for both names.
 #
 # </details>

@@ -19,6 +19,7 @@ from checkout import ROOT
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from book.build import moved
 from book.pdf import chapters, joined, print_pdf
 from deepdive_book.kit.predictions import advise, predict, score
 from deepdive_book.site.pages import discover
@@ -310,6 +311,16 @@ def test_every_page_is_in_the_book(book: Path, root: Path) -> None:
         assert (book / f"{name}.html").is_file(), name
 
 
+def test_an_old_address_leads_to_the_page_that_was_renamed(book: Path, reader: Reader) -> None:
+    for old, new in moved().items():
+        assert Path(old).parent == Path(new).parent
+        assert f'url={Path(new).name}"' in (book / old).read_text("utf-8")
+        assert (book / new).is_file()
+    page = reader.open(book / old)
+    page.wait_for_url((book / new).as_uri())
+    assert not reader.complaints
+
+
 def test_no_style_script_or_page_names_another_host_to_load(book: Path) -> None:
     """The build checks pages and styles; here the scripts that came with the theme."""
     for path in book.rglob("*.js"):
@@ -359,6 +370,8 @@ def pages(book: Path) -> dict[str, Seen]:
     """Page -> its links to terms, and its section of further reading; each is parsed once."""
     found = {}
     for path in sorted(book.glob("c*/**/*.html")):
+        if path.relative_to(book).as_posix() in moved():
+            continue
         text = article(path.read_text("utf-8"))
         links = [(a["href"], " ".join(a.get_text().split())) for a in text.select("a.term")]
         section = text.find("section", id="further-reading")

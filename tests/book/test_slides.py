@@ -255,7 +255,8 @@ def test_on_a_phone_held_upright_frames_are_read_as_a_page(book: Path, reader: R
     for deck in sorted((book / "slides").glob("*.html")):
         page = reader.open(deck, (390, 844))
         found = page.evaluate("""() => {
-          const scale = x => x.getBoundingClientRect().width / x.offsetWidth || 1;
+          const width = x => Math.round(x.getBoundingClientRect().width);  // as offsetWidth is
+          const scale = x => width(x) / x.offsetWidth || 1;
           const size = x => scale(x) * parseFloat(getComputedStyle(x).fontSize);
           const all = [...document.querySelectorAll("section")].filter(x => x.checkVisibility());
           const words = document.querySelectorAll(".words, .shown pre, .shown table, .page");

@@ -235,7 +235,7 @@ def test_a_changed_measurement_does_not_take_rows_of_before(
     assert [row["y"] for row in rows] == [300]
 
 
-def test_rows_without_a_code_are_taken_and_counted(
+def test_rows_without_a_code_are_taken_as_those_of_version_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "kept.json"
@@ -247,7 +247,9 @@ def test_rows_without_a_code_are_taken_and_counted(
     rows = sweep(lambda n: {"y": -n}, [{"n": 1}, {"n": 2}], path)
     assert [row["y"] for row in rows] == [1, 2]
     assert not any("measured_by" in row for row in rows)
-    assert "2 of 2 rows do not say by which code they were measured" in capsys.readouterr().out
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ValueError, match="other code measured"):
+        sweep(lambda n: {"y": -n}, [{"n": 1}], path, version=2)
 
 
 def test_true_is_not_one(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def sweep(
 
     Raises ValueError when a result has a key of its point, and with `path` when one is not finite,
     or the file is not one of a sweep, is damaged, or has rows of other data, or of a point that is
-    asked for that another function or version measured. Rows that don't say which are taken; how
-    many is printed.
+    asked for that another function or version measured. A row that doesn't say which is taken as
+    one of version 1.
     """
     from tqdm import tqdm
 
@@ -108,7 +108,7 @@ def sweep(
     asked = [dict(p) if path is None else _plain("point", p) for p in points]
     _read(path, data)
     found: list[dict[str, Any]] = []
-    unknown, code = 0, f"{name_of(measure)}, version {version}"
+    code = f"{name_of(measure)}, version {version}"
     for point in tqdm(asked, desc="sweep", leave=False, delay=3):
         row = _row_of(point, _read(path, data))
         if row is None:
@@ -120,11 +120,13 @@ def sweep(
             row = _measured(measure, point)
             if path is not None:
                 row = _kept(path, point, {**row, _CODE: code}, data)
-        elif not _of_this_code(row, code, point, path):
-            unknown += 1
+        elif (theirs := row.get(_CODE, f"{name_of(measure)}, version 1")) != code:
+            raise ValueError(
+                f"path: {path} has a row of {dict(point)} that other code measured ({theirs}; now "
+                f"{code}): take it out or give another path; if the change moves no number, set "
+                f"its {_CODE!r} to the new one"
+            )
         found.append(_without_code(row))
-    if unknown:
-        print(f"{unknown} of {len(asked)} rows do not say by which code they were measured")
     if left := len(asked) - len(found):
         print(f"{left} of {len(asked)} points not measured: {minutes} minutes are spent, raise it")
     return found
@@ -159,18 +161,6 @@ def _row_of(point: Point, document: Mapping[str, Any]) -> dict[str, Any] | None:
         return all(isinstance(point[key], bool) == isinstance(row[key], bool) for key in point)
 
     return next((row for row in document["rows"] if same(row)), None)
-
-
-def _of_this_code(row: Mapping[str, Any], code: str, point: Point, path: Path | None) -> bool:
-    """Whether a row says that this code measured it. Raises ValueError where other code did."""
-    theirs = row.get(_CODE)
-    if theirs is not None and theirs != code:
-        raise ValueError(
-            f"path: {path} has a row of {dict(point)} that other code measured ({theirs}; now "
-            f"{code}): take it out or give another path; if the change moves no number, take its "
-            f"{_CODE!r} out"
-        )
-    return theirs is not None
 
 
 def _kept(path: Path, point: Point, row: dict[str, Any], data: str) -> dict[str, Any]:

@@ -297,7 +297,7 @@ EXAMPLES: dict[str, Example] = {
     "multi_head": Example(lambda: MultiHeadAttention(16, 4)),
     "multi_query": Example(lambda: MultiHeadAttention(16, 4, n_kv_heads=1)),
     "cross_attention": Example(
-        lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, torch.ones(2, 3, 16))
+        lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, memory=torch.ones(2, 3, 16))
     ),
     "masked_attention": Example(
         lambda: MultiHeadAttention(16, 4), lambda layer, x: layer(x, mask=Causal())
