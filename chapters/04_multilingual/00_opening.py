@@ -53,7 +53,7 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.5 | [Taught to mend, asked to translate](05_mbart.ipynb) | Does mending help? | 20 |
 # | 4.6 | [Letters as they come](06_canine.ipynb) | Must a model have a vocabulary? | 20 |
 # | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How good is it in each? | 20 |
-# | 4.8 | [Asked in one language, learned in another](08_cross_lingual_qa.ipynb) | What stays? | 20 |
+# | 4.8 | [Asked in one language, learned in another](08_cross_lingual_qa.ipynb) | How well? | 20 |
 # | 4.9 | [What crosses from one language to another?](09_transfer_factors.ipynb) | Why? | 20 |
 # | 4.10 | [One space for all languages?](10_embedding_space.ipynb) | Do translations meet? | 20 |
 #

@@ -69,7 +69,7 @@ coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](ask
 # | 7.6 | [Trees, rules and automata](06_surrogates.ipynb) | Can a network become rules? | 18 |
 # | 7.7 | [Models that explain themselves](07_self_explaining.ipynb) | Can a model say why? | 20 |
 # | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention a reason? | 18 |
-# | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Is it no reason? | 18 |
+# | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Or is it one? | 18 |
 # | 7.10 | [Rollout, flow and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
 # | 7.11 | [Relevance in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
 # | 7.12 | [Patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
