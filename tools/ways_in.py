@@ -195,14 +195,25 @@ def oldest(way: Way) -> None:
         check=True,
     ).stdout  # fmt: skip
     (way.folder / "oldest.txt").write_text(listed, encoding="utf-8")
-    way.run(python, "-m", "pip", "install", "-r", way.folder / "oldest.txt", "-e", here)
+    ours = ("-e", here, "-e", here / "tools/grader")
+    way.run(python, "-m", "pip", "install", "-r", way.folder / "oldest.txt", *ours)
     way.run(python, "-m", "pytest", "-q", *TESTS, cwd=here)
 
 
 def newest(way: Way) -> None:
     here, python = way.clone(), way.venv()
     way.torch(python)
-    way.run(python, "-m", "pip", "install", "--upgrade", "-e", f"{here}[test]")
+    way.run(
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--upgrade",
+        "-e",
+        f"{here}[test]",
+        "-e",
+        here / "tools/grader",
+    )
     way.run(python, "-m", "pytest", "-q", *TESTS, cwd=here)
 
 
