@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch03.figures.disentangled_scores import PARTS, disentangled_scores
 from deepdive_book.kit.markup import Html
@@ -55,16 +55,6 @@ def test_the_state_is_told_in_words(reader: Reader) -> None:
     for part, _ in PARTS:
         page.get_by_label(part).uncheck()
     assert "nearly the same" in said.inner_text()
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_its_words_can_be_read(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for word in page.locator(".sp-bars text").all():
-        box = word.bounding_box()
-        assert box
-        assert box["height"] >= 11
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch03.figures.family import Member, family
 from deepdive_book.kit.markup import Html
@@ -61,18 +61,6 @@ def test_a_place_turns_the_others_pale(reader: Reader) -> None:
         assert "fm-pale" not in str(page.locator(".fm-row[data-id=c]").get_attribute("class"))
     page.get_by_label("anywhere", exact=True).check()
     assert page.locator(".fm-pale").count() == 0
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_its_words_can_be_read(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for word in page.locator(".fm-tree text").all():
-        box = word.bounding_box()
-        assert box
-        assert box["height"] >= 11
-    rows = [row.bounding_box() for row in page.locator(".fm-field").all()]
-    assert all(row and row["height"] >= 24 for row in rows)
 
 
 def test_without_scripts_every_card_stands_there() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch03.figures.table_qa_cells import Asked, table_qa_cells
 from deepdive_book.kit.markup import Html
@@ -44,12 +44,6 @@ def test_the_reader_chooses_a_question(reader: Reader) -> None:
     )
     assert len(set(fills)) == 3  # 0.7, 0.1 and none
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_without_scripts_the_first_question_stands_there() -> None:

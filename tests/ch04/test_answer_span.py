@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in
 from deepdive_book.ch04.figures.answer_span import Marked, alt_text, answer_span
@@ -71,16 +71,6 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
     assert shown[0] == shown[1]
     assert 'class="ae-choose" hidden' in dead
     assert repr(picture()).startswith("[an answer's ends: Said: “in den")
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for control in page.locator("select, input").all():
-        box = control.bounding_box()
-        assert box
-        assert box["height"] >= 36
 
 
 def test_what_does_not_fit_is_refused() -> None:

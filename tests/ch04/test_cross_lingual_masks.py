@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch04.figures.cross_lingual_masks import Example, cross_lingual_masks, describe
 from deepdive_book.kit.markup import Html
@@ -58,16 +58,6 @@ def test_keys_walk_over_both_lines(reader: Reader) -> None:
     assert told == [describe(plain, t) for t in (2, 3, 4, 5, 5, 5)]
     page.keyboard.press("ArrowLeft")
     assert page.locator("[role=status]").inner_text() == describe(plain, 4)
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_can_be_touched(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for button in page.locator(".tl button").all():
-        box = button.bounding_box()
-        assert box
-        assert box["height"] >= 30
 
 
 def test_python_and_the_script_draw_the_same(reader: Reader) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch04.figures.embedding_alignment import alt_text, embedding_alignment
 from deepdive_book.kit.markup import Html
@@ -61,12 +61,6 @@ def test_the_reader_moves_it(reader: Reader) -> None:
     page.mouse.click(box["x"] + x * scale, box["y"] + y * scale)
     assert status.inner_text() == alt_text(spec, 0, 1, 1)
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(embedding_alignment(ONE, OTHER, STEPS).html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_does_not_fit_is_refused() -> None:

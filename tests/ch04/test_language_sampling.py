@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import PHONE, Reader
+from browser import Reader
 
 from deepdive.data.mixture import repeats, shares
 from deepdive_book.ch04.figures.language_sampling import alt_text, language_sampling, models
@@ -50,11 +50,6 @@ def test_what_the_slider_shows_is_what_is_counted(reader: Reader) -> None:
         part, times = shares(SIZES, alpha), repeats(SIZES, alpha, DRAWN)
         wanted = [f"{100 * part[n]:.0f}%|{times[n]:.1f}×" for n in SIZES]
         assert "|".join(words.all_text_contents()) == "|".join(wanted)
-
-
-def test_it_fits_a_phone(reader: Reader) -> None:
-    page = reader.open(language_sampling(SIZES, drawn=DRAWN).html, PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
 def test_without_scripts_the_first_state_stays() -> None:

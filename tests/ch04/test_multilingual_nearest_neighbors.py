@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch04.figures.multilingual_nearest_neighbors import (
     KINDS,
@@ -52,16 +52,6 @@ def test_means_and_turn(reader: Reader) -> None:
     page.locator("select").nth(1).select_option("1")
     assert page.locator(".oh-asked").inner_text().split("\n") == ["un chien", "a <dog>"]
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_can_be_touched(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for control in page.locator(".oh label").all():
-        box = control.bounding_box()
-        assert box
-        assert box["height"] >= 30
 
 
 def test_python_and_the_script_draw_the_same(reader: Reader) -> None:

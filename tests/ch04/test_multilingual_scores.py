@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch04.figures.multilingual_scores import (
     Score,
@@ -74,16 +74,6 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
     assert shown[0] == shown[1]
     assert 'class="ls-choose" hidden' in dead
     assert repr(picture()).startswith("[scores of 3 languages: 3 languages: 58.3 %")
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for control in page.locator("select, button, .ls-all label").all():
-        box = control.bounding_box()
-        assert box
-        assert box["height"] >= 24
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 from torch import Tensor
 
 from deepdive.training.objectives import translation_ranking
@@ -103,16 +103,6 @@ def test_a_point_is_turned_and_dragged(reader: Reader) -> None:
     assert moved is not None
     assert float(moved[1]) == pytest.approx(262, abs=1)  # to the right
     assert float(moved[2]) == pytest.approx(141, abs=3)
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_can_be_touched(reader: Reader, size: Size) -> None:
-    page = reader.open(embedding_losses_demo(PAIRS).html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for control in page.locator(".pr button, .pr input, .pr select").all():
-        box = control.bounding_box()
-        assert box
-        assert box["height"] >= 30
 
 
 def test_python_and_the_script_draw_the_same(reader: Reader) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.tokenizers import ByteBPETokenizer
 from deepdive_book.ch05.figures.bytes_vs_subwords import (
@@ -68,12 +68,6 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
         shown.append([*parts, page.locator("[role=status]").inner_text()])
     assert shown[0] == shown[1]
     assert repr(picture()).startswith("[bytes and pieces: 22 characters. As pieces: ")
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_does_not_fit_is_refused() -> None:

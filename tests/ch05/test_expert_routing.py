@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.layers import SparseExperts, SwitchRouter
 from deepdive_book.ch05.figures.expert_routing import alt_text, expert_routing, expert_slots
@@ -68,12 +68,6 @@ def test_keys_move_the_room_and_letters_can_be_sent_again(reader: Reader) -> Non
     assert "(capacity factor 4.27): 0 of 15 letters pass by" in said
     page.locator("button").click()
     assert page.locator("[role=status]").inner_text() == said
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.positions import CausalT5Bias, T5Bias
 from deepdive_book.ch05.figures.relative_position_buckets import alt_text, relative_position_buckets
@@ -33,12 +33,6 @@ def test_each_state_is_python_s(reader: Reader) -> None:
             said = page.locator("[role=status]").inner_text()
             assert said == alt_text(table, LENGTH, at, key, scheme.sides == 1)
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_no_such_place_is_refused() -> None:

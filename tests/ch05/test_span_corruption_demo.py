@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,12 +40,6 @@ def test_a_press_hides_and_shows(reader: Reader) -> None:
     page.locator("select").select_option("1")
     assert page.locator("dd").nth(0).inner_text() == TEXTS[1]
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_no_text_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch06a.figures.few_shot_prompt import Built, few_shot_prompt, load_cached
 from deepdive_book.kit.markup import Html
@@ -43,12 +43,6 @@ def test_each_state_is_python_s(reader: Reader) -> None:
         assert page.locator("[role=status]").inner_text() == BUILT.told(key, number)
         assert page.locator("pre").text_content() == BUILT.prompt(key, number)
     assert not reader.complaints
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_missing_answer_is_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch06a.figures.layernorm_vs_rmsnorm import (
     alt_text,
@@ -57,9 +57,3 @@ def test_a_shift_moves_one_norm_and_a_factor_none() -> None:
 def test_a_row_that_the_picture_cannot_show_is_refused(row: list[float]) -> None:
     with pytest.raises(ValueError, match="row: came as"):
         layernorm_vs_rmsnorm(row)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(layernorm_vs_rmsnorm(FIRST).html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from browser import PHONE, Reader
+from browser import Reader
 
 from deepdive.decoding import filter_min_p, filter_top_k, filter_top_p
 from deepdive_book.ch06a.figures.next_token import (
@@ -85,11 +85,6 @@ def test_sliders_show_what_is_counted(reader: Reader) -> None:
             assert status.inner_text() == alt_text(some, setting)
             assert page.locator(".nx-row").count() == BARS
     assert page.locator(".nx-row span").first.inner_text().startswith("·w")
-
-
-def test_it_fits_a_phone(reader: Reader) -> None:
-    page = reader.open(next_token([ONE]).html, PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
 def test_without_scripts_the_first_state_stays() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import PHONE, Reader
+from browser import Reader
 
 from deepdive.published.quantised import dequantise, quantise
 from deepdive_book.ch06a.figures.quantization_slider import (
@@ -62,11 +62,6 @@ def test_what_sliders_show_is_what_is_counted(reader: Reader) -> None:
         moved = larger(WEIGHTS, 9, TIMES[times])
         assert status.inner_text() == alt_text(moved, bits, BLOCKS[block])
         assert page.locator(".fb-inner circle[stroke]").count() == 64 - (times > 1)
-
-
-def test_it_fits_a_phone(reader: Reader) -> None:
-    page = reader.open(quantization_slider(WEIGHTS).html, PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
 def test_without_scripts_the_first_state_stays() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.training.objectives.set_prediction import Truth, costs, hungarian
 from deepdive_book.ch06b.figures.bipartite_matching import (
@@ -90,12 +90,6 @@ def test_a_pressed_query_shows_its_other_boxes(reader: Reader) -> None:
         assert abs(x - box[0]) < 1e-3
         assert fill == (COLOURS[3] if round(sure.item(), 2) >= 0.5 else "#000000")
     assert "Query 4" in page.locator(".ddm-far").inner_text()
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive.training.objectives import hard_distillation, soft_cross_entropy
 from deepdive_book.ch06b.figures.distillation_heads import (
@@ -72,16 +72,6 @@ def test_the_button_goes_round(reader: Reader) -> None:
     for place in (1, 0):
         page.locator("button").click()
         assert f"Label: {NAMES[IMAGES[place].label]}." in page.locator("[role=status]").inner_text()
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_its_words_can_be_read(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for word in page.locator("svg text").all():
-        box = word.bounding_box()
-        assert box
-        assert box["height"] >= 11
 
 
 def test_python_and_the_script_tell_the_same(reader: Reader) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch06b.figures.image_attention import alt_text, image_attention
 from deepdive_book.kit.markup import Html
@@ -54,12 +54,6 @@ def test_arrow_keys_move_the_place_and_stop_at_the_edge(reader: Reader) -> None:
     for _ in range(5):
         page.keyboard.press("ArrowUp")
     assert said.inner_text().startswith("The place in line 1, column 2 looks")
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:

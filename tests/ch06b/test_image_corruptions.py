@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch06b.figures.image_corruptions import Spoiled, corruption_slider
 from deepdive_book.kit.markup import Html
@@ -87,16 +87,6 @@ def test_a_press_on_a_square_goes_there(reader: Reader) -> None:
     page.mouse.click(box["x"] + box["width"] * 5 / 6, box["y"] + box["height"] * 3 / 4)
     told = page.locator("[role=status]").inner_text()
     assert all(line in told for line in expected(IMAGES[0], "cover", 1, 2))
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_its_words_can_be_read(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for word in page.locator(".sp-all text").all():
-        box = word.bounding_box()
-        assert box
-        assert box["height"] >= 11
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.ch06b.figures.image_shift_robustness import Moved, image_shift_robustness
 from deepdive_book.kit.markup import Html
@@ -90,16 +90,6 @@ def test_a_press_on_a_square_moves_the_image_there(reader: Reader) -> None:
     told = page.locator("[role=status]")
     assert told.inner_text().startswith("Moved 1 down and 2 to the left.")
     assert all(line in told.inner_text() for line in expected(IMAGES[0], 1, -2))
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits_and_its_words_can_be_read(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for word in page.locator(".sh-all text").all():
-        box = word.bounding_box()
-        assert box
-        assert box["height"] >= 11
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import PHONE, Reader
+from browser import Reader
 
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
@@ -77,14 +77,6 @@ def test_keys_go_on_from_frame_to_frame(reader: Reader) -> None:
     for key, said in way:
         page.keyboard.press(key)
         assert told.inner_text().startswith(said)
-
-
-def test_it_fits_a_phone(reader: Reader) -> None:
-    page = reader.open(picture().html, PHONE)
-    box = page.locator(".mt-all").bounding_box()
-    assert box
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= PHONE[0]
 
 
 def test_a_still_form_stands_without_scripts() -> None:

@@ -74,6 +74,13 @@ SMALL = """least => [...document.querySelectorAll("button, select, input, textar
   }).map(([x]) => x.outerHTML.slice(0, 80))"""
 
 
+# Controls without a name for those who hear the page.
+NAMELESS = """() => [...document.querySelectorAll("button, select, input, textarea")].filter(x =>
+  x.checkVisibility() && ![x.ariaLabel, x.title, x.textContent, x.getAttribute("aria-labelledby")]
+    .some(name => name?.trim()) && !x.labels?.length || x.localName === "select" && !x.ariaLabel
+    && !x.labels.length && !x.getAttribute("aria-labelledby")).map(x => x.outerHTML.slice(0, 80))"""
+
+
 def figures() -> list[str]:
     """The modules that hand a script to a page; a package has the name of its folder."""
     files = [*HOME.glob("kit/**/*.py"), *HOME.glob("*/figures/**/*.py"), *HOME.glob("studies/*.py")]
@@ -144,6 +151,8 @@ def broken(name: str, reader: Reader) -> set[str]:
         found.add("narrow")
     if page.evaluate(SMALL, LEAST):
         found.add("small")
+    if page.evaluate(NAMELESS):
+        found.add("named")
     page.keyboard.press("Tab")
     if not page.evaluate(FOCUSED, CONTROLS):
         found.add("keyboard")
@@ -158,8 +167,8 @@ def broken(name: str, reader: Reader) -> set[str]:
 
 @each
 def test_what_every_reader_needs(name: str, reader: Reader) -> None:
-    """It fits a phone; its controls can be hit and reached by keyboard; nothing is complained of or
-    fetched; it starts as Python drew it; and on paper there is nothing to press.
+    """It fits a phone; its controls have names, can be hit, and are reached by keyboard; nothing is
+    complained of or fetched; it starts as Python drew it; and on paper there is nothing to press.
     """
     assert broken(name, reader) == OPEN.get(name, set())
 
@@ -231,3 +240,12 @@ def test_the_still_is_an_image_with_words(name: str, reader: Reader) -> None:
         assert example(name).pictures
     else:
         assert page.locator(".living-drawing").inner_text().strip()
+
+
+def test_a_control_without_a_name_is_seen(reader: Reader) -> None:
+    page = reader.open("<button></button><select><option>a</select><input>")
+    assert len(page.evaluate(NAMELESS)) == 3
+    page = reader.open(
+        "<button>Go</button><label>Layer <select><option>a</select></label><input aria-label='Seed'>"
+    )
+    assert page.evaluate(NAMELESS) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import DESK, PHONE, Reader, Size
+from browser import Reader
 
 from deepdive_book.kit.markup import Html
 from deepdive_book.studies.figures.transcript_slider import NOTHING, transcript_slider
@@ -43,12 +43,6 @@ def test_words_stand_beside_what_was_written(reader: Reader) -> None:
         ["TWO", "TWO"], ["FIVE", "<NINE>"], ["NINE", "NINE"],
     ]  # fmt: skip
     assert NOTHING in page.locator("small").inner_text()
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_it_fits(reader: Reader, size: Size) -> None:
-    page = reader.open(picture().html, size=size)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_without_scripts_all_steps_stand_there() -> None:
