@@ -246,6 +246,6 @@ def test_a_control_without_a_name_is_seen(reader: Reader) -> None:
     page = reader.open("<button></button><select><option>a</select><input>")
     assert len(page.evaluate(NAMELESS)) == 3
     page = reader.open(
-        "<button>Go</button><label>Layer <select><option>a</select></label><input aria-label='Seed'>"
+        "<button>Go</button><label>Layer<select><option>a</select></label><input title='Seed'>"
     )
     assert page.evaluate(NAMELESS) == []
