@@ -269,9 +269,9 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 import gzip
 
 from deepdive.data import fetch, number_words
-from deepdive.data.medical import abstracts, medquad_answers
 from deepdive.data.text import shuffled
 from deepdive_book.ch06a.runs.domain_fertility import fertility, pieces, words_of
+from deepdive_book.data.medical import abstracts, medquad_answers
 from deepdive_book.data.tree_grammar import tree_sentences
 
 

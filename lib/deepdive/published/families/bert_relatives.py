@@ -1,4 +1,4 @@
-"""BERT's relatives with some names of their own: ELECTRA, ConvBERT, MPNet, Splinter, LUKE, I-BERT."""
+"""BERT's relatives with names of their own: ELECTRA, ConvBERT, MPNet, Splinter, LUKE, I-BERT."""
 
 from collections.abc import Mapping
 
