@@ -6,7 +6,13 @@ Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `
 """
 
 from deepdive.evaluate.calibration import contextual, reliability, temperature
-from deepdive.evaluate.classification_metrics import accuracy, confusion, macro_f1
+from deepdive.evaluate.classification_metrics import (
+    accuracy,
+    confusion,
+    intersection_over_union,
+    macro_f1,
+    mean_iou,
+)
 from deepdive.evaluate.confidence_intervals import (
     Interval,
     bootstrap,
@@ -15,7 +21,6 @@ from deepdive.evaluate.confidence_intervals import (
     mcnemar,
     t_interval,
 )
-from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
     "Interval", "accuracy", "bootstrap", "clustered", "confusion", "contextual",

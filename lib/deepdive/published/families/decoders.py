@@ -15,7 +15,7 @@ from deepdive.models.generative import llama, llama_variants
 from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.positions import RopeScaling
 from deepdive.published.families.encoders import layer
-from deepdive.published.form import Family, Setting, activation_of, name_of
+from deepdive.published.form import SIZES, Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names
 
 SCALINGS = {
@@ -258,12 +258,9 @@ def _gemma_activation(ours: Activation) -> str:
 
 SETTINGS: dict[str, str | Setting] = {
     "vocab_size": "vocab_size",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
+    **SIZES,
     "n_kv_heads": Setting("num_key_value_heads", written="kv_heads"),
     "d_head": Setting("head_dim", written="width"),
-    "n_layers": "num_hidden_layers",
-    "d_ff": "intermediate_size",
     "max_length": "max_position_embeddings",
     "eps": "rms_norm_eps",
     "activation": Setting("hidden_act", activation_of, _activation),

@@ -13,7 +13,7 @@ from deepdive.layers.speech_frontend import group_norm_first, layer_norms
 from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
 from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.published.families.encoders import layer
-from deepdive.published.form import Family, Head, Setting, activation
+from deepdive.published.form import SIZES, Family, Head, Setting, activation
 from deepdive.published.names import Names, axis
 
 NORMS = {"group": group_norm_first, "layer": layer_norms}
@@ -43,10 +43,7 @@ SETTINGS: dict[str, str | Setting] = {
     "convolution_bias": "conv_bias",
     "convolution_activation": activation("feat_extract_activation"),
     "place_groups": "num_conv_pos_embedding_groups",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "n_layers": "num_hidden_layers",
-    "d_ff": "intermediate_size",
+    **SIZES,
     "activation": activation("hidden_act"),
     "eps": "layer_norm_eps",
     "vocab_size": "vocab_size",

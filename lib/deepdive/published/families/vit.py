@@ -8,17 +8,14 @@ from torch import Tensor
 
 from deepdive.models.vision import data2vec, deit, mae, vit
 from deepdive.published.families.encoders import LAYER, layer
-from deepdive.published.form import Family, Setting, activation
+from deepdive.published.form import SIZES, Family, Setting, activation
 from deepdive.published.names import Names, Pairs, axis
 
 SETTINGS: dict[str, str | Setting] = {
     "image_size": "image_size",
     "patch_size": "patch_size",
     "channels": "num_channels",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "n_layers": "num_hidden_layers",
-    "d_ff": "intermediate_size",
+    **SIZES,
     "dropout": "hidden_dropout_prob",
     "attention_dropout": "attention_probs_dropout_prob",
     "eps": "layer_norm_eps",
