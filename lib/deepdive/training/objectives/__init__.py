@@ -2,38 +2,38 @@
 
 `token`         cross-entropy with label smoothing, perplexity
 `masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
-`noises`        BART's five ways to damage a text
-`masked_runs`   MASS's: a run hidden from the encoder, which the decoder writes
-`rewriting`     XNLG's: a sentence written again, from a damaged copy or its translation
-`plugged`       VECO's: gaps filled alone, and with the translation beside
+`denoising`     BART's five ways to damage a text
+`mass`          MASS's: a run hidden from the encoder, which the decoder writes
+`xnlg`          XNLG's: a sentence written again, from a damaged copy or its translation
+`veco`          VECO's: gaps filled alone, and with the translation beside
 `gap_sentences` Pegasus': the sentences that say most of the rest
-`futures`       ProphetNet's: the next token, guessed from fewer and fewer
-`orders`        permutation language modelling: in which order tokens come (`order_tokens`)
+`future_ngram`  ProphetNet's: the next token, guessed from fewer and fewer
+`permutation_lm`  permutation language modelling: in which order tokens come (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
-`replaced`      ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
-`permuted`      MPNet's: the last tokens of a drawn order, guessed in turn
+`replaced_token_detection`  ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
+`mpnet`         MPNet's: the last tokens of a drawn order, guessed in turn
 `spans`         T5's: spans cut out, and written one after the other (`corrupt_spans`)
-`recurring`     Splinter's: words that stand twice, cut out once, and found again
+`recurring_span_selection`  Splinter's: words that stand twice, cut out once, and found again
 `distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
 `entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
-`sets`          DETR's: a set of boxes, matched with the things of a scene
+`set_prediction`  DETR's: a set of boxes, matched with the things of a scene
 `ctc`           CTC's: a text taught to frames that nobody marked, over all ways to place it
 `sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
 `translation_ranking`  LaBSE's: translations find each other in a batch, by a margin
-`pixels`        MAE's: the pixels of hidden patches
-`states`        data2vec's: the states of a teacher that is the student's moving average
-`codes`         wav2vec 2.0's: the code of a hidden row, found among others
+`masked_autoencoding`  MAE's: the pixels of hidden patches
+`data2vec`      data2vec's: the states of a teacher that is the student's moving average
+`wav2vec2_contrastive`  wav2vec 2.0's: the code of a hidden row, found among others
 `translation_contrast`  InfoXLM's: a sentence finds its translation among a queue of keys
 `hierarchical_contrast`  HICTL's: sentences, and words of a sentence, told from others
-`agreement`     AMBER's: attention across two sentences, there and back
+`amber_alignment`  AMBER's: attention across two sentences, there and back
 `code_switching`  ALM's: phrases of a sentence exchanged for their translations
-`cross_attention`  ERNIE-M's: gaps that the other language alone can fill
+`ernie_m`       ERNIE-M's: gaps that the other language alone can fill
 `paraphrases`   Unicoder's: which sentence is the translation, and texts in two languages
-`units`         HuBERT's: the unit of a hidden row, made by k-means
-`tables`        TaBERT's: names of hidden columns, values of hidden cells
+`hubert_units`  HuBERT's: the unit of a hidden row, made by k-means
+`tabert`        TaBERT's: names of hidden columns, values of hidden cells
 `adversarial`   SAGAN's: one makes images, the other tells them from real ones
-`answers`       of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
-`translation_pairs` XLM's: a sentence and its translation in one row, gaps in both
+`preference_losses`  of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
+`translation_pairs`  XLM's: a sentence and its translation in one row, gaps in both
 `skip_gram`     word2vec's: words that meet against words drawn at random
 """
 
