@@ -66,10 +66,7 @@ def _random_int16(shape: torch.Size) -> Tensor:
     return bits.view(torch.int16)[:count].view(shape)
 
 
-FORMS: dict[type[nn.Module], type[nn.Module]] = {
-    nn.Linear: FastLinear,
-    nn.Dropout: FastDropout,
-}
+FORMS: dict[type[nn.Module], type[nn.Module]] = {nn.Linear: FastLinear, nn.Dropout: FastDropout}
 
 
 def optimize(model: Model) -> Model:

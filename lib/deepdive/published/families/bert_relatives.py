@@ -95,11 +95,7 @@ MPNET = like(
     mpnet.BASE,
     settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
     # Theirs takes 32 buckets, whatever their number in config.json is.
-    expected={
-        "pad_token_id": 1,
-        "relative_attention_num_buckets": 32,
-        "tie_word_embeddings": True,
-    },
+    expected={"pad_token_id": 1, "relative_attention_num_buckets": 32, "tie_word_embeddings": True},
     names=EMBEDDINGS | MPNET_LAYERS | BIAS,
     heads=is_masked_lm("MPNet", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
@@ -162,11 +158,7 @@ LUKE = like(
     "Luke",
     luke.luke,
     luke.BASE,
-    settings={
-        **ROBERTA.settings,
-        "n_entities": "entity_vocab_size",
-        "d_entity": "entity_emb_size",
-    },
+    settings={**ROBERTA.settings, "n_entities": "entity_vocab_size", "d_entity": "entity_emb_size"},
     expected={"use_entity_aware_attention": True, **ROBERTA.expected},
     names=EMBEDDINGS | LAYERS | ENTITIES | QUERIES,
     unused=(*ROBERTA.unused, "entity_predictions."),

@@ -225,11 +225,7 @@ DETR = Family(
     base=detr.BASE,
     settings=SETTINGS,
     names=names,
-    expected={
-        "position_embedding_type": "sine",
-        "dilation": False,
-        "auxiliary_loss": False,
-    },
+    expected={"position_embedding_type": "sine", "dilation": False, "auxiliary_loss": False},
     finish=finish,
     fit=fit,
     derived=derived,

@@ -47,10 +47,7 @@ def embeddings(config: Any) -> Names:
             "embeddings.patch_embeddings.projection.weight": matrix,
             "embeddings.patch_embeddings.projection.bias": "embeddings.patches.project.bias",
         },
-        {
-            "embeddings.special": axis(1),
-            "embeddings.positions": axis(0),
-        },
+        {"embeddings.special": axis(1), "embeddings.positions": axis(0)},
     )
 
 
@@ -80,11 +77,7 @@ def mae_names(config: mae.MaeConfig) -> Names:
             "decoder.decoder_norm": "decoder.norm",
             "decoder.decoder_pred": "out",
         },
-        {
-            "mask": lone,
-            "decoder_positions": axis(0),
-            "out": (ours, theirs),
-        },
+        {"mask": lone, "decoder_positions": axis(0), "out": (ours, theirs)},
     )
     layers = layer("decoder.decoder_encoder.layer.{}", PARTS, "decoder.blocks.{}")
     return encoder(config).within("vit.", "encoder.") | decoder | layers
