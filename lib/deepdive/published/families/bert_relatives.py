@@ -162,13 +162,11 @@ LUKE = like(
     expected={"use_entity_aware_attention": True, **ROBERTA.expected},
     names=EMBEDDINGS | LAYERS | ENTITIES | QUERIES,
     unused=(*ROBERTA.unused, "entity_predictions."),
-    heads={
-        "masked_lm": Head(
-            "LukeForMaskedLM",
-            luke_heads.for_masked_lm,
-            masked("dense layer_norm decoder.bias decoder.weight", "lm_head.") | TOLD,
-        )
-    },
+    heads=is_masked_lm(
+        "Luke",
+        masked("dense layer_norm decoder.bias decoder.weight", "lm_head.") | TOLD,
+        luke_heads.for_masked_lm,
+    ),
 )
 
 # I-BERT: RoBERTa's names, and beside each weight what its last run made of it in whole numbers

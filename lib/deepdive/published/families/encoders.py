@@ -58,8 +58,10 @@ def masked(parts: str, theirs: str = "") -> Names:
     return Names({theirs + part: f"masked.{name}" for part, name in names})
 
 
-def is_masked_lm(name: str, names: Names) -> dict[str, Head]:
-    return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
+def is_masked_lm(
+    name: str, names: Names, build: Callable[[Any], nn.Module] = pretraining.for_masked_lm
+) -> dict[str, Head]:
+    return {"masked_lm": Head(f"{name}ForMaskedLM", build, names)}
 
 
 PARTS = (

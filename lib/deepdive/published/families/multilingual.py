@@ -44,13 +44,11 @@ REMBERT = like(
     | {"d_embedding": "input_embedding_size", "d_output": "output_embedding_size"},
     names=EMBEDDINGS | LAYERS | {"encoder.embedding_hidden_mapping_in": "embeddings.project"},
     expected={"is_decoder": False, "add_cross_attention": False, "tie_word_embeddings": False},
-    heads={
-        "masked_lm": Head(
-            "RemBertForMaskedLM",
-            rembert.for_masked_lm,
-            masked("dense LayerNorm decoder.bias decoder.weight", "cls.predictions."),
-        )
-    },
+    heads=is_masked_lm(
+        "RemBert",
+        masked("dense LayerNorm decoder.bias decoder.weight", "cls.predictions."),
+        rembert.for_masked_lm,
+    ),
 )
 
 
