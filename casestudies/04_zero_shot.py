@@ -198,10 +198,10 @@ import torch
 
 from deepdive.models.bert.sbert import encode
 from deepdive.published import sentences as sentence_models
-from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
 from deepdive.published.pretrained import minilm, minilm_tokenizer
 from deepdive_book.ch04.runs.benchmarks import Encoder
 from deepdive_book.kit.cached_embeddings import cached_embeddings
+from deepdive_book.kit.multilingual_e5 import e5_model, e5_tokenizer
 
 
 @cache

@@ -41,7 +41,7 @@ ENCODER = ""  # @param {type:"string"}
 import os
 
 from deepdive.data import read_labelled
-from deepdive.data.medical import abstracts, labels_of, with_one_label
+from deepdive_book.data.medical import abstracts, labels_of, with_one_label
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.kit.profile import banner, pick, profile
 from deepdive_book.kit.tables import table
@@ -662,7 +662,7 @@ hesitation
 # %% The kept variants tags=["fold"]
 from itertools import pairwise
 
-from deepdive.data.medical import dialogues
+from deepdive_book.data.medical import dialogues
 
 if runs:
     longer, weighed = read_off("said", length=256), read_off("said", weighted=True)
@@ -874,7 +874,7 @@ card
 #   as the floor
 # - the same encoder after reading on in medical texts, against a control of equal operations
 #   (`deepdive_book.studies.runs.medical`)
-# - texts with contradictory labels are taken out before the split (`deepdive.data.medical`)
+# - texts with contradictory labels are taken out before the split (`deepdive_book.data.medical`)
 # Source: Kamath, Graham and Emara 2022, section 7.6.
 # Book: 7.6
 # -->

@@ -52,7 +52,7 @@ SOURCES = (
     "tools/grader/pyproject.toml",
 )
 HASHES = "tools/read.txt"
-WEIGHTS = "lib/deepdive/published/packaged.py"  # the one list of packages with weights
+WEIGHTS = "lib/deepdive_book/kit/packaged.py"  # the one list of packages with weights
 CUDA_WARNING = (
     "Note: torch's default build is installed, which on Linux brings several GB of CUDA, although "
     "no NVIDIA GPU was found: pip's registry has no CPU build. To exchange it once "

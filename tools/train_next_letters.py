@@ -14,7 +14,6 @@ import json
 import torch
 from safetensors.torch import save_file
 
-from deepdive.data.stream import random_windows
 from deepdive.evaluate.confidence_intervals import bootstrap
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
@@ -22,6 +21,7 @@ from deepdive_book.ch06a.runs.decoder_ablations import evaluate, loss, shakespea
 from deepdive_book.ch06a.toys import FOLDER
 from deepdive_book.ch06a.toys.next_letters import LENGTH, build_next_letters
 from deepdive_book.kit.live.export import HEAD, quantised, restored
+from deepdive_book.tasks.stream import random_windows
 
 STEPS, ROWS, RATE = 8000, 32, 3e-3
 MOMENTS = {"after 30 steps": 30, "after 400 steps": 400, "after training": STEPS}

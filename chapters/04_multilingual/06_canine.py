@@ -327,7 +327,7 @@ READERS = {"pieces": "XLM-R's pieces", "letters": "letters / 4", "bytes": "bytes
 
 @cache
 def cutter_of_100_languages():
-    from deepdive.published.multilingual_e5 import e5_tokenizer  # XLM-R's vocabulary
+    from deepdive_book.kit.multilingual_e5 import e5_tokenizer  # XLM-R's vocabulary
 
     return e5_tokenizer()
 

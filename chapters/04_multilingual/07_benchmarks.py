@@ -26,10 +26,10 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 import json
 
 from deepdive.data.translated import PUD, SIB200, script, sib200
-from deepdive.published.multilingual_e5 import PASSAGE, e5_model, e5_tokenizer
 from deepdive_book.ch04.runs import benchmarks
 from deepdive_book.ch04.runs.benchmarks import Encoder, accuracy
 from deepdive_book.kit.experiments import results_path, sweep
+from deepdive_book.kit.multilingual_e5 import PASSAGE, e5_model, e5_tokenizer
 from deepdive_book.kit.profile import pick, profile
 
 TATOEBA = [
@@ -380,7 +380,7 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD), units=dict.fromkeys(HEAD
 
 # %% One row, and its two numbers tags=["fold"]
 from deepdive.data.translated import Question, xquad
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, exact_match_in
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in, exact_match_in
 
 MADE = Question("1", "a map", "Where does the river rise?", "The river rises in the high hills of "
                 "Vaud.", "in the high hills", 16)  # fmt: skip

@@ -85,7 +85,7 @@ answer_span(RIVER)
 # character too.
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, words_in
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in, words_in
 
 said, right = "in den Berner Alpen", "den Berner Alpen"
 assert answer_f1_in(said, right, "de") == 4 / 5
@@ -169,7 +169,7 @@ print("questions in the five folds:", [place.count(k) for k in range(cross_lingu
 # knows no word of any language: whatever helps in another must already be in the encoder's states.
 
 # %% Read, narrow, learn, ask
-from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
+from deepdive_book.kit.multilingual_e5 import e5_model, e5_tokenizer
 
 encoder = Encoder(e5_model(), e5_tokenizer())
 ARTICLES, TRY = pick(ci=10, laptop=6, gpu=48), ("en", "de")

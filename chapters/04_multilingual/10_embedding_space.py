@@ -39,7 +39,7 @@ from deepdive_book.ch04.runs.benchmarks import Encoder
 
 @cache
 def reader():
-    from deepdive.published.multilingual_e5 import e5_model, e5_tokenizer
+    from deepdive_book.kit.multilingual_e5 import e5_model, e5_tokenizer
 
     return Encoder(e5_model(), e5_tokenizer())
 

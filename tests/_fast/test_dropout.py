@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepdive._fast.dropout import FastDropout
+from deepdive._fast.optimize import FastDropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5])

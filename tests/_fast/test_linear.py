@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from deepdive._fast.linear import LARGE_PRODUCT, FastLinear
+from deepdive._fast.optimize import LARGE_PRODUCT, FastLinear
 from deepdive_book.kit.flops import count_flops
 
 ROWS = -(-LARGE_PRODUCT // (128 * 256))

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 import deepdive
-from deepdive._fast.dropout import FastDropout
-from deepdive._fast.linear import FastLinear
+from deepdive._fast.optimize import FastDropout, FastLinear
 from deepdive.core import Block, FeedForward, MultiHeadAttention
 from deepdive.models.transformer import transformer
 from deepdive.recurrent import LSTM

@@ -19,8 +19,8 @@ from sklearn.metrics import f1_score
 from small_bert import a_bert
 
 import deepdive
-from deepdive.data.medical import abstracts, dialogues, with_one_label
 from deepdive.evaluate import macro_f1_interval
+from deepdive_book.data.medical import abstracts, dialogues, with_one_label
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.studies.runs.medical import folds
 

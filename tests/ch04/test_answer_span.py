@@ -7,8 +7,8 @@ import re
 import pytest
 from browser import Reader
 
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in
 from deepdive_book.ch04.figures.answer_span import Marked, alt_text, answer_span
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in
 from deepdive_book.kit.markup import Html
 
 WORDS = ["Die", "Aare", "entspringt", "in", "den", "Berner", "Alpen", "<b>."]

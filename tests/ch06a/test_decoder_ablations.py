@@ -11,7 +11,6 @@ from torch import nn
 
 from deepdive.core import FeedForward
 from deepdive.data.errors import DataError
-from deepdive.data.stream import random_windows, sequential_windows
 from deepdive_book.ch06a.runs import decoder_ablations, decoder_challenge
 from deepdive_book.ch06a.runs.decoder_ablations import (
     D_MODEL,
@@ -23,6 +22,7 @@ from deepdive_book.ch06a.runs.decoder_ablations import (
     step_flops,
 )
 from deepdive_book.ch06a.runs.decoder_challenge import paired, parts_of, verdict
+from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 TEXT = cut("the quality of mercy is not strained, it droppeth as the gentle rain. " * 120)
 

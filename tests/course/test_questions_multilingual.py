@@ -12,8 +12,8 @@ from torch import Tensor
 
 from deepdive.data.mixture import repeats, shares
 from deepdive.evaluate.answers import answer_f1
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in
 from deepdive.models.multilingual.ernie_m import cross_lingual_mask
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in
 from deepdive_book.ch04.runs.cross_lingual_transfer import nearest_is_partner
 from deepdive_book.course.questions import FILES, load
 

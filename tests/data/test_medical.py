@@ -7,15 +7,15 @@ from collections import Counter
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.medical import (
+from deepdive.data.reviews import Labelled
+from deepdive.data.subjects import medical_abstracts
+from deepdive_book.data.medical import (
     abstracts,
     dialogues,
     labels_of,
     medquad_answers,
     with_one_label,
 )
-from deepdive.data.reviews import Labelled
-from deepdive.data.subjects import medical_abstracts
 
 
 def test_a_text_with_two_labels_is_left_out_and_one_that_stands_twice_is_kept_once() -> None:

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.medical import DIALOGUE_PARTS, dialogues, notes
 from deepdive.data.subjects import arxiv_abstracts
-from deepdive.data.summaries import arxiv_titles, generated_notes, generated_summaries
+from deepdive_book.data.medical import DIALOGUE_PARTS, dialogues, notes
+from deepdive_book.data.summaries import arxiv_titles, generated_notes, generated_summaries
 
 
 @pytest.mark.data("arxiv_abstracts")

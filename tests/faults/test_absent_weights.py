@@ -13,7 +13,7 @@ from deepdive_book.site.pages.execute import Run, execute
 from deepdive_book.site.pages.source import load
 
 HIDE = """
-from deepdive.published import packaged, smollm2
+from deepdive_book.kit import packaged, smollm2
 found = packaged.folder_of
 for module in (packaged, smollm2):
     module.folder_of = lambda name: None if name in packaged.WEIGHTS else found(name)

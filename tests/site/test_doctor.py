@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from deepdive import data
-from deepdive.published import packaged
+from deepdive_book.kit import packaged
 from deepdive_book.site import doctor
 from deepdive_book.site.doctor import Check
 

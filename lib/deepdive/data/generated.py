@@ -110,11 +110,7 @@ def date_patterns(locale: str) -> list[str]:
 
 
 def reversal(
-    n: int,
-    length: tuple[int, int] = (3, 8),
-    vocab: int = 10,
-    seed: int = 0,
-    first: int = 4,
+    n: int, length: tuple[int, int] = (3, 8), vocab: int = 10, seed: int = 0, first: int = 4
 ) -> Generated[tuple[list[int], list[int]]]:
     """n toy pairs (sequence, the same reversed) of token ids first .. first + vocab - 1.
 

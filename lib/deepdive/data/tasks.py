@@ -10,7 +10,7 @@ a seeded order, no text of which stands in both parts:
     answers(seed)      Span      xquad                a span of the text, or none
     choices(seed)      Choice    xquad                one of four
 
-The same shapes, generated, are in `deepdive_book.data.synthetic_tasks`.
+`paraphrases`, and the same shapes, generated (`synthetic_tasks`), are in `deepdive_book.data`.
 """
 
 import gzip

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive._fast.linear import FastLinear
+from deepdive._fast.optimize import FastLinear
 from deepdive.core.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]

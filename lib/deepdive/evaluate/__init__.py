@@ -5,8 +5,14 @@ Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `
 `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
 """
 
-from deepdive.evaluate.calibration import Reliability, contextual, reliability, temperature
-from deepdive.evaluate.classification_metrics import accuracy, confusion, macro_f1
+from deepdive.evaluate.calibration import contextual, reliability, temperature
+from deepdive.evaluate.classification_metrics import (
+    accuracy,
+    confusion,
+    intersection_over_union,
+    macro_f1,
+    mean_iou,
+)
 from deepdive.evaluate.confidence_intervals import (
     Interval,
     bootstrap,
@@ -15,22 +21,9 @@ from deepdive.evaluate.confidence_intervals import (
     mcnemar,
     t_interval,
 )
-from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
-    "Interval",
-    "Reliability",
-    "accuracy",
-    "bootstrap",
-    "clustered",
-    "confusion",
-    "contextual",
-    "intersection_over_union",
-    "macro_f1",
-    "macro_f1_interval",
-    "mcnemar",
-    "mean_iou",
-    "reliability",
-    "t_interval",
-    "temperature",
-]
+    "Interval", "accuracy", "bootstrap", "clustered", "confusion", "contextual",
+    "intersection_over_union", "macro_f1", "macro_f1_interval", "mcnemar", "mean_iou",
+    "reliability", "t_interval", "temperature",
+]  # fmt: skip

@@ -102,11 +102,7 @@ def smoothgrad(
 
 
 def integrated_gradients(
-    model: nn.Module,
-    point: str,
-    output: Output,
-    baseline: Tensor | None = None,
-    steps: int = 32,
+    model: nn.Module, point: str, output: Output, baseline: Tensor | None = None, steps: int = 32
 ) -> tuple[Tensor, Tensor]:
     """Return the path integral of the gradient from a baseline b to the input x, and its gap.
 

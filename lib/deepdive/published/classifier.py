@@ -31,14 +31,9 @@ from deepdive.published.weights import adopt, read, read_config
 from deepdive.training.checkpoint import write_tensors
 
 PREPARATION = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "preprocessor_config.json",
-)
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt",
+    "vocab.json", "merges.txt", "preprocessor_config.json",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,31 +66,15 @@ def _on_both(encoder: Any, d_model: int, n_classes: int, dropout: float) -> nn.M
 
 OUT = Names({"classifier": "out"})
 TAUGHT = Names({"cls_classifier": "label", "distillation_classifier": "taught"})
+POOLED = Names({"bert.pooler": "pooler", "classifier": "out"})
+DENSE = Names({"classifier.dense": "pooler.dense", "classifier.out_proj": "out"})
+TEACHER = "DeiTForImageClassificationWithTeacher"
 FORMS = {
-    "bert": (
-        Form(
-            "BertForSequenceClassification",
-            Names({"bert.pooler": "pooler", "classifier": "out"}),
-            ("out.",),
-        ),
-    ),
-    "roberta": (
-        Form(
-            "RobertaForSequenceClassification",
-            Names({"classifier.dense": "pooler.dense", "classifier.out_proj": "out"}),
-            ("out.", "pooler."),
-        ),
-    ),
+    "bert": (Form("BertForSequenceClassification", POOLED, ("out.",)),),
+    "roberta": (Form("RobertaForSequenceClassification", DENSE, ("out.", "pooler.")),),
     "vit": (Form("ViTForImageClassification", OUT, ("out.",), ImageClassifier, build=_on_first),),
     "deit": (
-        Form(
-            "DeiTForImageClassificationWithTeacher",
-            TAUGHT,
-            ("label.", "taught."),
-            Distilled,
-            "label",
-            _on_both,
-        ),
+        Form(TEACHER, TAUGHT, ("label.", "taught."), Distilled, "label", _on_both),
         Form("DeiTForImageClassification", OUT, ("out.",), ImageClassifier, build=_on_first),
     ),
 }

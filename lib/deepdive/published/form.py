@@ -90,6 +90,15 @@ class Setting:
     written: str = ""
 
 
+# What most families call their sizes.
+SIZES: dict[str, str | Setting] = {
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "d_ff": "intermediate_size",
+}
+
+
 def activation(key: str) -> Setting:
     """The setting `key`, which names an activation."""
     return Setting(key, activation_of, name_of)
@@ -136,7 +145,6 @@ class Family:
     heads         "masked_lm" and such -> `Head`
     """
 
-    model_type: str
     architecture: str
     build: Callable[[Any], nn.Module]
     base: Any
@@ -151,6 +159,10 @@ class Family:
     unused: tuple[str, ...] = ()
     older: tuple[Rule, ...] = ()
     heads: Mapping[str, Head] = field(default_factory=dict)
+
+    @property
+    def model_type(self) -> str:
+        return str(self.base.family)
 
     def config(self, theirs: Mapping[str, Any]) -> Any:
         """Return our record of a config.json. A key that it lacks has the value that transformers

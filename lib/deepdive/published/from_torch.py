@@ -32,11 +32,7 @@ LAYER: list[Rule] = [
     (r"\blinear2\.", "ff.out."),
     (r"\bnorm1\.", "attn_residual.norm."),
 ]
-ENCODER: list[Rule] = [
-    *LAYER,
-    (r"\bnorm2\.", "ff_residual.norm."),
-    (r"\blayers\.", "blocks."),
-]
+ENCODER: list[Rule] = [*LAYER, (r"\bnorm2\.", "ff_residual.norm."), (r"\blayers\.", "blocks.")]
 DECODER: list[Rule] = [
     *LAYER,
     (r"\bnorm2\.", "cross_residual.norm."),

@@ -7,10 +7,11 @@ one (Wang et al. 2020), then trained on a thousand million pairs of sentences (R
     encoder, tokenizer = load(minilm()), minilm_tokenizer()
 """
 
+import hashlib
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-from deepdive.published.packaged import check_file, folder_of
 from deepdive.published.weights import from_hub
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 
@@ -55,3 +56,21 @@ def minilm_tokenizer() -> WordPieceTokenizer:
     """Return the tokeniser of MiniLM: BERT's lower-case word pieces, 30,522 of them."""
     vocab = (minilm() / "vocab.txt").read_text(encoding="utf-8")
     return WordPieceTokenizer(vocab.removesuffix("\n").split("\n"), BERT_SPECIALS)
+
+
+def folder_of(package: str) -> Path | None:
+    """Return the folder of an installed package, by its name on the index; None without it."""
+    found = find_spec(package.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        return None
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def check_file(file: Path, sha256: str, mend: str) -> None:
+    """Raise ValueError, which says how to `mend` it, unless `file` is there, byte by byte."""
+    if not file.is_file():
+        raise ValueError(f"{file} is missing: {mend}")
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if digest != sha256:
+        raise ValueError(f"{file} has sha256 {digest}, expected {sha256}: {mend}")

@@ -29,10 +29,7 @@ class BPETokenizer(Tokenizer):
     """
 
     def __init__(
-        self,
-        vocab: Sequence[str],
-        merges: Sequence[str],
-        specials: Sequence[str] = SPECIALS,
+        self, vocab: Sequence[str], merges: Sequence[str], specials: Sequence[str] = SPECIALS
     ) -> None:
         super().__init__(vocab, specials)
         check_strings("merges", merges)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from deepdive.tokenizers.base import PAD
-from deepdive.tokenizers.frequency import FrequencyTokenizer
+from deepdive.tokenizers.word import FrequencyTokenizer
 
 
 class CharTokenizer(FrequencyTokenizer):

@@ -64,7 +64,7 @@ def _formulas() -> dict[Any, Any]:
     }
     aten, onednn = torch.ops.aten, torch.ops.mkldnn
     found = {getattr(aten, name): count for name, count in wanted.items() if hasattr(aten, name)}
-    if hasattr(onednn, "_linear_pointwise"):  # `deepdive._fast.linear`
+    if hasattr(onednn, "_linear_pointwise"):  # `deepdive._fast.optimize`
         found[onednn._linear_pointwise] = _linear
     return found
 

@@ -172,7 +172,7 @@ def check_data() -> Check:
 
 def check_weights() -> Check:
     """Whether the published weights that some pages use are installed."""
-    from deepdive.published.packaged import WEIGHTS
+    from deepdive_book.kit.packaged import WEIGHTS
 
     absent = [one for one in WEIGHTS.values() if not one.here]
     if not absent:

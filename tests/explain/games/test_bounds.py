@@ -7,7 +7,7 @@ from math import log
 import pytest
 import torch
 
-from deepdive.explain.games.bounds import bounds
+from deepdive.explain.games.anchors import bounds
 
 
 def divergence(p: float, q: float) -> float:

@@ -626,7 +626,7 @@ def test_a_page_keeps_no_history_that_another_could_lock(tmp_path: Path) -> None
 def test_in_ci_a_page_that_ends_without_its_weights_has_not_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = "from deepdive.published import smollm2\nraise smollm2.SMOLLM2.absent()"
+    ends = "from deepdive_book.kit import smollm2\nraise smollm2.SMOLLM2.absent()"
     (page,) = checkout(tmp_path, **{"01_ends": cells(ends)})
     for profile, status, code in (("ci", "no weights", 0), ("laptop", "failed", 1)):
         shown = io.StringIO()

@@ -61,11 +61,7 @@ def patch(
     Raises ValueError when the pattern matches no point, a point is passed more than once, or the
     inputs differ in shape.
     """
-    if clean.shape != corrupted.shape or clean.shape[0] != 1:
-        raise ValueError(
-            f"clean is {tuple(clean.shape)} and corrupted {tuple(corrupted.shape)}, expected two "
-            "texts (1, T) of one length: replace words, do not remove them"
-        )
+    _check_alike(clean, corrupted)
     with record(model, pattern) as seen:
         clean_number = read(forward_once(model, clean))[0]
     names = tuple(hook_points(model, pattern))
@@ -76,6 +72,14 @@ def patch(
     if len({len(row) for row in rows}) > 1:
         raise ValueError(f"pattern {pattern!r}: the points have different numbers of places")
     return Patched(names, clean_number, read(forward_once(model, corrupted))[0], torch.stack(rows))
+
+
+def _check_alike(clean: Tensor, corrupted: Tensor) -> None:
+    if clean.shape != corrupted.shape or clean.shape[0] != 1:
+        raise ValueError(
+            f"clean is {tuple(clean.shape)} and corrupted {tuple(corrupted.shape)}, expected two "
+            "texts (1, T) of one length: replace words, do not remove them"
+        )
 
 
 def _by_place(
@@ -115,11 +119,7 @@ def patch_together(
 
     Raises ValueError when a name matches no point or the inputs differ in shape.
     """
-    if clean.shape != corrupted.shape or clean.shape[0] != 1:
-        raise ValueError(
-            f"clean is {tuple(clean.shape)} and corrupted {tuple(corrupted.shape)}, expected two "
-            "texts (1, T) of one length: replace words, do not remove them"
-        )
+    _check_alike(clean, corrupted)
     with ExitStack() as stack:
         if chosen:
             with record(model, *chosen) as seen:

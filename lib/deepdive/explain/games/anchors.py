@@ -5,7 +5,7 @@ coin, the decision stays with probability of at least `precision`.
 
 Against LIME it is a rule, not weights: it says where it holds and how surely, and nothing beyond.
 Rules grow a part at a time in a beam; which are best is found with few texts, by bounds on the
-precision of each (`deepdive.explain.games.bounds`; KL-LUCB). The shorter a rule, the more texts it
+precision of each (`bounds`; KL-LUCB). The shorter a rule, the more texts it
 covers, so the first size that has an anchor is the last.
 
 Source: Ribeiro, Singh and Guestrin 2018; Kaufmann and Kalyanakrishnan 2013,
@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from deepdive.core.checks import positive, whole
-from deepdive.explain.games.bounds import bounds
 from deepdive.explain.games.game import Game, all_coalitions
 
 
@@ -153,3 +152,36 @@ def anchor(
     assert best is not None
     low = bounds(best.share, best.count, log(1 / chance))[0]
     return Anchor(best.parts, best.share, low, best.count, False)
+
+
+def bounds(share: float, count: int, level: float) -> tuple[float, float]:
+    """Return the least and the largest q with  count KL(share || q) <= level, by bisection:
+
+        KL(p || q) = p log(p / q) + (1 - p) log((1 - p) / (1 - q))
+
+    They hold the true probability but for a chance of about exp(-level) on either side.
+    Source: Kaufmann and Kalyanakrishnan 2013.
+    """
+
+    def edge(outside: float) -> float:
+        inside = share
+        for _ in range(40):
+            middle = (inside + outside) / 2
+            if count * _divergence(share, middle) <= level:
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+    return (edge(0.0), edge(1.0)) if count else (0.0, 1.0)
+
+
+def _divergence(p: float, q: float) -> float:
+    """KL(p || q) of two coins, infinite where q rules out what p has."""
+    total = 0.0
+    for a, b in ((p, q), (1 - p, 1 - q)):
+        if a > 0:
+            if b <= 0:
+                return float("inf")
+            total += a * log(a / b)
+    return total

@@ -110,8 +110,7 @@ def decide(rules: Sequence[Rule], bag: Tensor) -> Tensor:
     Raises ValueError where a text is met by no rule, or by more than one.
     """
     met = torch.stack(
-        [bag[:, list(rule.present)].all(1) & ~bag[:, list(rule.absent)].any(1) for rule in rules],
-        1,
+        [bag[:, list(rule.present)].all(1) & ~bag[:, list(rule.absent)].any(1) for rule in rules], 1
     )
     if not (met.sum(1) == 1).all():
         raise ValueError("each text must meet one rule: give all rules of one tree")

@@ -10,7 +10,7 @@ from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
 from deepdive.models.multilingual import ernie_m
-from deepdive.published.form import Family, Head, Setting, activation
+from deepdive.published.form import SIZES, Family, Head, Setting, activation
 from deepdive.published.names import Names, Pairs
 
 
@@ -22,10 +22,7 @@ def beyond(unused: int) -> Setting:
 
 SETTINGS: dict[str, str | Setting] = {
     "vocab_size": "vocab_size",
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "n_layers": "num_hidden_layers",
-    "d_ff": "intermediate_size",
+    **SIZES,
     "max_length": "max_position_embeddings",
     "n_segments": "type_vocab_size",
     "dropout": "hidden_dropout_prob",
@@ -61,22 +58,23 @@ def masked(parts: str, theirs: str = "") -> Names:
     return Names({theirs + part: f"masked.{name}" for part, name in names})
 
 
-def is_masked_lm(name: str, names: Names) -> dict[str, Head]:
-    return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
+def is_masked_lm(
+    name: str, names: Names, build: Callable[[Any], nn.Module] = pretraining.for_masked_lm
+) -> dict[str, Head]:
+    return {"masked_lm": Head(f"{name}ForMaskedLM", build, names)}
 
 
-LAYERS = layer(
-    LAYER,
+PARTS = (
     "attention.self.query attention.self.key attention.self.value attention.output.dense "
-    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm",
+    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm"
 )
+LAYERS = layer(LAYER, PARTS)
 MASKED = masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
 # Files hold counted positions, heads for tasks, and under "cls" biases under a second name.
 UNUSED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.", "lm_head.",
           "classifier.", "qa_outputs.")  # fmt: skip
 
 BERT = Family(
-    model_type="bert",
     architecture="BertModel",
     build=bert.bert,
     base=bert.BASE,
@@ -96,7 +94,7 @@ BERT = Family(
         "pretraining": Head(
             "BertForPreTraining",
             pretraining.for_pretraining,
-            MASKED | Names({"bert.pooler": "pooler", "cls.seq_relationship": "next"}),
+            MASKED | {"bert.pooler": "pooler", "cls.seq_relationship": "next"},
         )
     },
 )
@@ -108,8 +106,7 @@ def like(
     """The family whose classes begin with `name`: as its parent, but without heads, and with
     these changes.
     """
-    kind = changes.get("model_type", name.lower())
-    own = {"model_type": kind, "architecture": f"{name}Model", "prefix": f"{kind}.", "heads": {}}
+    own = {"architecture": f"{name}Model", "prefix": f"{base.family}.", "heads": {}}
     return replace(parent, build=build, base=base, **own | changes)
 
 
@@ -130,7 +127,7 @@ ALBERT = like(
     settings=SETTINGS | {"d_embedding": "embedding_size"},
     expected={"num_hidden_groups": 1, "inner_group_num": 1, **BERT.expected},
     names=EMBEDDINGS
-    | Names({"encoder.embedding_hidden_mapping_in": "embeddings.project"})
+    | {"encoder.embedding_hidden_mapping_in": "embeddings.project"}
     | layer(
         "encoder.albert_layer_groups.0.albert_layers.0",
         "attention.query attention.key attention.value attention.dense attention.LayerNorm ffn "
@@ -143,7 +140,7 @@ ALBERT = like(
             "AlbertForPreTraining",
             albert.for_pretraining,
             masked("dense LayerNorm bias decoder.weight", "predictions.")
-            | Names({"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"}),
+            | {"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"},
         )
     },
 )
@@ -185,15 +182,13 @@ LONGFORMER = like(
     },
     names=EMBEDDINGS
     | LAYERS
-    | Names(
-        {
-            f"{LAYER}.attention.self.query_global": "stack.blocks.{}.attn.global_q",
-            (
-                f"{LAYER}.attention.self.key_global",
-                f"{LAYER}.attention.self.value_global",
-            ): "stack.blocks.{}.attn.global_kv",
-        }
-    ),
+    | {
+        f"{LAYER}.attention.self.query_global": "stack.blocks.{}.attn.global_q",
+        (
+            f"{LAYER}.attention.self.key_global",
+            f"{LAYER}.attention.self.value_global",
+        ): "stack.blocks.{}.attn.global_kv",
+    },
 )
 
 
@@ -207,7 +202,6 @@ BIG_BIRD = like(
     "BigBird",
     bigbird.bigbird,
     bigbird.BASE.but(draw=_first_block),
-    model_type="big_bird",
     prefix="bert.",
     settings=SETTINGS | {"block_size": "block_size", "n_random": "num_random_blocks"},
     expected={"attention_type": "block_sparse", "use_bias": True, "rescale_embeddings": False},
@@ -220,12 +214,10 @@ FNET = like(
     settings={k: v for k, v in SETTINGS.items() if k not in ("n_heads", "attention_dropout")},
     names=EMBEDDINGS
     | LAYERS
-    | Names(
-        {
-            "embeddings.projection": "embeddings.project",
-            f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
-        }
-    ),
+    | {
+        "embeddings.projection": "embeddings.project",
+        f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
+    },
 )
 # The published code of these two has a dropout of the weights, and never applies it.
 WITHOUT_DROPOUT = {k: v for k, v in SETTINGS.items() if k != "attention_dropout"}
@@ -292,7 +284,7 @@ ROFORMER = like(
     settings={k: v for k, v in SETTINGS.items() if k != "max_length"}
     | {"d_embedding": "embedding_size"},
     expected={"rotary_value": False, **BERT.expected},
-    names=EMBEDDINGS | LAYERS | Names({"embeddings_project": "embeddings.project"}),
+    names=EMBEDDINGS | LAYERS | {"embeddings_project": "embeddings.project"},
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
     heads=is_masked_lm("RoFormer", MASKED),
 )
@@ -301,12 +293,10 @@ ERNIE_M = like(  # transformers had it until 4.57
     "ErnieM",
     ernie_m.ernie_m,
     ernie_m.BASE,
-    model_type="ernie_m",
-    prefix="ernie_m.",
     settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
     expected={"pad_token_id": 1, **BERT.expected},
     names=EMBEDDINGS
-    | Names({"embeddings.layer_norm": "embeddings.norm"})
+    | {"embeddings.layer_norm": "embeddings.norm"}
     | layer(
         "encoder.layers.{}",
         "self_attn.self_attn.q_proj self_attn.self_attn.k_proj self_attn.self_attn.v_proj "

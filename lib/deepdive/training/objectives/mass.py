@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from deepdive.training.objectives.denoising import check_rate
+from deepdive.training.objectives.spans import check_hidden
 
 
 def mask_span(
@@ -51,12 +52,7 @@ def split_masked_span(
     Source: Song et al. 2019. Their released code lets a tenth of the hidden tokens
     stand and draws a tenth anew, as BERT does, and leaves the decoder's masks out, keeping places.
     """
-    if tokens.dtype != torch.int64 or tokens.ndim != 2:
-        raise TypeError(f"tokens: came as {tokens.dtype} {tuple(tokens.shape)}, expected int64 "
-                        "(B, T)")  # fmt: skip
-    if hidden.dtype != torch.bool or hidden.shape != tokens.shape:
-        raise ValueError(f"hidden: came as {hidden.dtype} {tuple(hidden.shape)}, expected bool "
-                         f"{tuple(tokens.shape)}, like tokens")  # fmt: skip
+    check_hidden(tokens, hidden)
     before = torch.nn.functional.pad(hidden, (1, -1))  # whether the token before is hidden
     runs = (hidden & ~before).sum(1)
     if (runs != 1).any():

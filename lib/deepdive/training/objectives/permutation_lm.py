@@ -9,11 +9,7 @@ from deepdive.training.objectives.masking import special_ids
 
 
 def order_tokens(
-    tokens: Tensor,
-    tokenizer: Tokenizer,
-    part: int = 6,
-    *,
-    generator: torch.Generator | None = None,
+    tokens: Tensor, tokenizer: Tokenizer, part: int = 6, *, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Draw an order for each text, and ask for the last of its tokens.
 

@@ -15,10 +15,7 @@ from deepdive.training.objectives.token import cross_entropy
 
 
 def sample_replacements(
-    logits: Tensor,
-    tokens: Tensor,
-    chosen: Tensor,
-    generator: torch.Generator | None = None,
+    logits: Tensor, tokens: Tensor, chosen: Tensor, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
     """Write a token drawn from softmax(logits) at each chosen place of a text.
 

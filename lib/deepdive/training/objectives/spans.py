@@ -71,12 +71,7 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
     >>> [x.tolist() for x in corrupt_spans(text, where, 99)]
     [[[5, 99, 8, 9, 98]], [[99, 6, 7, 98, 10, 97]]]
     """
-    if tokens.dtype != torch.int64 or tokens.ndim != 2:
-        raise TypeError(f"tokens: came as {tokens.dtype} {tuple(tokens.shape)}, expected int64 "
-                        "(B, T)")  # fmt: skip
-    if hidden.dtype != torch.bool or hidden.shape != tokens.shape:
-        raise ValueError(f"hidden: came as {hidden.dtype} {tuple(hidden.shape)}, expected bool "
-                         f"{tuple(tokens.shape)}, like tokens")  # fmt: skip
+    check_hidden(tokens, hidden)
     starts = hidden & ~torch.nn.functional.pad(hidden, (1, -1))
     counts = torch.stack((hidden.sum(1), starts.sum(1)), 1)
     n, spans = counts[0].tolist()
@@ -93,6 +88,16 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
     both = torch.stack((marks, tokens), 2).flatten(1)  # before each token its sentinel
     written = both[torch.stack((starts, hidden), 2).flatten(1)].view(B, -1)
     return read, torch.nn.functional.pad(written, (0, 1), value=sentinel - spans)
+
+
+def check_hidden(tokens: Tensor, hidden: Tensor) -> None:
+    """Raise TypeError or ValueError unless tokens are int64 (B, T), and hidden bool (B, T)."""
+    if tokens.dtype != torch.int64 or tokens.ndim != 2:
+        raise TypeError(f"tokens: came as {tokens.dtype} {tuple(tokens.shape)}, expected int64 "
+                        "(B, T)")  # fmt: skip
+    if hidden.dtype != torch.bool or hidden.shape != tokens.shape:
+        raise ValueError(f"hidden: came as {hidden.dtype} {tuple(hidden.shape)}, expected bool "
+                         f"{tuple(tokens.shape)}, like tokens")  # fmt: skip
 
 
 def restore_spans(read: Sequence[int], written: Sequence[int], sentinel: int) -> list[int]:

@@ -3,7 +3,7 @@
     answer_span([Marked("German", "de", "Wo entspringt die Aare?", ["Die", ...], (3, 5))])
 
 The words between the ends are what is said; the right ones are underlined. Below stand the words
-that count, by the rules of the language (`deepdive.evaluate.multilingual_qa_metrics`), those
+that count, by the rules of the language (`deepdive_book.ch04.multilingual_qa_metrics`), those
 shared, and both scores. Python draws the first state, which stays where nothing moves.
 """
 
@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from deepdive.evaluate.multilingual_qa_metrics import words_in
+from deepdive_book.ch04.multilingual_qa_metrics import words_in
 from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import painted
 

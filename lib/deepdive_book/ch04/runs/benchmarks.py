@@ -25,9 +25,9 @@ from deepdive.data.trees import Tree
 from deepdive.explain.probes import tag_accuracy
 from deepdive.explain.words import cut, read, word_states
 from deepdive.models.bert.sbert import SentenceEncoder, encode
-from deepdive.published.multilingual_e5 import QUERY
 from deepdive.tokenizers import Tokenizer
 from deepdive_book.ch04.runs.cross_lingual_transfer import nearest_is_partner
+from deepdive_book.kit.multilingual_e5 import QUERY
 
 STRENGTHS = (1.0, 10.0, 100.0)  # of a head; large: fits its lessons closely
 PENALTY = 10.0  # of a probe

@@ -25,9 +25,9 @@ from deepdive.core.checks import positive
 from deepdive.data.alignment import answer_pieces
 from deepdive.data.text import shuffled
 from deepdive.data.translated import Question
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, exact_match_in
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in, exact_match_in
 from deepdive_book.ch04.runs.frozen_qa_states import Extent, Narrow, Read
 
 INNER, DROPOUT = 48, 0.2  # of the head

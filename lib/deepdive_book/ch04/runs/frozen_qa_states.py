@@ -17,10 +17,10 @@ from torch import Tensor
 
 from deepdive.data.translated import Question
 from deepdive.explain.words import read
-from deepdive.published.multilingual_e5 import PASSAGE, QUERY
 from deepdive.tokenizers import Tokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 from deepdive_book.ch04.runs.benchmarks import ROUNDED, Encoder
+from deepdive_book.kit.multilingual_e5 import PASSAGE, QUERY
 
 LEVELS = (4, 8, 12)
 LONGEST = 480  # pieces of a paragraph; the rest is not read

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from deepdive.core.checks import positive
 from deepdive.data.alignment import answer_pieces
 from deepdive.data.translated import Question
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, exact_match_in
 from deepdive.tokenizers.pairs import pad_batch
 from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in, exact_match_in
 from deepdive_book.ch04.runs.cross_lingual_qa import FOLDS, SHOWN, best_span, fold_of, in_per_cent
 from deepdive_book.ch04.runs.frozen_qa_states import Extent, pieces_of
 from deepdive_book.tasks.finetuning import Item, finetune

@@ -26,7 +26,6 @@ from deepdive.core import (
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.hooks import collect_losses, record
 from deepdive.core.stack import Stack
-from deepdive.data.stream import random_windows, sequential_windows
 from deepdive.layers import SparseExperts, SwitchRouter
 from deepdive.layers.heads import initialise
 from deepdive.models.transformer.decoder_only import DecoderOnly
@@ -36,6 +35,7 @@ from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch06a.runs.decoder_ablations import Text, evaluate, loss
 from deepdive_book.kit.flops import count_flops
+from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 D_MODEL, D_FF, HEADS, LAYERS, LENGTH, ROWS, EXPERTS = 64, 256, 4, 2, 64, 16, 8
 RATE, STEPS = 4e-3, 400

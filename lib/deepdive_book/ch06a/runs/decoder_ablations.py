@@ -33,7 +33,6 @@ from deepdive.core import (
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.stack import Stack
 from deepdive.data import fetch
-from deepdive.data.stream import random_windows, sequential_windows
 from deepdive.layers.heads import initialise
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
@@ -41,6 +40,7 @@ from deepdive.positions import LearnedPosition, RotaryPosition
 from deepdive.training import Keep, fit
 from deepdive.training.optim import adam, cosine
 from deepdive_book.kit.flops import count_flops
+from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 D_MODEL, HEADS, LAYERS, LENGTH, ROWS, STEPS = 128, 4, 4, 64, 12, 2000
 RATE = 1e-3  # nanoGPT's; no part has a rate of its own

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.data.stream import random_windows, sequential_windows
 from deepdive.models.generative.gpt import GPT
 from deepdive.models.generative.gpt2 import gpt2
 from deepdive.training import Validation, fit
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch06a.runs import decoder_ablations
 from deepdive_book.ch06a.runs.decoder_ablations import RATE, Text
+from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 LENGTH, ROWS, STEPS, EVERY = 256, 64, 5000, 250
 SIZE: dict[str, Any] = {"d_model": 384, "n_heads": 6, "n_layers": 6, "d_ff": 1536, "dropout": 0.2}

@@ -24,9 +24,9 @@ from deepdive.data.reviews import Labelled
 from deepdive.decoding import Prompted
 from deepdive.evaluate import contextual
 from deepdive.models.generative.llama import Llama
-from deepdive.published.smollm2 import smollm2_model, smollm2_tokenizer
 from deepdive.tokenizers import Tokenizer
 from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.smollm2 import smollm2_model, smollm2_tokenizer
 
 NOTHING = ("N/A", "", "[MASK]")  # Zhao et al. 2021, section 5
 LABELS = ("true", "random", "flipped")

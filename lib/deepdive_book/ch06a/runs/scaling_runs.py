@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from deepdive.data.reviews import movie_reviews
-from deepdive.data.stream import sequential_windows
 from deepdive.data.subjects import addresses, arxiv_abstracts
 from deepdive.data.text import shuffled
 from deepdive.models.generative.llama import Llama, llama
@@ -32,6 +31,7 @@ from deepdive.training import fit
 from deepdive.training.optim import adam
 from deepdive_book.ch06a.runs.decoder_ablations import evaluate, loss
 from deepdive_book.kit.flops import count_flops
+from deepdive_book.tasks.stream import sequential_windows
 
 LENGTH, ROWS, RISE, FALL = 64, 16, 50, 0.2
 STEP = LENGTH * ROWS  # letters

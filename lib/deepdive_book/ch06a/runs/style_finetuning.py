@@ -15,11 +15,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from deepdive.data.stream import sequential_windows
 from deepdive.layers.lora import adapt, merge
 from deepdive.models.generative.gpt import GPT
 from deepdive.training.objectives.preference_losses import answer_loss, dpo_loss, log_probability
 from deepdive.training.optim import adam
+from deepdive_book.tasks.stream import sequential_windows
 
 WANTED, REFUSED = " thou ", " you "
 BEFORE, LENGTH = 40, 64  # letters before the answer; of a stretch that is judged

@@ -1,7 +1,7 @@
 """What transformers says of SmolLM2's GGUF file, kept in smollm2_reference.json.
 
     pip install accelerate                               # transformers asks for it, and for gguf
-    python tests/published/smollm2_reference.py          # 1.2 GB of memory, some minutes
+    python tests/kit/smollm2_reference.py          # 1.2 GB of memory, some minutes
 
 Of each place of one question: the five largest logits and their tokens, and the logarithm of the
 sum of the exponentials of all 49,152; `single` in float32, as transformers computes by itself,
@@ -24,7 +24,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 sys.path[:0] = [str(Path(__file__).parents[1])]
 from parity_text import in_double  # noqa: E402
 
-from deepdive.published.smollm2 import smollm2  # noqa: E402
+from deepdive_book.kit.smollm2 import smollm2  # noqa: E402
 
 KEPT = Path(__file__).with_suffix(".json")
 QUESTION = "What is the capital of France?"

@@ -21,11 +21,11 @@ from torch import Tensor
 from deepdive.decoding import greedy
 from deepdive.models.generative import llama
 from deepdive.models.generative.llama import Llama
-from deepdive.published import smollm2
-from deepdive.published.packaged import SMOLLM2
-from deepdive.published.smollm2 import chat
 from deepdive.tokenizers import ByteBPETokenizer
 from deepdive.tokenizers.splitting import digits_apart, gpt2_words
+from deepdive_book.kit import smollm2
+from deepdive_book.kit.packaged import SMOLLM2
+from deepdive_book.kit.smollm2 import chat
 
 TOLD: dict[str, Any] = json.loads(
     Path(__file__).with_name("smollm2_reference.json").read_text("utf-8")

@@ -18,7 +18,7 @@ from functools import cache
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.reviews import Labelled
-from deepdive.data.summaries import Summarised
+from deepdive_book.data.summaries import Summarised
 
 DIALOGUE_PARTS = ("train", "validation", "test1", "test2")
 

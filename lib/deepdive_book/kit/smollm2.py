@@ -18,8 +18,9 @@ import torch
 from deepdive.models.generative.llama import SMOLLM2 as SIZES
 from deepdive.models.generative.llama import Llama, llama
 from deepdive.published import from_gguf, gguf
-from deepdive.published.packaged import SMOLLM2, check_file, folder_of
+from deepdive.published.pretrained import check_file, folder_of
 from deepdive.tokenizers import ByteBPETokenizer
+from deepdive_book.kit.packaged import SMOLLM2
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

@@ -21,11 +21,11 @@ from torch import Tensor
 
 from deepdive.models.bert import bert
 from deepdive.models.bert.sbert import SentenceEncoder, encode
-from deepdive.published import multilingual_e5 as e5
-from deepdive.published import packaged
 from deepdive.published.quantised import dequantise, quantise
 from deepdive.tokenizers import Tokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
+from deepdive_book.kit import multilingual_e5 as e5
+from deepdive_book.kit import packaged
 
 TOLD: dict[str, Any] = json.loads(
     Path(__file__).with_name("multilingual_e5_reference.json").read_text("utf-8")

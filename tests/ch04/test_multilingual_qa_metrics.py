@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepdive.evaluate.answers import answer_f1, exact_match
-from deepdive.evaluate.multilingual_qa_metrics import answer_f1_in, exact_match_in, words_in
+from deepdive_book.ch04.multilingual_qa_metrics import answer_f1_in, exact_match_in, words_in
 
 
 @pytest.mark.parametrize(
