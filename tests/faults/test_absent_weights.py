@@ -13,9 +13,9 @@ from deepdive_book.site.pages.execute import Run, execute
 from deepdive_book.site.pages.source import load
 
 HIDE = """
-from deepdive_book.kit import packaged, smollm2
+from deepdive_book.kit import multilingual_e5, packaged, smollm2
 found = packaged.folder_of
-for module in (packaged, smollm2):
+for module in (multilingual_e5, packaged, smollm2):
     module.folder_of = lambda name: None if name in packaged.WEIGHTS else found(name)
 """
 # 6a.3 opens the file of weights itself; the other two load them in other profiles only.

@@ -97,7 +97,7 @@ def test_names_and_versions_stand_in_one_place() -> None:
 def test_in_ci_alone_a_small_model_takes_the_place_of_an_absent_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (packaged, smollm2):
+    for module in (packaged, smollm2, e5):
         monkeypatch.setattr(module, "folder_of", lambda name: None)
     monkeypatch.setattr(packaged, "_SAID", set())
     before = torch.get_rng_state()
