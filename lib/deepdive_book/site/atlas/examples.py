@@ -434,7 +434,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "longformer": _tokens(lambda: longformer.longformer(longformer.TINY)),
     "bigbird": _tokens(lambda: bigbird.bigbird(bigbird.TINY)),
-    "reformer": _tokens(partial(reformer.reformer, reformer.TINY, model=reformer.CausalReformer)),
+    "reformer": _tokens(partial(reformer.reformer, reformer.TINY, causal=True)),
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
