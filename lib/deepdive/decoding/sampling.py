@@ -6,13 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import (
-    Rule,
-    check_choice,
-    cut,
-    follow,
-    penalise,
-)
+from deepdive.decoding.scores import Rule, check_choice, cut, follow, penalise
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 

@@ -15,11 +15,7 @@ from deepdive.tokenizers.character import CharTokenizer
 from deepdive.tokenizers.pairs import encode_pair, longest_first, pad_batch, padded
 from deepdive.tokenizers.splitting import simplify, squeeze
 from deepdive.tokenizers.word import WordTokenizer
-from deepdive.tokenizers.wordpiece import (
-    BERT_SPECIALS,
-    CasedWordPieceTokenizer,
-    WordPieceTokenizer,
-)
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, CasedWordPieceTokenizer, WordPieceTokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
 __all__ = [

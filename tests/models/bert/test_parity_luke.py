@@ -22,7 +22,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from deepdive.attention.heads.entity_aware import EntityAwareAttention
+from deepdive.attention.heads.projections import EntityAwareAttention
 from deepdive.models.bert import entities, luke, luke_heads
 from deepdive.published import family, from_config, load
 from deepdive.published.weights import adopt, translate

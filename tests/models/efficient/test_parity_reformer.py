@@ -31,7 +31,7 @@ from deepdive.attention.by_content.shared_qk import (
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.core import FeedForward, MultiHeadAttention
 from deepdive.core.masks import Causal, Padding
-from deepdive.layers.chunked import ChunkedFeedForward
+from deepdive.layers.feed_forward import ChunkedFeedForward
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.models.efficient.reformer import Reformer, ReformerEmbeddings
 from deepdive.positions import AxialPosition

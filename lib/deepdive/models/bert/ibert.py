@@ -39,11 +39,7 @@ from deepdive.layers.integer_layers import (
     IntegerPostNorm,
     Ranges,
 )
-from deepdive.layers.integers import (
-    QuantizedTensor,
-    quantised,
-    scale_of,
-)
+from deepdive.layers.integers import QuantizedTensor, quantised, scale_of
 from deepdive.models.bert import roberta as parent
 from deepdive.models.bert.bert import Bert, EncoderConfig, bert
 

@@ -13,7 +13,7 @@ What differs:
 - a query has four matrices, by what asks and what is asked: word or entity (`EntityAwareAttention`)
 - words and entities are masked, and both are told (`deepdive.models.bert.luke_heads`,
   `deepdive.training.objectives.mask_entities`)
-- a task reads the states of its entities, one or a pair (`luke_heads.EntityClassifier`)
+- a task reads the states of its entities, one or a pair (`EntityClassifier`)
 Source: Yamada et al. 2020, sections 3 and 4, and their released code.
 Book: 3.2
 """
@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.heads.entity_aware import EntityAwareAttention
+from deepdive.attention.heads.projections import EntityAwareAttention
 from deepdive.core import Block
 from deepdive.core.embeddings import check_tokens
 from deepdive.core.masks import Mask, Padding, padding

@@ -14,11 +14,6 @@ from deepdive.models.config import Config
 from deepdive.positions import GridBias
 
 
-def offsets(heads: int, config: SwinConfig) -> GridBias:
-    """Return the position of a layer: a number for each offset in its windows."""
-    return GridBias(heads, config.window)
-
-
 @dataclass(frozen=True)
 class SwinConfig(Config):
     """The numbers of a Swin, and the parts that are exchanged.
@@ -46,7 +41,7 @@ class SwinConfig(Config):
     eps: float = EPS
     activation: Activation = gelu
     shift: Callable[[int], int] = lambda window: window // 2
-    position: Callable[[int, Any], Any] = offsets
+    position: Callable[[int, Any], Any] = lambda heads, config: GridBias(heads, config.window)
     family: str = "swin"
 
     def __post_init__(self) -> None:

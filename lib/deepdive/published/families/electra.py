@@ -1,6 +1,7 @@
 """ELECTRA: the discriminator, and the generator that is published beside it."""
 
 from deepdive.models.bert import electra
+from deepdive.models.bert.pretraining import ElectraDiscriminator
 from deepdive.published.families.encoders import (
     BERT,
     EMBEDDINGS,
@@ -24,7 +25,7 @@ ELECTRA: Family = like(
     heads={
         "replaced": Head(
             "ElectraForPreTraining",
-            electra.ElectraDiscriminator,
+            ElectraDiscriminator,
             Names(
                 {
                     "discriminator_predictions.dense": "dense",

@@ -100,11 +100,7 @@ from deepdive.training.objectives.replaced_token_detection import (
     replaced_loss,
     sample_replacements,
 )
-from deepdive.training.objectives.sentences import (
-    cosine_regression,
-    multiple_negatives,
-    triplet,
-)
+from deepdive.training.objectives.sentences import cosine_regression, multiple_negatives, triplet
 from deepdive.training.objectives.set_prediction import (
     SetLosses,
     Truth,

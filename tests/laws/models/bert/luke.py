@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.attention.heads.entity_aware import EntityAwareAttention
+from deepdive.attention.heads.projections import EntityAwareAttention
 from deepdive.core.masks import Padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.entities import EntityEmbeddings, mentions_of
