@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from deepdive.layers.integer_layers import calibrated
 from deepdive.models.bert import ibert
 
 RESULTS = Path(__file__).resolve().parent / "results" / "ibert.json"
@@ -28,7 +29,7 @@ def main() -> None:
     torch.manual_seed(0)
     model = ibert.ibert(n_layers=1, vocab_size=1000).eval()
     tokens = torch.randint(4, 1000, (B, T))
-    whole = ibert.integer(model, ibert.calibrated(model, [tokens]))
+    whole = ibert.integer(model, calibrated(model, [tokens]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = nn.ModuleDict({"model": copy.deepcopy(model)})

@@ -69,7 +69,7 @@ show(svg(690, 204, drawing), told + "The three levels of the word bank are mixed
 import torch
 from torch import nn
 
-from deepdive.layers.scalar_mix import ScalarMix
+from deepdive.models.classic.elmo import ScalarMix
 
 
 def mix(layers, s, gamma):

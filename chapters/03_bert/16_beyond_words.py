@@ -20,8 +20,8 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% The table that was asked about tags=["fold"]
+from deepdive.data.table_text import content_snapshot, overlap, words
 from deepdive.data.wikitables import table as tabled
-from deepdive.models.bert.tabert import content_snapshot, overlap, words
 from deepdive_book.kit.diagrams import svg, text
 from deepdive_book.kit.frame_strip import film
 from deepdive_book.kit.palette import ROLES
@@ -346,7 +346,8 @@ table(
 # is changed. Are the vectors of the third row as before?
 
 # %% What does the third row notice? tags=["nbval-check-output"]
-from deepdive.models.bert.tabert import linearised, tabert
+from deepdive.data.table_text import linearised
+from deepdive.models.bert.tabert import tabert
 
 torch.manual_seed(0)
 sizes = {"vocab_size": 30_522, "d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64}
@@ -681,7 +682,8 @@ table(
 
 # %% Train a small LUKE tags=["fold"]
 from deepdive.models.bert.entities import mentions_of
-from deepdive.models.bert.luke import TINY, EntityClassifier, luke
+from deepdive.models.bert.luke import TINY, luke
+from deepdive.models.bert.luke_heads import EntityClassifier
 
 NAMES, LEAD = ["Ann", "Ben", "Eve", "Tom", "Mia", "Leo"], ["well", "so", "then"]
 VOCAB = ["<s>", "<pad>", "</s>", *NAMES, *LEAD, "taught", "was", "by"]
@@ -804,7 +806,7 @@ for given in ([1.0, 2, 3], [1.0, 2, 3, 12]):
 
 # %% Sentences of one length tags=["fold"]
 from deepdive.data.trees import treebank
-from deepdive.models.bert.ibert import calibrated, observed
+from deepdive.layers.integer_layers import calibrated, observed
 from deepdive_book.data.tree_grammar import tree_sentences
 
 T = pick(ci=8, laptop=16, gpu=16)

@@ -395,8 +395,8 @@ print(f"farthest apart: {(whole - exact).abs().max():.3f}")
 # Asked *how many were born in Rome ?*, it reads two rows:
 
 # %% Take the snapshot tags=["nbval-check-output", "fold"]
+from deepdive.data.table_text import content_snapshot
 from deepdive.data.wikitables import table as tabled
-from deepdive.models.bert.tabert import content_snapshot
 
 asked = "how many were born in Rome ?"
 people_of = tabled(["who", "city"], [["Ann", "Rome"], ["Ben", "Oslo"], ["Eve", "Rome"]])

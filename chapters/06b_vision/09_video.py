@@ -447,8 +447,7 @@ table(
 # through attention; queries do not meet one another.
 
 # %% A question for each box tags=["fold", "aside", "nbval-check-output"]
-from deepdive.models.vision.video_action import video_action
-from deepdive.models.vision.video_action_config import TINY
+from deepdive.models.vision.video_action import TINY, video_action
 
 torch.manual_seed(0)
 asks = video_action(TINY.but(d_features=32, n_classes=4)).eval()

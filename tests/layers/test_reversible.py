@@ -11,7 +11,7 @@ from deepdive.attention.by_content.lsh import LSHAttention
 from deepdive.attention.by_content.shared_qk import SharedQKMultiHeadAttention
 from deepdive.core import FeedForward
 from deepdive.core.hooks import record
-from deepdive.layers.chunked import ChunkedFeedForward
+from deepdive.layers.feed_forward import ChunkedFeedForward
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 
 

@@ -36,7 +36,6 @@ from deepdive.models.vision import (
     swin,
     timesformer,
     video_action,
-    video_action_config,
     vit,
 )
 
@@ -60,7 +59,7 @@ def reads(name: str) -> tuple[nn.Module, Callable[[Tensor], Any], Tensor, str]:
         model = sagan.Generator(6, 4)
         return model, model, torch.rand(2, 6), "z"
     if name == "video_action":
-        model = video_action.video_action(video_action_config.TINY)
+        model = video_action.video_action(video_action.TINY)
         boxes = torch.tensor([[[0.5, 0.5, 0.4, 0.4]]] * 2)
         return model, lambda film: model(film, boxes), torch.rand(2, 3, 4, 4, 16), "features"
     if name in SOUNDS:
@@ -108,9 +107,9 @@ FRAMES: dict[str, Callable[[], nn.Module]] = {
 NAMES = [*PICTURES, *FILMS, "discriminator", "generator", "video_action", *SOUNDS, *FRAMES]
 # Modules of the two rooms that hold parts and records, and one that reads tokens alone.
 PARTS = {
-    "detr_config", "embeddings", "masked_patch_embeddings", "resnet_config", "sincos_embeddings",
-    "video_embeddings",
-    "video_action_config", "asr_heads", "speech_config", "speech_encoder", "speech2text2",
+    "detr_config", "embeddings", "mae_config", "resnet_config", "segformer_config", "swin_config",
+    "video_embeddings", "wav2vec2_config",
+    "asr_heads", "speech_config", "speech_encoder", "speech2text2",
 }  # fmt: skip
 ELSEWHERE = {"timesformer": FILMS, "sagan": ["generator"], "small_asr_models": ["listener"]}
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from deepdive.models.speech import hubert, speech2text, wav2vec2
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.studies.figures.resource_estimate import resource_estimate
 
@@ -24,7 +25,7 @@ def frames_and_tokens() -> list[torch.Tensor]:
     return [torch.zeros(1, FRAMES, 80), torch.zeros(1, TOKENS, dtype=torch.long)]
 
 
-def ctc(config: wav2vec2.SoundConfig) -> Callable[[], nn.Module]:
+def ctc(config: SoundConfig) -> Callable[[], nn.Module]:
     return lambda: wav2vec2.for_ctc(wav2vec2.wav2vec2(config))
 
 

@@ -27,9 +27,8 @@ from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
-from deepdive.attention.heads.qk_norm import QKNormAttention
+from deepdive.attention.heads.projections import KeysWithoutBias, QKNormAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
-from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.attention.low_rank.kernel import LinearAttention
 from deepdive.attention.low_rank.linformer import LengthProjection, LinformerAttention
 from deepdive.attention.low_rank.nystrom import NystromAttention

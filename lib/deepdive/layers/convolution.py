@@ -100,3 +100,28 @@ class Convolution(Layer):
                 f"{what} came, but this convolution reads {self.right} rows to the right: build "
                 "it with right=0"
             )
+
+
+class GatedConvolution(Layer):
+    """y = out(swish(norm(conv(glu(inner(x)))))), for rows (B, T, d_model).
+
+    `conv` reads `kernel` rows around each, every channel alone; rows under padding count as 0.
+    """
+
+    reads = ("mask", "positions")
+    instead = "a Conformer block reads whole recordings: its convolution looks at later rows"
+
+    def __init__(self, d_model: int, kernel: int) -> None:
+        super().__init__()
+        positive(d_model=d_model, kernel=kernel)
+        if kernel % 2 == 0:
+            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+        self.inner = nn.Linear(d_model, 2 * d_model, bias=False)
+        self.conv = Convolution(d_model, kernel // 2, kernel // 2, bias=False, groups=d_model)
+        self.norm = nn.BatchNorm1d(d_model)
+        self.out = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, context: Context) -> Tensor:
+        """Return (B, T, d_model)."""
+        rows = self.conv(F.glu(self.inner(x)), context)
+        return self.out(F.silu(self.norm(rows.mT).mT))

@@ -1,13 +1,17 @@
-"""Blocks on a grid of rows (B, h, w, d): patches that overlap, attention to fewer keys, and a
-feed-forward layer that looks at its neighbours.
+"""Layers on a grid of rows (B, h, w, d): overlapping patches, attention to fewer keys, a
+feed-forward layer that mixes neighbors, a stage of blocks, and the decoder of all stages' grids.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.core import Context, Layer, MultiHeadAttention
+from deepdive.core import Block, Context, Layer, LayerNorm, MultiHeadAttention
 from deepdive.core.checks import positive
 from deepdive.core.feed_forward import Activation, FeedForward, gelu
-from deepdive.core.norms import LayerNorm
 from deepdive.layers.patches import Patches
 from deepdive.layers.windows import EPS
 
@@ -91,3 +95,40 @@ class ConvolvedFeedForward(FeedForward):
         """Return (B, h, w, d_model) for a grid of that shape."""
         mixed = self.depthwise(self.inner(x).movedim(-1, 1)).movedim(1, -1)
         return self.out(self.dropout(self.activation(mixed)))
+
+
+class Stage(nn.Module):
+    """Images or a grid (B, C, H, W) -> a grid (B, H/stride, W/stride, d): patches, blocks, norm."""
+
+    def __init__(self, patches: OverlappingPatches, blocks: Sequence[Block]) -> None:
+        super().__init__()
+        self.patches, self.blocks = patches, nn.ModuleList(blocks)
+        self.norm = LayerNorm(patches.project.out_channels, EPS)
+
+    def forward(self, images: Tensor) -> Tensor:
+        grid = self.patches(images)
+        for layer in self.blocks:
+            grid = layer(grid)
+        return self.norm(grid)
+
+
+class Decoder(nn.Module):
+    """logits = classify(relu(batch_norm(fuse([resized(W_i grid_i)])))), at the first grid's size.
+
+    The grids are joined from the last to the first. Source: Xie et al. 2021, section 3.2.
+    """
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        width, stages = config.d_decoder, len(config.widths)
+        self.projections = nn.ModuleList(nn.Linear(each, width) for each in config.widths)
+        self.fuse = nn.Conv2d(stages * width, width, 1, bias=False)
+        self.norm, self.dropout = nn.BatchNorm2d(width), nn.Dropout(config.decoder_dropout)
+        self.classify = nn.Conv2d(width, config.n_classes, 1)
+
+    def forward(self, grids: list[Tensor]) -> Tensor:
+        """Return (B, n_classes, h, w) for grids, the first of which is (B, h, w, d)."""
+        size, pairs = grids[0].shape[1:3], zip(self.projections, grids, strict=True)
+        flat = [project(grid).movedim(-1, 1) for project, grid in pairs]
+        alike = [F.interpolate(x, size, mode="bilinear", align_corners=False) for x in flat[::-1]]
+        return self.classify(self.dropout(F.relu(self.norm(self.fuse(torch.cat(alike, 1))))))

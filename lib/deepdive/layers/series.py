@@ -1,9 +1,14 @@
-"""What reads a series of numbers: an embedding of time steps, and a pooling that halves them."""
+"""What reads a series of numbers: an embedding of time steps, a pooling that halves them, and the
+encoder of both.
+"""
+
+from itertools import zip_longest
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.core import Block
 from deepdive.core.checks import positive
 from deepdive.core.norms import LayerNorm
 from deepdive.positions import BlockedSinusoidalPosition
@@ -49,3 +54,24 @@ class Distil(nn.Module):
         """Return the shorter rows."""
         mixed = F.elu(self.norm(self.convolution(x.transpose(1, 2))))
         return F.max_pool1d(mixed, 3, stride=2, padding=1).transpose(1, 2)
+
+
+class InformerEncoder(nn.Module):
+    """Features (B, T, n_features) -> rows (B, about T / 2^len(distils), d_model): blocks, and after
+    each of the first ones its own of the `distils`.
+    """
+
+    def __init__(
+        self, embedding: RowEmbedding, blocks: list[Block], distils: list[nn.Module]
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.blocks, self.distils = nn.ModuleList(blocks), nn.ModuleList(distils)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what the last block says of the past."""
+        rows = self.embedding(x)
+        for block, distil in zip_longest(self.blocks, self.distils):
+            rows = block(rows)
+            rows = rows if distil is None else distil(rows)
+        return rows

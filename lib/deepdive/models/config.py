@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+from deepdive.core import MultiHeadAttention
 from deepdive.core.checks import not_negative, numbers, positive
 from deepdive.positions import LearnedPosition
 
@@ -51,3 +52,8 @@ class Config:
 def learned_positions(config: Any) -> LearnedPosition:
     """Return a learned table of positions, (max_length, d_model)."""
     return LearnedPosition(config.max_length, config.d_model)
+
+
+def full_attention(config: Any, layer: int) -> MultiHeadAttention:
+    """Return the attention of a layer in which every row meets every row."""
+    return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)

@@ -1,5 +1,7 @@
 """Fixed waves: a row of clocks, added to the embeddings."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -98,3 +100,15 @@ def plane(lines: int, columns: int, d_model: int) -> Tensor:
     down, across = waves.table(torch.arange(lines)), waves.table(torch.arange(columns))
     halves = across.repeat(lines, 1), down.repeat_interleave(columns, 0)
     return torch.cat(halves, -1).to(torch.get_default_dtype())
+
+
+def grid_sines(real: Tensor, d_model: int) -> Tensor:
+    """Rows (B, h * w, d_model) for the places of a map, real (B, h, w): half of a row are sines of
+    the line, half of the column, each counted from 1 and stretched to 2 pi at the last real one.
+    """
+    waves = SinusoidalPosition(d_model // 2)
+    places = [real.double().cumsum(axis) for axis in (1, 2)]
+    lines, columns = places[0], places[1]
+    ends = lines[:, -1:, :], columns[:, :, -1:]
+    turns = [2 * math.pi * place / (end + 1e-6) for place, end in zip(places, ends, strict=True)]
+    return torch.cat([waves.table(turn) for turn in turns], -1).flatten(1, 2)

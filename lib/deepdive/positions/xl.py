@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from deepdive.core.checks import positive
 from deepdive.positions.relative import RelativePosition
 from deepdive.positions.sinusoidal import SinusoidalPosition
 
@@ -54,3 +55,24 @@ class XLPosition(RelativePosition):
         """Return the three terms that are not q . k, (B, H, T, S)."""
         placed = super().bias(q, k, q_positions, k_positions)
         return placed + self.scale * self.u[:, None] @ k.transpose(-2, -1)  # (B, H, 1, S)
+
+
+class RelativeSegments(nn.Module):
+    """What it is worth to a query that a key is of another text, or of its own.
+
+        bias[t, s] = scale * (q_t + w) . e[apart[t, s]]     # apart: 0 of one text, 1 of two
+
+    w is (H, d_head), e is (2, H, d_head). No text has a number, so more than two may follow.
+    Source: Yang et al. 2019, section 2.5.
+    """
+
+    def __init__(self, n_heads: int, d_head: int) -> None:
+        super().__init__()
+        positive(n_heads=n_heads, d_head=d_head)
+        self.w = nn.Parameter(torch.zeros(n_heads, d_head))
+        self.e = nn.Parameter(0.02 * torch.randn(2, n_heads, d_head))
+
+    def forward(self, q: Tensor, apart: Tensor) -> Tensor:
+        """Return the bias (B, H, T, S) for q (B, H, T, d_head) and apart, bool (B, T, S)."""
+        worth = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * q.shape[-1] ** -0.5
+        return torch.where(apart[:, None], worth[..., 1:], worth[..., :1])  # worth: (B, H, T, 2)

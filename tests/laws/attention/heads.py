@@ -7,9 +7,8 @@ from deepdive.attention.heads.channel import ChannelAttention
 from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
-from deepdive.attention.heads.qk_norm import QKNormAttention
+from deepdive.attention.heads.projections import KeysWithoutBias, QKNormAttention
 from deepdive.attention.heads.talking_heads import TalkingHeadsAttention
-from deepdive.attention.heads.unbiased import KeysWithoutBias
 from deepdive.core import RMSNorm
 from deepdive.core.hooks import collect_losses
 from deepdive.core.masks import Causal, Mask, Padding, Window

@@ -11,12 +11,11 @@ from deepdive.core.embeddings import ScaledEmbedding, TiedHead, TokenEmbedding
 from deepdive.core.feed_forward import FeedForward, GatedFeedForward
 from deepdive.core.masks import Causal, Padding, Window
 from deepdive.core.norms import LayerNorm, OffsetRMSNorm, RMSNorm
-from deepdive.layers.chunked import ChunkedFeedForward
 from deepdive.layers.convolution import Convolution
+from deepdive.layers.feed_forward import ChunkedFeedForward, Highway
 from deepdive.layers.fourier import FourierMixing
-from deepdive.layers.highway import Highway
-from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.layers.share_embedding import GradientDisentangled, share_embedding
+from deepdive.models.classic.elmo import ScalarMix
 from laws import (
     ALONE,
     ANY_ROWS,

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import ConvBertConfig, ConvBertForMaskedLM, ConvBertModel
 
 from deepdive.core import gelu_tanh
-from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
+from deepdive.layers.feed_forward import GroupedFeedForward, GroupedLinear
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution
 from deepdive.models.bert import convbert
@@ -99,7 +99,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         convbert_agrees, "deepdive.layers.span_convolution.SpanConvolution.forward",
         lambda self, x, q, real=None: KEPT(self, x, q)),
     "parts that are exchanged": (
-        convbert_agrees, "deepdive.layers.grouped.GroupedLinear.forward",
+        convbert_agrees, "deepdive.layers.feed_forward.GroupedLinear.forward",
         lambda self, x: torch.einsum(
             "...gi,gio->...go", x.unflatten(-1, (self.groups, -1)), self.weight.flip(0)
         ).flatten(-2) + self.bias),

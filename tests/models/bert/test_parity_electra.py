@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM, ElectraForPreTraining, ElectraModel
 
 from deepdive.models.bert import electra
-from deepdive.models.bert.pretraining import for_masked_lm
+from deepdive.models.bert.pretraining import ElectraDiscriminator, for_masked_lm
 from deepdive.published import family, load, save
 from deepdive.training.objectives import replaced_loss
 
 WIDTHS = (8, 16)  # tables narrower than the stream, which is projected, and as wide
 
 
-@parity("electra", electra.ElectraDiscriminator)
+@parity("electra", ElectraDiscriminator)
 def electra_agrees() -> None:
     """A discriminator that is judged by another activation, and its loss; a generator."""
     for width in WIDTHS:

@@ -21,6 +21,7 @@ from transformers import IBertConfig, IBertForMaskedLM, IBertModel
 from transformers.models.ibert import quant_modules
 
 from deepdive.core import relu
+from deepdive.layers.integer_layers import IntegerFeedForward, calibrated
 from deepdive.layers.integers import (
     EXP,
     ROOM,
@@ -94,7 +95,7 @@ def pair(seed: int, cut: bool = True) -> tuple[IBertModel, Bert, dict[str, tuple
     theirs.config.quant_mode = False  # the file has floats; `integer` makes whole numbers of them
     ours = saved_and_loaded(theirs, load)
     assert isinstance(ours, Bert)
-    ranges = ibert.calibrated(ours, [PADDED, PADDED.flip(1)])
+    ranges = calibrated(ours, [PADDED, PADDED.flip(1)])
     # Theirs tells every layer the scale of the embeddings, not that of the layer below: alike here.
     between = [
         n for n in ranges if n == "embeddings.norm.out" or n.endswith("ff_residual.norm.out")
@@ -211,7 +212,7 @@ def test_ranges_move_as_theirs() -> None:
     theirs.train()
     for text in texts:
         theirs(text)
-    ranges, there = ibert.calibrated(ours, texts), dict(theirs.named_modules())
+    ranges, there = calibrated(ours, texts), dict(theirs.named_modules())
     for i in range(2):
         for name, here in PLACES.items():
             act: Any = there[f"encoder.layer.{i}.{name}"]
@@ -284,7 +285,7 @@ def test_nothing_but_whole_numbers_inside() -> None:
     texts = [
         torch.randint(4, 32, (2, 9), generator=torch.Generator().manual_seed(i)) for i in (1, 2)
     ]
-    whole = ibert.integer(model, ibert.calibrated(model, texts))
+    whole = ibert.integer(model, calibrated(model, texts))
     seen: list[Any] = []
     for part in whole.modules():
         part.register_forward_hook(lambda part, given, out: seen.append((part, out)))
@@ -295,7 +296,7 @@ def test_nothing_but_whole_numbers_inside() -> None:
     assert [type(part).__name__ for part, out in seen if isinstance(out, Tensor)] == ["IntegerBert"]
     assert not list(whole.parameters())
     assert whole.stack.blocks[0].attn.q.weight.dtype == torch.int8  # type: ignore[union-attr]
-    found = errors(model, ibert.calibrated(model, texts), texts[0])
+    found = errors(model, calibrated(model, texts), texts[0])
     assert list(found) == [*KINDS, "all"]
     assert min(found.values()) > 0
     assert max(found.values()) < 0.1  # of states that are normalised
@@ -313,7 +314,7 @@ def test_read_and_written(tmp_path: Path) -> None:
 def test_what_is_refused() -> None:
     model = ibert.ibert(ibert.TINY)
     cases: dict[str, Callable[[], object]] = {
-        "texts is empty": lambda: ibert.calibrated(model, []),
+        "texts is empty": lambda: calibrated(model, []),
         "ranges has no": lambda: ibert.integer(model, {}),
         "quantise with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
         "between 1e-9 and ln 2": lambda: i_exp(
@@ -331,9 +332,7 @@ def test_what_is_refused() -> None:
 
 
 def relu_ff(model: Bert) -> object:
-    return ibert.IntegerFeedForward(
-        ibert.ibert(ibert.TINY, activation=relu).stack.blocks[0].ff, {}, ""
-    )
+    return IntegerFeedForward(ibert.ibert(ibert.TINY, activation=relu).stack.blocks[0].ff, {}, "")
 
 
 def short_gelu(x: QuantizedTensor) -> QuantizedTensor:
@@ -344,13 +343,13 @@ MUTATIONS: dict[str, tuple[str, object]] = {
     "erf's b": ("deepdive.layers.integers.ERF", (-0.2888, -1.7)),
     "exp's a": ("deepdive.layers.integers.EXP", (0.3585, 0.96963238, 1.0)),
     "ln 2": ("deepdive.layers.integers.LN2", 0.69),
-    "GELU in floats": ("deepdive.models.bert.ibert.i_gelu", short_gelu),
+    "GELU in floats": ("deepdive.layers.integer_layers.i_gelu", short_gelu),
     "a root of floats, rounded up": (
         "deepdive.layers.integers.i_sqrt",
         lambda n: n.double().sqrt().ceil().long() + 40,
     ),
     "weights of 7 bits": (
-        "deepdive.models.bert.ibert.quantised",
+        "deepdive.layers.integer_layers.quantised",
         lambda x, scale, bits: quantised(x, 2 * scale, bits) if x.ndim == 2 else None,
     ),
     "the norm's epsilon": (

@@ -22,6 +22,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from deepdive.attention.heads.projections import EntityAwareAttention
 from deepdive.models.bert import entities, luke, luke_heads
 from deepdive.published import family, from_config, load
 from deepdive.published.weights import adopt, translate
@@ -53,7 +54,7 @@ def parts(states: Tensor, real: Tensor) -> Tensor:
     return states[torch.cat((real, NAMED), 1)]
 
 
-@parity("luke", luke_heads.LukeForMaskedLM, luke.EntityAwareAttention, entities.EntityEmbeddings)
+@parity("luke", luke_heads.LukeForMaskedLM, EntityAwareAttention, entities.EntityEmbeddings)
 def luke_agrees() -> None:
     theirs = reference(LukeForMaskedLM, LukeConfig, **LUKE)
     ours = saved_and_loaded(theirs, partial(load, head="masked_lm"))
@@ -82,7 +83,7 @@ def luke_agrees() -> None:
 def classifies(kind: type[PreTrainedModel], n_entities: int, bias: bool) -> None:
     theirs = reference(kind, LukeConfig, **LUKE, num_labels=3)
     encoder = from_config(theirs.config.to_dict())
-    ours = luke.EntityClassifier(encoder, 16, 3, n_entities, bias=bias).double().eval()
+    ours = luke_heads.EntityClassifier(encoder, 16, 3, n_entities, bias=bias).double().eval()
     rules = [family("luke").table().within("luke.", "encoder."), (r"^classifier\.", "out.")]
     unread = [n for n in theirs.state_dict() if n.startswith("luke.pooler")]
     adopt(ours, theirs.state_dict(), rules, leave_out=unread)
@@ -111,7 +112,7 @@ def trained(
         equal(gradient, sources[name].tensor, 1e-8)
 
 
-@parity(luke.EntityClassifier)
+@parity(luke_heads.EntityClassifier)
 def classifiers_agree() -> None:
     classifies(LukeForEntityClassification, 1, bias=True)
     classifies(LukeForEntityPairClassification, 2, bias=False)
@@ -162,15 +163,15 @@ def from_two(
     return embedded(self, entities, mentions, places + 2, segments)
 
 
-right, embedded = luke.EntityAwareAttention.joint, entities.EntityEmbeddings.forward
+right, embedded = EntityAwareAttention.joint, entities.EntityEmbeddings.forward
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
-    "one query for all": (luke_agrees, "EntityAwareAttention.joint", one_query),
-    "queries exchanged": (luke_agrees, "EntityAwareAttention.joint", exchanged),
-    "a mention's first place": (luke_agrees, "EntityEmbeddings.forward", first_place),
-    "places of words, which begin at 2": (luke_agrees, "EntityEmbeddings.forward", from_two),
+    "one query for all": (luke_agrees, "luke.EntityAwareAttention.joint", one_query),
+    "queries exchanged": (luke_agrees, "luke.EntityAwareAttention.joint", exchanged),
+    "a mention's first place": (luke_agrees, "luke.EntityEmbeddings.forward", first_place),
+    "places of words, which begin at 2": (luke_agrees, "luke.EntityEmbeddings.forward", from_two),
     "a classifier of words": (
         classifiers_agree,
-        "EntityClassifier.forward",
+        "luke_heads.EntityClassifier.forward",
         lambda self, tokens, entities, mentions, mask=None: self.out(
             self.encoder.joint(tokens, entities, mentions, mask)[:, : self.n_entities].flatten(1)
         ),
@@ -181,7 +182,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_is_seen(name: str) -> None:
     proof, target, wrong = MUTATIONS[name]
-    with mock.patch(f"deepdive.models.bert.luke.{target}", wrong), pytest.raises(AssertionError):
+    with mock.patch(f"deepdive.models.bert.{target}", wrong), pytest.raises(AssertionError):
         proof()
 
 

@@ -15,6 +15,7 @@ from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from transformers import TapasConfig, TapasModel, TapasTokenizer
 
+from deepdive.data.table_text import content_snapshot, linearised, overlap, words
 from deepdive.data.wikitables import generated_table_questions, table, table_questions
 from deepdive.models.bert import tabert, tapas
 from deepdive.published import family
@@ -157,13 +158,13 @@ def test_one_row_and_no_vertical_layer_is_bert() -> None:
 
 
 def test_the_snapshot_is_what_the_question_names() -> None:
-    rows_of = tabert.content_snapshot(CITIES, "which year was Paris, 1924?", 2).rows
+    rows_of = content_snapshot(CITIES, "which year was Paris, 1924?", 2).rows
     assert rows_of == [["Paris", "1924"], ["Paris", "1900"]]
-    one = tabert.content_snapshot(CITIES, "was it Paris in 1960?", 1)
+    one = content_snapshot(CITIES, "was it Paris in 1960?", 1)
     assert one.rows == [["Paris", "1960"]]  # of two rows
-    assert tabert.overlap("a b", "b a c") == pytest.approx(2 / 3)  # a, b, but not "a b"
+    assert overlap("a b", "b a c") == pytest.approx(2 / 3)  # a, b, but not "a b"
     with pytest.raises(ValueError, match="expected one at least of each"):
-        tabert.content_snapshot(CITIES, "x", 0)
+        content_snapshot(CITIES, "x", 0)
     with pytest.raises(ValueError, match="has 1 cells, expected 2"):
         table(["a", "b"], [["1"]])
 
@@ -171,7 +172,7 @@ def test_the_snapshot_is_what_the_question_names() -> None:
 def test_a_row_as_text() -> None:
     texts = ["which year was Paris", "City | text | Rome Paris", "Year | real | 1960 1900 1924"]
     tokenizer = WordPieceTokenizer.train(texts * 3, 90, specials=BERT_SPECIALS)
-    tokens, slots, mask = tabert.linearised("which year was Paris", CITIES, tokenizer)
+    tokens, slots, mask = linearised("which year was Paris", CITIES, tokenizer)
     assert tokens.shape == slots.shape == mask.shape
     assert tokens.shape[:2] == (1, 3)
     sep = tokenizer.id_of("[SEP]")
@@ -244,7 +245,7 @@ def test_places_begin_where_theirs_do(tmp_path: Path) -> None:
         "[SEP]",
         "[MASK]",
         "[EMPTY]",
-        *sorted(set(tabert.words(text))),
+        *sorted(set(words(text))),
     ]
     vocab = tmp_path / "vocab.txt"
     vocab.write_text("\n".join(pieces), encoding="utf-8")

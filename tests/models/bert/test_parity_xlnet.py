@@ -15,8 +15,9 @@ from parity_registry import equal, parity
 from torch import Tensor, nn
 from transformers import XLNetConfig, XLNetLMHeadModel, XLNetModel
 
-from deepdive.models.bert import xlnet, xlnet_lm
+from deepdive.models.bert import xlnet
 from deepdive.positions import SinusoidalPosition
+from deepdive.positions.xl import RelativeSegments
 from deepdive.published import family, from_config, load
 from deepdive.training.objectives import seen_in
 
@@ -37,7 +38,7 @@ def asked(model: nn.Module, sees: Tensor, places: Tensor, **more: Any) -> Tensor
     return model(SRC, perm_mask=(~sees).double(), target_mapping=mapping, **more)[0]
 
 
-@parity("xlnet", xlnet_lm.XLNetLM, xlnet.XLNetBlock, xlnet.RelativeSegments)
+@parity("xlnet", xlnet.XLNetLM, xlnet.XLNetBlock, RelativeSegments)
 def xlnet_agrees() -> None:
     theirs = reference(XLNetLMHeadModel, XLNetConfig, **SIZES)
     ours, rule = saved_and_loaded(theirs, partial(load, head="lm")), family("xlnet")
@@ -77,7 +78,7 @@ def test_published_sizes() -> None:
     base = {"d_model": 768, "n_layer": 12, "n_head": 12, "d_inner": 3072}
     with torch.device("meta"):
         for size, theirs in ((xlnet.BASE, XLNetConfig(**base)), (xlnet.LARGE, XLNetConfig())):
-            ours, other = xlnet_lm.for_lm(xlnet.xlnet(size)), XLNetLMHeadModel(theirs)
+            ours, other = xlnet.for_lm(xlnet.xlnet(size)), XLNetLMHeadModel(theirs)
             assert sum(p.numel() for p in ours.parameters()) == sum(
                 p.numel() for p in other.parameters()
             )
@@ -102,12 +103,12 @@ def keeps_all(self: xlnet.Memory, layer: int, rows: Tensor) -> Tensor:
     return rows
 
 
-def swapped(self: xlnet.RelativeSegments, q: Tensor, apart: Tensor) -> Tensor:
+def swapped(self: RelativeSegments, q: Tensor, apart: Tensor) -> Tensor:
     worth = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * 0.5
     return torch.where(apart[:, None], worth[..., :1], worth[..., 1:])
 
 
-def only_asked(self: xlnet.RelativeSegments, q: Tensor, apart: Tensor) -> Tensor:
+def only_asked(self: RelativeSegments, q: Tensor, apart: Tensor) -> Tensor:
     worth = q @ self.e.permute(1, 2, 0) * 0.5
     return torch.where(apart[:, None], worth[..., 1:], worth[..., :1])
 

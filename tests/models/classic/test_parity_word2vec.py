@@ -11,12 +11,11 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from deepdive.layers.highway import Highway
-from deepdive.layers.scalar_mix import ScalarMix
+from deepdive.layers.feed_forward import Highway
 from deepdive.models.classic import elmo, neural_lm
 from deepdive.models.classic.bilm import BiLM, DirectedLM
 from deepdive.models.classic.character_cnn import CharacterCNN
-from deepdive.models.classic.elmo import ELMo
+from deepdive.models.classic.elmo import ELMo, ScalarMix
 from deepdive.models.classic.neural_lm import NeuralLM
 from deepdive.models.classic.word2vec import SkipGram
 from deepdive.training.objectives import negative_sampling_loss

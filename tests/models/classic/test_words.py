@@ -10,11 +10,10 @@ from torch.nn import functional as F
 from deepdive.core.hooks import record
 from deepdive.data import DataError
 from deepdive.evaluate.similarity import neighbours
-from deepdive.layers.scalar_mix import ScalarMix
 from deepdive.models.classic import elmo, neural_lm
 from deepdive.models.classic.bilm import BiLM
 from deepdive.models.classic.character_cnn import CharacterCNN
-from deepdive.models.classic.elmo import ELMo
+from deepdive.models.classic.elmo import ELMo, ScalarMix
 from deepdive.models.classic.word2vec import SkipGram
 from deepdive.tokenizers.character import spell
 from deepdive.training.objectives import (

@@ -20,9 +20,8 @@ from transformers.models.informer.modeling_informer import InformerProbSparseAtt
 from deepdive.attention.by_content.prob_sparse import ProbSparseAttention
 from deepdive.core import MultiHeadAttention
 from deepdive.core.masks import Causal, Padding
-from deepdive.layers.series import Distil, RowEmbedding
+from deepdive.layers.series import Distil, InformerEncoder, RowEmbedding
 from deepdive.models.efficient import informer
-from deepdive.models.efficient.informer import InformerEncoder
 from deepdive.published import load
 from deepdive.published.families.efficient import INFORMER
 

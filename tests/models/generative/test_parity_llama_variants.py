@@ -140,7 +140,7 @@ def keys_without_bias(self: MultiHeadAttention, rows: Tensor) -> tuple[Tensor, T
     return k if self.kv.bias is None else k - self.kv.bias[:8].view(2, 1, 4), v
 
 
-HERE = "deepdive.models.generative.llama_attention"
+HERE = "deepdive.models.generative.llama"
 MUTATIONS: dict[str, tuple[str, str, object]] = {
     "a window wider by one": ("mistral", f"{HERE}.WindowAttention", window(1)),
     "a window in the wrong layers": (

@@ -22,8 +22,9 @@ from deepdive.layers import sequence_resampling
 from deepdive.layers.hashed import HashEmbedding
 from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import full_attention
+from deepdive.models.bert.embeddings import CodePointEmbeddings
 from deepdive.models.multilingual import canine
-from deepdive.models.multilingual.canine import Canine, CodePointEmbeddings
+from deepdive.models.multilingual.canine import Canine
 from deepdive.published import family, load, save
 
 SIZES: dict[str, Any] = {

@@ -17,8 +17,9 @@ from parity_registry import equal, equal_gradients, parity
 from sentence_transformers.sentence_transformer.modules import Pooling
 from torch import Tensor, nn
 
+from deepdive.layers.heads.pretraining import AttentionPooling
 from deepdive.models.multilingual import muse
-from deepdive.models.multilingual.muse import AttentionPooling, Muse, root_sum
+from deepdive.models.multilingual.muse import Muse, root_sum
 from deepdive.training.objectives import additive_margin
 
 MASK = real([6, 4, 1], 6)
@@ -145,7 +146,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         muse_agrees, "deepdive.models.multilingual.muse.normalise", lambda vectors: vectors
     ),
     "scores scaled": (
-        attention_pooling_agrees, "deepdive.models.multilingual.muse.AttentionPooling.forward",
+        attention_pooling_agrees, "deepdive.layers.heads.pretraining.AttentionPooling.forward",
         lambda self, s, m: (
             (self.score(s)[..., 0] / 8**0.5).masked_fill(~m, -torch.inf).softmax(-1)[:, None] @ s
         )[:, 0],

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from transformers import XLMConfig, XLMModel, XLMWithLMHeadModel
 
 from deepdive.core import gelu_tanh
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, LanguageEmbeddings
 from deepdive.models.multilingual import xlm
-from deepdive.models.multilingual.xlm import CausalXlm, LanguageEmbeddings, Xlm, XlmWithLM
+from deepdive.models.multilingual.xlm import CausalXlm, Xlm, XlmWithLM
 from deepdive.published import family, from_config, load, save
 from deepdive.training.objectives import join_translations
 
@@ -161,13 +161,13 @@ def told_of_another(self: Any, tokens: Tensor, languages: Any, places: Tensor) -
 ADDED = LanguageEmbeddings.forward
 MUTATIONS: dict[str, tuple[str, object]] = {
     "a row where no language is told": (
-        "deepdive.models.multilingual.xlm.LanguageEmbeddings.forward",
+        "deepdive.models.bert.embeddings.LanguageEmbeddings.forward",
         told_of_another),
     "languages that are not read": (
-        "deepdive.models.multilingual.xlm.LanguageEmbeddings.forward",
+        "deepdive.models.bert.embeddings.LanguageEmbeddings.forward",
         lambda self, tokens, languages, places: ADDED(self, tokens, None, places)),
     "places that are not begun again": (
-        "deepdive.models.multilingual.xlm.LanguageEmbeddings.forward",
+        "deepdive.models.bert.embeddings.LanguageEmbeddings.forward",
         lambda self, tokens, languages, places:
             ADDED(self, tokens, languages, torch.arange(tokens.shape[1]))),
     "CLM that looks ahead": ("deepdive.models.multilingual.xlm.CausalXlm.order", None),

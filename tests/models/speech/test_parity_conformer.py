@@ -30,9 +30,9 @@ from transformers.models.wav2vec2_conformer.modeling_wav2vec2_conformer import (
 from deepdive.core import Context, PreNorm, Slot
 from deepdive.core.masks import Padding
 from deepdive.core.stack import Stack
-from deepdive.layers.convolution import Convolution
+from deepdive.layers.convolution import Convolution, GatedConvolution
 from deepdive.models.speech import conformer
-from deepdive.models.speech.conformer import ConformerBlock, GatedConvolution, HalfStep
+from deepdive.models.speech.conformer import ConformerBlock, HalfStep
 from deepdive.models.speech.speech_encoder import SpeechEncoder
 from deepdive.positions import SinusoidalPosition
 from deepdive.published.names import Names, Pairs
@@ -212,7 +212,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "whole steps": (
         conformer_agrees, "deepdive.models.speech.conformer.HalfStep.forward", PreNorm.forward),
     "the norm behind swish": (
-        conformer_agrees, "deepdive.models.speech.conformer.GatedConvolution.forward", late),
+        conformer_agrees, "deepdive.layers.convolution.GatedConvolution.forward", late),
     "the convolution before the attention": (
         conformer_agrees, "deepdive.models.speech.conformer.ConformerBlock.forward",
         convolved_first),

@@ -115,7 +115,7 @@ def test_silence_is_heard() -> None:
 
 MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
     "values without a bias": (
-        whisper_agrees, "deepdive.attention.heads.unbiased.KeysWithoutBias.keys_and_values",
+        whisper_agrees, "deepdive.attention.heads.projections.KeysWithoutBias.keys_and_values",
         MultiHeadAttention.keys_and_values),
     "no activation behind the second convolution": (
         whisper_agrees, "deepdive.layers.subsample.Window.forward",

@@ -18,8 +18,8 @@ from transformers import Data2VecVisionConfig, Data2VecVisionModel
 
 from deepdive.core.residual import PreNorm, ScaledPreNorm
 from deepdive.models.vision import data2vec
-from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
-from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
+from deepdive.models.vision.data2vec import Data2VecVision
+from deepdive.models.vision.embeddings import MaskedPatchEmbeddings
 from deepdive.positions.grid import GridBias, SpecialGridBias
 from deepdive.published import family, from_config, load
 from deepdive.training.objectives import averaged_states, decay_at, ema_update, state_loss
@@ -39,7 +39,7 @@ def agrees(bias: dict[str, bool]) -> None:
     equal(ours(image), theirs(image).last_hidden_state)
 
 
-@parity(Data2VecVision, MaskedPatchEmbeddings, KeysWithoutBias, SpecialGridBias, ScaledPreNorm)
+@parity(Data2VecVision, MaskedPatchEmbeddings, SpecialGridBias, ScaledPreNorm)
 def both_forms_agree() -> None:
     agrees(ONE)
     agrees(EACH)
@@ -137,7 +137,7 @@ MUTATIONS: dict[str, tuple[str, Any]] = {
         lambda self, q, k: GridBias.offsets(self, (q - 1).clamp(min=0), (k - 1).clamp(min=0))),
     "no gain": ("deepdive.core.residual.ScaledPreNorm.forward", PreNorm.forward),
     "what is hidden is read": (
-        "deepdive.models.vision.masked_patch_embeddings.MaskedPatchEmbeddings.forward",
+        "deepdive.models.vision.embeddings.MaskedPatchEmbeddings.forward",
         lambda self, images, hidden=None: torch.cat(
             [self.special.expand(len(images), -1, -1), self.patches(images)], 1)),
     "the wrong epsilon": (

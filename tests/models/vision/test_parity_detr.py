@@ -28,6 +28,7 @@ from deepdive.core import Context
 from deepdive.layers.position_aware_attention import QKPositionAttention
 from deepdive.layers.residual_conv import FrozenBatchNorm, settle
 from deepdive.models.vision import detr, resnet, resnet_config
+from deepdive.positions.sinusoidal import grid_sines
 from deepdive.published import family, from_config, load, save
 from deepdive.published.families import detr as form
 from deepdive.training.objectives import set_prediction
@@ -356,7 +357,7 @@ def without_values_apart(self: Any, x: Tensor, context: Context) -> Tensor:
     return super(QKPositionAttention, self).forward(rows, plain)
 
 
-KEPT = detr.grid_sines
+KEPT = grid_sines
 GIOU, LOSSES = set_prediction.generalized_iou, set_prediction.set_losses
 CHANGED_OVER = {
     "timm_backbone": {

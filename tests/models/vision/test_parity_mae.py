@@ -18,8 +18,8 @@ from transformers.models.vit_mae.modeling_vit_mae import build_2d_sinusoidal_pos
 
 from deepdive.layers.patches import patchify
 from deepdive.models.vision import mae
+from deepdive.models.vision.embeddings import SinCosImageEmbeddings
 from deepdive.models.vision.mae import Mae
-from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings
 from deepdive.positions.sinusoidal import plane
 from deepdive.published import family, load
 from deepdive.training import objectives

@@ -17,8 +17,10 @@ from transformers import SegformerConfig, SegformerForSemanticSegmentation
 
 from deepdive.layers.segformer_layers import (
     ConvolvedFeedForward,
+    Decoder,
     OverlappingPatches,
     ReducedAttention,
+    Stage,
 )
 from deepdive.models.vision import segformer
 from deepdive.published import family, from_config, load
@@ -57,7 +59,7 @@ def pair() -> tuple[Any, nn.Module]:
     return theirs, saved_and_loaded(theirs, load)
 
 
-@parity("segformer", segformer.Segformer, segformer.Stage, segformer.Decoder, OverlappingPatches,
+@parity("segformer", segformer.Segformer, Stage, Decoder, OverlappingPatches,
         ReducedAttention, ConvolvedFeedForward)  # fmt: skip
 def segformer_agrees() -> None:
     theirs, ours = pair()
@@ -125,7 +127,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, Any]] = {
         segformer_agrees, "deepdive.layers.segformer_layers.ConvolvedFeedForward.forward",
         edges_repeated),
     "grids joined from the first to the last": (
-        segformer_agrees, "deepdive.models.vision.segformer.Decoder.forward", first_to_last),
+        segformer_agrees, "deepdive.layers.segformer_layers.Decoder.forward", first_to_last),
     "keys without their norm": (
         segformer_agrees, "deepdive.layers.segformer_layers.ReducedAttention.forward",
         lambda self, grid, context: self.attention(

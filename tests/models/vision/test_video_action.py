@@ -15,9 +15,8 @@ from parity_registry import equal, perturb
 from torch import Tensor
 
 from deepdive.layers.roi_pooling import PositionedFeatures, pooled
-from deepdive.models.vision import video_action, video_action_config
-from deepdive.models.vision.video_action import ActionUnit
-from deepdive.models.vision.video_action_config import TINY
+from deepdive.models.vision import video_action
+from deepdive.models.vision.video_action import TINY, ActionUnit
 
 ONE_HEAD = TINY.but(n_heads=1)
 BOXES = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.25, 0.5, 0.75, 1.0]], dtype=torch.float64)
@@ -87,7 +86,7 @@ def whole() -> None:
 
 def test_published_sizes() -> None:
     """Girdhar et al. 2019, section 4: 128 wide, two heads, three layers, 80 kinds (AVA)."""
-    base = video_action_config.BASE
+    base = video_action.BASE
     assert (base.d_model, base.n_heads, base.n_layers, base.n_classes) == (128, 2, 3, 80)
 
 

@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
-from deepdive.models.bert.xlnet import TINY, xlnet
-from deepdive.models.bert.xlnet_lm import for_lm
+from deepdive.models.bert.xlnet import TINY, for_lm, xlnet
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import cross_entropy, order_tokens, seen_in
 

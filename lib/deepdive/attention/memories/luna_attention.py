@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from deepdive.attention.structure import StructuredAttention, all_real
 from deepdive.core.checks import positive
 from deepdive.core.masks import Padding
+from deepdive.core.multi_head import MultiHeadAttention
 from deepdive.core.softmax import SoftmaxAttention
 
 CHUNK = 64  # rows that the causal form takes in one product
@@ -98,6 +99,25 @@ def unpack_causally(
     scores = prefix_products(scale * q, k, strength) / n_seen  # (B, H, T, n_slots)
     weights = attention.dropout(attention.weights(attention.scores(scores).softmax(-1)))
     return prefix_products(weights, strength, v) / n_seen
+
+
+def attend_causally(
+    pack: MultiHeadAttention,
+    unpack: MultiHeadAttention,
+    x: Tensor,
+    memory: Tensor,
+    real: Tensor | None,
+) -> Tensor:
+    """Return what tokens x (B, T, d_model) get from those before them, (B, T, d_model), through
+    `memory` (B, n_slots, d_model), which reads by `pack` and is read by `unpack`; `real` bool
+    (B or 1, T).
+    """
+    attention, scale = unpack.mechanism, unpack.d_head**-0.5
+    assert isinstance(attention, SoftmaxAttention)
+    (keys, _), (k, v) = pack.keys_and_values(x), unpack.keys_and_values(x)
+    strength = packing_strength(pack.queries(memory), keys, scale)
+    output = unpack_causally(attention, unpack.queries(x), k, v, strength, all_real(real, k), scale)
+    return unpack.output(output)
 
 
 def prefix_products(x: Tensor, y: Tensor, z: Tensor, chunk: int = CHUNK) -> Tensor:

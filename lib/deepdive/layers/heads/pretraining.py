@@ -1,4 +1,4 @@
-"""What an encoder is trained with, put on its states: the pooled first state, scores of a gap."""
+"""Heads on an encoder's states: one vector by the first state or by attention, scores of a gap."""
 
 import torch
 from torch import Tensor, nn
@@ -7,6 +7,7 @@ from deepdive.core import LayerNorm, gelu
 from deepdive.core.checks import positive
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.feed_forward import Activation
+from deepdive.core.hooks import HookPoint
 
 
 def initialise(model: nn.Module, std: float = 0.02) -> None:
@@ -64,3 +65,21 @@ class MaskedHead(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """Return logits (..., vocab_size) for states (..., d_model)."""
         return self.head(self.norm(self.activation(self.dense(states))))
+
+
+class AttentionPooling(nn.Module):
+    """vector = sum over t of weights_t x_t,  weights = softmax over real t of (w . x_t)
+
+    Hook point: `weights` (B, T).
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        self.score, self.weights = nn.Linear(d_model, 1, bias=False), HookPoint()
+        initialise(self.score)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return (B, d) for states (B, T, d) and mask bool (B, T), True = real."""
+        scores = self.score(states).squeeze(-1).masked_fill(~mask, -torch.inf)
+        return (self.weights(scores.softmax(-1))[:, None] @ states).squeeze(1)

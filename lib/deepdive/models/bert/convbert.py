@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepdive.core import Block
-from deepdive.layers.grouped import GroupedFeedForward
+from deepdive.layers.feed_forward import GroupedFeedForward
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block

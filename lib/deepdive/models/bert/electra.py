@@ -24,11 +24,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.layers.heads import MaskedHead
 from deepdive.models.bert.albert import FactorisedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
-from deepdive.models.bert.pretraining import BertForMaskedLM
+from deepdive.models.bert.pretraining import BertForMaskedLM, ElectraDiscriminator
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,6 @@ def electra(config: ElectraConfig = BASE, **changes: Any) -> Bert:
     if config.d_embedding != config.d_model:
         config = config.but(embeddings=FactorisedEmbeddings)
     return bert(config)
-
-
-class ElectraDiscriminator(nn.Module):
-    """logits = out(activation(dense(bert(tokens)))), (B, T): above 0 where a token was replaced.
-
-    Source: Clark et al. 2020, section 2, and their released code, which has the layer before `out`.
-    """
-
-    def __init__(self, bert: Bert) -> None:
-        super().__init__()
-        d_model, self.activation = bert.config.d_model, bert.config.activation
-        self.bert, self.dense = bert, nn.Linear(d_model, d_model)
-        self.out = nn.Linear(d_model, 1)
-        initialise(self.dense)
-        initialise(self.out)
-
-    def forward(
-        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
-    ) -> Tensor:
-        """Return a logit (B, T) for each token; those under padding mean nothing."""
-        states = self.bert(tokens, mask, segments)
-        return self.out(self.activation(self.dense(states))).squeeze(-1)
 
 
 def is_masked_lm(encoder: Bert) -> BertForMaskedLM:

@@ -1,4 +1,6 @@
-"""What enters a BERT: a token's row, its place's and its text's, added and normalised."""
+"""What enters BERT and its kin: rows of tokens, places and texts (or languages: XLM; or hashed code
+points: CANINE), added and normalized.
+"""
 
 from typing import Any, Self
 
@@ -6,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core import LayerNorm, Position
-from deepdive.core.checks import not_negative
+from deepdive.core.checks import not_negative, positive
 from deepdive.core.embeddings import TokenEmbedding, check_segments
 from deepdive.core.hooks import HookPoint
+from deepdive.layers.hashed import HashEmbedding
 
 
 class BertEmbeddings(nn.Module):
@@ -34,8 +37,7 @@ class BertEmbeddings(nn.Module):
     def of(cls, config: Any) -> Self:
         """Build them from the numbers of an `EncoderConfig`."""
         tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        place = config.position(config)
-        return cls(tokens, place, config.n_segments, config.dropout, config.eps)
+        return cls(tokens, config.position(config), config.n_segments, config.dropout, config.eps)
 
     def positions(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
         """Return where each token stands, (T,) or (B, T): here 0 .. T - 1, padding included."""
@@ -55,3 +57,46 @@ class BertEmbeddings(nn.Module):
     def finish(self, rows: Tensor) -> Tensor:
         """Return what enters the stack, (B, T, d_model), for the normalised rows."""
         return self.dropout(rows)
+
+
+class LanguageEmbeddings(BertEmbeddings):
+    """rows = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
+
+    `languages` has a row for each of `n_languages`; for a single one there is none. Hook point:
+    `embedded` (B, T, d_model), after the norm. Source: Conneau and Lample 2019, figure 1.
+    """
+
+    def __init__(
+        self, tokens: TokenEmbedding, position: Position, n_languages: int, dropout: float = 0.0,
+        eps: float = 1e-12,
+    ) -> None:  # fmt: skip
+        super().__init__(tokens, position, 0, dropout, eps)
+        positive(n_languages=n_languages)
+        self.n_languages = n_languages
+        self.languages = nn.Embedding(n_languages, tokens.d_model) if n_languages > 1 else None
+
+    @classmethod
+    def of(cls, config: Any) -> Self:
+        tokens = TokenEmbedding(config.vocab_size, config.d_model)
+        return cls(tokens, config.position(config), config.n_languages, config.dropout, config.eps)
+
+    def forward(self, tokens: Tensor, languages: Tensor | None, positions: Tensor) -> Tensor:
+        """Return rows (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
+        (B, T); without languages none is told.
+        """
+        rows = self.tokens(tokens)
+        if languages is not None:
+            known = 0 if self.languages is None else self.n_languages
+            check_segments(languages, tokens, known, "languages")
+            assert self.languages is not None  # `check_segments` refuses languages without a row
+            rows = rows + self.languages(languages)
+        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
+
+
+class CodePointEmbeddings(BertEmbeddings):
+    """`BertEmbeddings` whose tokens are code points: what is added to place and text is hashed."""
+
+    @classmethod
+    def of(cls, config: Any) -> Self:
+        tokens: Any = HashEmbedding(config.d_model, config.n_hashes, config.n_buckets)
+        return cls(tokens, config.position(config), config.n_segments, config.dropout, config.eps)

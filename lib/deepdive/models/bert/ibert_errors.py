@@ -13,16 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core import LayerNorm, SoftmaxAttention
+from deepdive.layers.integer_layers import IntegerLinear, IntegerNorm, Ranges, range_scale
 from deepdive.layers.integers import QuantizedTensor, i_gelu, i_softmax, quantised
 from deepdive.models.bert.bert import Bert
-from deepdive.models.bert.ibert import (
-    IntegerEmbeddings,
-    IntegerLinear,
-    IntegerNorm,
-    Ranges,
-    integer,
-    range_scale,
-)
+from deepdive.models.bert.ibert import IntegerEmbeddings, integer
 
 
 class Alone(nn.Module):

@@ -3,7 +3,7 @@ Contextualized Entity Representations with Entity-aware Self-attention".
 
 Without entities it is RoBERTa. With them, each stands behind the words, at its mention's place.
 
-Long because it holds the attention, the two sequences and the head for tasks.
+Long because words and entities are two sequences, each with embeddings, masks and places.
 
 System: luke
 Parent: roberta
@@ -26,45 +26,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.core import Block, MultiHeadAttention
-from deepdive.core.checks import positive
+from deepdive.attention.heads.projections import EntityAwareAttention
+from deepdive.core import Block
 from deepdive.core.embeddings import check_tokens
 from deepdive.core.masks import Mask, Padding, padding
-from deepdive.core.multi_head import split_heads
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.bert.entities import EntityEmbeddings
-
-
-class EntityAwareAttention(MultiHeadAttention):
-    """Attention whose query depends on what it asks: a word (w) or an entity (e).
-
-        scores[t, s] = scale * (W_{kind(t) kind(s)} x_t) . k_s      # W_ww, W_we, W_ew, W_ee
-
-    `q` is W_ww, `w2e`, `e2w` and `e2e` are the others. Keys and values have one matrix each.
-    Source: Yamada et al. 2020, section 3.2.
-    """
-
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0) -> None:
-        super().__init__(d_model, n_heads, dropout=dropout)
-        self.w2e, self.e2w, self.e2e = (nn.Linear(d_model, d_model) for _ in range(3))
-
-    def joint(self, x: Tensor, n_words: int, mask: Mask | None = None) -> Tensor:
-        """Return (B, T + E, d_model) for x (B, T + E, d_model), whose first `n_words` = T rows are
-        words.
-        """
-        words, entities = x[:, :n_words], x[:, n_words:]
-        k, v = self.keys_and_values(x)  # (B, H, T + E, d_head)
-        to_words = torch.cat((self.q(words), self.e2w(entities)), 1)
-        to_entities = torch.cat((self.w2e(words), self.e2e(entities)), 1)
-        heads = (split_heads(to_words, self.n_heads), split_heads(to_entities, self.n_heads))
-        # Twice as wide, a key stands in the half of its kind: there a query has what it asks that.
-        is_word = (torch.arange(x.shape[1], device=x.device) < n_words)[:, None]
-        q, k = torch.cat(heads, -1), torch.cat((k * is_word, k * ~is_word), -1)
-        return self.output(self.mechanism(q, k, self.values(v), mask, None, self.d_head**-0.5))
 
 
 class Luke(Bert):
@@ -106,37 +76,6 @@ def read(block: nn.Module, x: Tensor, n_words: int, mask: Mask) -> Tensor:
     assert isinstance(attn, EntityAwareAttention)
     x = block.attn_residual(x, lambda rows: attn.joint(rows, n_words, mask))
     return block.stream(block.ff_residual(x, block.ff))
-
-
-class EntityClassifier(nn.Module):
-    """logits = out(dropout(states of the first entities, side by side)), (B, n_classes).
-
-    `n_entities` = 1: what is it; 2: how are they related. The released pairs have no `bias`.
-    Source: Yamada et al. 2020, sections 4.1 and 4.2.
-    """
-
-    def __init__(
-        self, encoder: Luke, d_model: int, n_classes: int, n_entities: int = 1,
-        dropout: float = 0.1, bias: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        positive(d_model=d_model, n_classes=n_classes, n_entities=n_entities)
-        self.encoder, self.n_entities, self.dropout = encoder, n_entities, nn.Dropout(dropout)
-        self.out = nn.Linear(n_entities * d_model, n_classes, bias=bias)
-        initialise(self.out)
-
-    def forward(
-        self, tokens: Tensor, entities: Tensor, mentions: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        """Return logits (B, n_classes); the arguments are those of `Luke.joint`."""
-        check_tokens(tokens)
-        if entities.shape[-1] < self.n_entities:
-            raise ValueError(
-                f"entities are {tuple(entities.shape)}, expected (B, E) with E of "
-                f"{self.n_entities} or more: the classes are told from the first of them"
-            )
-        states = self.encoder.joint(tokens, entities, mentions, mask)[:, tokens.shape[1] :]
-        return self.out(self.dropout(states[:, : self.n_entities].flatten(1)))
 
 
 def entity_aware(config: EncoderConfig, layer: int) -> EntityAwareAttention:

@@ -1,9 +1,10 @@
-"""What LUKE is trained with: a head for hidden words, and one for hidden entities."""
+"""Heads on LUKE: for hidden words and entities in pretraining, and for classes of entities."""
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from deepdive.core.embeddings import TokenEmbedding
-from deepdive.layers.heads import MaskedHead
+from deepdive.core.checks import positive
+from deepdive.core.embeddings import TokenEmbedding, check_tokens
+from deepdive.layers.heads import MaskedHead, initialise
 from deepdive.models.bert.luke import Luke
 from deepdive.models.bert.pretraining import BertForMaskedLM
 
@@ -32,3 +33,34 @@ def for_masked_lm(encoder: Luke) -> LukeForMaskedLM:
         for table in (own, encoder.entities.tokens)
     )
     return LukeForMaskedLM(encoder, *heads)
+
+
+class EntityClassifier(nn.Module):
+    """logits = out(dropout(states of the first entities, side by side)), (B, n_classes).
+
+    `n_entities` = 1: what is it; 2: how are they related. The released pairs have no `bias`.
+    Source: Yamada et al. 2020, sections 4.1 and 4.2.
+    """
+
+    def __init__(
+        self, encoder: Luke, d_model: int, n_classes: int, n_entities: int = 1,
+        dropout: float = 0.1, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        positive(d_model=d_model, n_classes=n_classes, n_entities=n_entities)
+        self.encoder, self.n_entities, self.dropout = encoder, n_entities, nn.Dropout(dropout)
+        self.out = nn.Linear(n_entities * d_model, n_classes, bias=bias)
+        initialise(self.out)
+
+    def forward(
+        self, tokens: Tensor, entities: Tensor, mentions: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Return logits (B, n_classes); the arguments are those of `Luke.joint`."""
+        check_tokens(tokens)
+        if entities.shape[-1] < self.n_entities:
+            raise ValueError(
+                f"entities are {tuple(entities.shape)}, expected (B, E) with E of "
+                f"{self.n_entities} or more: the classes are told from the first of them"
+            )
+        states = self.encoder.joint(tokens, entities, mentions, mask)[:, tokens.shape[1] :]
+        return self.out(self.dropout(states[:, : self.n_entities].flatten(1)))

@@ -1,4 +1,4 @@
-"""What BERT's family is trained with, on the states of an encoder."""
+"""What BERT's family is trained with, on the states of an encoder: gaps, replacements."""
 
 from torch import Tensor, nn
 
@@ -55,3 +55,25 @@ def for_pretraining(encoder: Bert) -> BertForPreTraining:
     follows = nn.Linear(d_model, 2)
     initialise(follows)
     return BertForPreTraining(encoder, masked_head(encoder), Pooler(d_model), follows)
+
+
+class ElectraDiscriminator(nn.Module):
+    """logits = out(activation(dense(bert(tokens)))), (B, T): above 0 where a token was replaced.
+
+    Source: Clark et al. 2020, section 2, and their released code, which has the layer before `out`.
+    """
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        d_model, self.activation = bert.config.d_model, bert.config.activation
+        self.bert, self.dense = bert, nn.Linear(d_model, d_model)
+        self.out = nn.Linear(d_model, 1)
+        initialise(self.dense)
+        initialise(self.out)
+
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return a logit (B, T) for each token; those under padding mean nothing."""
+        states = self.bert(tokens, mask, segments)
+        return self.out(self.activation(self.dense(states))).squeeze(-1)

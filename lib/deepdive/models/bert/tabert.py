@@ -1,15 +1,15 @@
 """TaBERT: BERT reads a question with each row of a table, and attention down the columns joins the
 rows. Yin et al. 2020, "TaBERT: Pretraining for Joint Understanding of Textual and Tabular Data".
 
-Long because what is read of a table, and how it becomes text, stands beside the model itself.
+Long because rows and columns are two axes of attention, each with its padding and its checks.
 
 System: tabert
 Parent: bert
 What differs:
 - of the table only what the question may mean is read: its K rows with the most n-grams in common,
-  or one row made of the best cell of each column (`content_snapshot`)
+  or one row made of the best cell of each column (`deepdive.data.table_text.content_snapshot`)
 - a row is text, each cell its column's name, its type and its value, and the vector of a cell is
-  the mean of its tokens' (`linearised`, `pooled`)
+  the mean of its tokens' (`deepdive.data.table_text.linearised`, `pooled`)
 - for each column, and each word of the question, attention over the rows (`vertical`); the mean
   over the rows is what the table says of it (`TaBert`)
 - it learns to name hidden columns and to recover cells (`deepdive.training.objectives.tabert`)
@@ -19,7 +19,6 @@ Book: 3.3.1
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +27,7 @@ from torch import Tensor, nn
 
 from deepdive.core.masks import Padding
 from deepdive.core.stack import Stack
-from deepdive.data.wikitables import Table
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.tokenizers.base import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -102,62 +99,3 @@ def tabert(config: TaBertConfig = BASE, **changes: Any) -> TaBert:
     encoder = bert(config)  # its stack is drawn as BERT's, and so is the one above
     above = bert(config.but(n_layers=config.n_vertical)).stack
     return TaBert(encoder, above)
-
-
-def words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
-def overlap(question: str, text: str, longest: int = 3) -> float:
-    """Return the share of the question's n-grams, n = 1 to `longest`, that are in the text too."""
-    asked, there = (
-        {tuple(found[i : i + n]) for n in range(1, longest + 1) for i in range(len(found) - n + 1)}
-        for found in (words(question), words(text))
-    )
-    return len(asked & there) / max(1, len(asked))
-
-
-def content_snapshot(table: Table, question: str, k: int = 3) -> Table:
-    """Return the k rows nearest to the question, best first, ties in the order of the table; for
-    k = 1 one new row, of the nearest cell of each column.
-
-    Raises ValueError for k < 1, and for a table without rows.
-    Source: Yin et al. 2020, section 3.1, "content snapshot".
-    """
-    if k < 1 or not table.rows:
-        raise ValueError(f"k={k} of {len(table.rows)} rows: expected one at least of each")
-    if k == 1:
-        best = [
-            max(column, key=lambda c: overlap(question, c))
-            for column in zip(*table.rows, strict=True)
-        ]
-        return table._replace(rows=[best])
-    nearest = sorted(table.rows, key=lambda row: -overlap(question, " ".join(row)))
-    return table._replace(rows=nearest[:k])
-
-
-def linearised(
-    question: str, table: Table, tokenizer: Tokenizer, cell_tokens: int = 8
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return tokens, slots and mask (1, R, T) of a question and each row of a table:
-
-        [CLS] question [SEP] name | type | value [SEP] name | type | value [SEP] ...
-
-    At most `cell_tokens` are kept of each value. Slots number the question's tokens, then the
-    columns; separators have none.
-    """
-    cls, sep = tokenizer.id_of("[CLS]"), tokenizer.id_of("[SEP]")
-    asked = tokenizer.encode(question)
-    lines = []
-    for row in table.rows:
-        ids, slots = [cls, *asked, sep], [-1, *range(len(asked)), -1]
-        for j, (name, kind, value) in enumerate(zip(table.columns, table.types, row, strict=True)):
-            cell = tokenizer.encode(f"{name} | {kind} | ") + tokenizer.encode(value)[:cell_tokens]
-            ids += [*cell, sep]
-            slots += [*[len(asked) + j] * len(cell), -1]
-        lines.append((ids, slots))
-    T = max(len(ids) for ids, _ in lines)
-    tokens = torch.tensor([ids + [tokenizer.pad] * (T - len(ids)) for ids, _ in lines])
-    places = torch.tensor([slots + [-1] * (T - len(slots)) for _, slots in lines])
-    mask = torch.arange(T) < torch.tensor([[len(ids)] for ids, _ in lines])
-    return tokens[None], places[None], mask[None]

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import not_negative, positive
 from deepdive.core.masks import Padding
+from deepdive.data.table_text import linearised, overlap
 from deepdive.data.wikitables import Table
-from deepdive.models.bert.tabert import linearised, overlap, pooled, tabert
+from deepdive.models.bert.tabert import pooled, tabert
 from deepdive.tokenizers.base import Tokenizer
 
 MATCHES = 5  # how many numbers `matches` gives

@@ -5,7 +5,7 @@ A place that is asked for must not see its own token, and the places asked after
 stand there. A row of the content stream has read its token, a row of the query stream has not; both
 go through the same weights and read the content stream alone.
 
-Long because it holds both streams, relative segments, and what a segment remembers.
+Long because it holds both streams, what a segment remembers, and the head that scores places.
 
 System: xlnet
 Parent: transformer_xl
@@ -32,35 +32,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, gelu
-from deepdive.core.checks import positive
-from deepdive.core.embeddings import TokenEmbedding, check_segments, check_tokens
+from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
 from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Dense, Mask, padding
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
 from deepdive.models.config import Config
 from deepdive.positions import BlockedSinusoidalPosition, XLPosition
-
-
-class RelativeSegments(nn.Module):
-    """What it is worth to a query that a key is of another text, or of its own.
-
-        bias[t, s] = scale * (q_t + w) . e[apart[t, s]]     # apart: 0 of one text, 1 of two
-
-    w is (H, d_head), e is (2, H, d_head). No text has a number, so more than two may follow.
-    Source: Yang et al. 2019, section 2.5.
-    """
-
-    def __init__(self, n_heads: int, d_head: int) -> None:
-        super().__init__()
-        positive(n_heads=n_heads, d_head=d_head)
-        self.w = nn.Parameter(torch.zeros(n_heads, d_head))
-        self.e = nn.Parameter(0.02 * torch.randn(2, n_heads, d_head))
-
-    def forward(self, q: Tensor, apart: Tensor) -> Tensor:
-        """Return the bias (B, H, T, S) for q (B, H, T, d_head) and apart, bool (B, T, S)."""
-        worth = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * q.shape[-1] ** -0.5
-        return torch.where(apart[:, None], worth[..., 1:], worth[..., :1])  # worth: (B, H, T, 2)
+from deepdive.positions.xl import RelativeSegments
 
 
 class XLNetBlock(Block):
@@ -227,3 +206,22 @@ def xlnet(config: XLNetConfig = BASE, **changes: Any) -> XLNet:
     model = XLNet(XLNetConfig.given(config, changes))
     initialise(model)
     return model
+
+
+class XLNetLM(nn.Module):
+    """`XLNet.predict`, then scores of the vocabulary: tokens, sees, places -> (B, M, V)."""
+
+    def __init__(self, bert: XLNet, head: TiedHead) -> None:
+        super().__init__()
+        self.bert, self.head = bert, head
+
+    def forward(
+        self, tokens: Tensor, sees: Tensor, places: Tensor, *given: Any, **named: Any
+    ) -> Tensor:
+        """Return the logits of each place; the arguments are those of `XLNet.predict`."""
+        return self.head(self.bert.predict(tokens, sees, places, *given, **named))
+
+
+def for_lm(model: XLNet) -> XLNetLM:
+    """Put the head of the objective on a model; its own embedding scores the tokens."""
+    return XLNetLM(model, TiedHead(model.tokens, bias=True))

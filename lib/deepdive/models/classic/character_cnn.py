@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from deepdive.core.checks import each_at_least, not_negative, positive
 from deepdive.core.embeddings import look_up
 from deepdive.core.masks import describe
-from deepdive.layers.highway import Highway
+from deepdive.layers.feed_forward import Highway
 from deepdive.tokenizers import PAD
 
 

@@ -5,7 +5,7 @@ The rows are features of time steps, not tokens. The encoder reads the past, hal
 after each layer but the last; the decoder reads the last known steps and placeholders for those to
 come, and fills all of them in one pass.
 
-Long because it reads numbers on both sides: encoder, decoder and layers are all built here.
+Long because it reads numbers on both sides: decoder and layers are all built here.
 
 System: informer
 Parent: transformer
@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -32,29 +31,8 @@ from torch import Tensor, nn
 from deepdive.attention import ProbSparseAttention
 from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm, gelu
 from deepdive.core.masks import Causal
-from deepdive.layers.series import Distil, RowEmbedding
+from deepdive.layers.series import Distil, InformerEncoder, RowEmbedding
 from deepdive.models.config import Config
-
-
-class InformerEncoder(nn.Module):
-    """Features (B, T, n_features) -> rows (B, about T / 2^len(distils), d_model): blocks, and after
-    each of the first ones its own of the `distils`.
-    """
-
-    def __init__(
-        self, embedding: RowEmbedding, blocks: list[Block], distils: list[nn.Module]
-    ) -> None:
-        super().__init__()
-        self.embedding = embedding
-        self.blocks, self.distils = nn.ModuleList(blocks), nn.ModuleList(distils)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return what the last block says of the past."""
-        rows = self.embedding(x)
-        for block, distil in zip_longest(self.blocks, self.distils):
-            rows = block(rows)
-            rows = rows if distil is None else distil(rows)
-        return rows
 
 
 class Informer(nn.Module):

@@ -20,9 +20,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.attention.memories.luna_attention import packing_strength, unpack_causally
-from deepdive.attention.structure import all_real, read_mask
-from deepdive.core import Context, FeedForward, MultiHeadAttention, PostNorm, SoftmaxAttention
+from deepdive.attention.memories.luna_attention import attend_causally
+from deepdive.attention.structure import read_mask
+from deepdive.core import Context, FeedForward, MultiHeadAttention, PostNorm
 from deepdive.core.checks import positive
 from deepdive.core.masks import Mask, Padding
 from deepdive.core.stack import Stack
@@ -35,7 +35,7 @@ class LunaBlock(nn.Module):
         x, p   = norm(x + unpack(x, packed)), norm(p + packed)
         x      = norm(x + ff(x))
 
-    Under `Causal` x is `unpack_causally` of the projections, and p is returned as it came: packed
+    Under `Causal` x is joined to `attend_causally`, and p is returned as it came: packed
     rows have read every token, so no token of the next layer may read them.
     """
 
@@ -56,7 +56,9 @@ class LunaBlock(nn.Module):
         """
         real, causal = read_mask(mask, x.unsqueeze(1), "LunaBlock")
         if causal:
-            x = self.attn_residual(x, lambda rows: self.causal(rows, memory, real))
+            x = self.attn_residual(
+                x, lambda rows: attend_causally(self.pack, self.unpack, rows, memory, real)
+            )
         else:
             packed = self.pack(
                 memory, memory=x, memory_mask=None if real is None else Padding(real)
@@ -64,15 +66,6 @@ class LunaBlock(nn.Module):
             x = self.attn_residual(x, lambda rows: self.unpack(rows, memory=packed))
             memory = self.memory_residual(memory, lambda _: packed)
         return self.ff_residual(x, self.ff), memory
-
-    def causal(self, x: Tensor, memory: Tensor, real: Tensor | None) -> Tensor:
-        """Return what tokens get from those before them, (B, T, d_model); `real` (B or 1, T)."""
-        attention, scale = self.unpack.mechanism, self.unpack.d_head**-0.5
-        assert isinstance(attention, SoftmaxAttention)
-        (keys, _), (k, v) = self.pack.keys_and_values(x), self.unpack.keys_and_values(x)
-        strength = packing_strength(self.pack.queries(memory), keys, scale)
-        q, real = self.unpack.queries(x), all_real(real, k)
-        return self.unpack.output(unpack_causally(attention, q, k, v, strength, real, scale))
 
 
 class LunaStack(Stack):

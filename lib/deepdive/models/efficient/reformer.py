@@ -1,8 +1,7 @@
 """Reformer, an encoder or language model for long texts. Kitaev, Kaiser and Levskaya 2020,
 "Reformer: The Efficient Transformer".
 
-Long because five changes come at once: two kinds of attention alternate, each with numbers of its
-own, and embeddings, layers and padding to whole chunks are not the parent's either.
+Long because five changes come at once, and embeddings and padding to chunks are not the parent's.
 
 System: reformer
 Parent: transformer
@@ -22,26 +21,21 @@ Book: 5.2.2.2
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from math import lcm
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.attention import ChunkAttention, LSHAttention, SharedQKMultiHeadAttention
-from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention, Position, relu
+from deepdive.attention import ChunkAttention, SharedQKMultiHeadAttention
+from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention, Position
 from deepdive.core.embeddings import TokenEmbedding, check_tokens
-from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Causal, Mask, both, padding
 from deepdive.layers import ChunkedFeedForward
 from deepdive.layers.heads import initialise
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
-from deepdive.models.config import Config
-from deepdive.positions import AxialPosition, LearnedPosition
+from deepdive.models.efficient.reformer_config import ReformerConfig
 
 
 class ReformerEmbeddings(nn.Module):
@@ -63,7 +57,9 @@ class Reformer(nn.Module):
     """Tokens (B, T) -> states (B, T, 2 d_model), both streams side by side.
 
     A text longer than a chunk is filled up with padding to a multiple of `config.whole` tokens, so
-    that all chunks are whole; its states are left out.
+    that all chunks are whole; its states are left out. With `config.causal` what later tokens say
+    does not reach a state, but which keys it meets depends on them: they take places in the sorted
+    order, and so move the ends of the chunks.
     """
 
     def __init__(
@@ -76,90 +72,26 @@ class Reformer(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
         check_tokens(tokens)
-        allowed, T = padding(mask, tokens, "mask"), tokens.shape[1]
-        fill = -T % self.config.whole
-        if fill:
+        T = tokens.shape[1]
+        allowed: Mask | None = padding(mask, tokens, "mask")
+        if fill := -T % self.config.whole:
             real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
             tokens = F.pad(tokens, (0, fill))
             allowed = padding(F.pad(real, (0, fill), value=False), tokens, "mask")
-        states = self.stack(self.embeddings(tokens), mask=self._mask(allowed))
-        return self.dropout(states[:, :T])
-
-    def _mask(self, padding: Mask | None) -> Mask | None:
-        return padding
-
-
-class CausalReformer(Reformer):
-    """Reformer in which a token meets none that comes after it: a language model without its head.
-
-    What later tokens say does not reach a state. Which keys it meets depends on them: they take
-    places in the sorted order, and so move the ends of the chunks.
-    """
-
-    def _mask(self, padding: Mask | None) -> Mask | None:
-        return both(padding, Causal())
-
-
-@dataclass(frozen=True)
-class ReformerConfig(Config):
-    """The numbers of a Reformer, and the parts that are exchanged.
-
-    layers   each layer's attention: "lsh", by hashing, or "local", in neighbouring chunks
-    axial    shape and widths of the folded table of positions; None: a plain one
-    ff_rows  how many rows the feed-forward layer works on at a time; None: all
-    lsh      the class of the mechanism of hashed layers
-    model    `Reformer` or `CausalReformer`
-    """
-
-    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("local_before", "local_after")
-    vocab_size: int = 320
-    d_model: int = 256
-    n_heads: int = 4
-    d_head: int = 64
-    d_ff: int = 512
-    layers: tuple[str, ...] = ("lsh", "lsh")
-    max_length: int = 4096
-    axial: tuple[tuple[int, int], tuple[int, int]] | None = None
-    chunk: int = 64
-    rounds: int = 4
-    buckets: int | tuple[int, ...] | None = None
-    local_chunk: int = 64
-    local_before: int = 1
-    local_after: int = 0
-    ff_rows: int | None = None
-    dropout: float = 0.0
-    lsh_dropout: float = 0.0
-    local_dropout: float = 0.0
-    eps: float = 1e-12
-    activation: Activation = relu
-    lsh: type[LSHAttention] = LSHAttention
-    model: type[Reformer] = Reformer
-    family: str = "reformer"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if unknown := sorted(set(self.layers) - {"lsh", "local"}):
-            raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
-
-    @property
-    def whole(self) -> int:
-        """How many tokens are a whole number of chunks in every layer."""
-        lengths = {"lsh": self.chunk, "local": self.local_chunk}
-        return lcm(*(lengths[layer] for layer in self.layers))
+        allowed = both(allowed, Causal() if self.config.causal else None)
+        return self.dropout(self.stack(self.embeddings(tokens), mask=allowed)[:, :T])
 
 
 def attention(config: ReformerConfig, layer: int) -> nn.Module:
     """Return the attention of a layer, local or hashed."""
-    kind: Callable[..., nn.Module] = SharedQKMultiHeadAttention
-    mechanism: nn.Module
+    sizes, d_head = (config.d_model, config.n_heads), config.d_head
     if config.layers[layer] == "local":
-        kind, around = MultiHeadAttention, (config.local_before, config.local_after)
-        mechanism = ChunkAttention(config.local_chunk, *around, dropout=config.local_dropout)
-    else:
-        lsh = config.chunk, config.rounds, config.buckets
-        mechanism = config.lsh(*lsh, dropout=config.lsh_dropout)
-    sizes = config.d_model, config.n_heads
-    return kind(*sizes, d_head=config.d_head, bias=False, mechanism=mechanism)
+        around = config.local_chunk, config.local_before, config.local_after
+        chunks = ChunkAttention(*around, dropout=config.local_dropout)
+        return MultiHeadAttention(*sizes, d_head=d_head, bias=False, mechanism=chunks)
+    rounds = config.chunk, config.rounds, config.buckets
+    hashed = config.lsh(*rounds, dropout=config.lsh_dropout)
+    return SharedQKMultiHeadAttention(*sizes, d_head=d_head, bias=False, mechanism=hashed)
 
 
 def block(config: ReformerConfig, layer: int) -> ReversibleBlock:
@@ -178,16 +110,12 @@ TINY = BASE.but(
 
 
 def reformer(config: ReformerConfig = BASE, **changes: Any) -> Reformer:
-    """Build an encoder, or with `model=CausalReformer` a language model without its head."""
+    """Build an encoder, or with `causal=True` a language model without its head."""
     config = config.but(**changes)
     norm = LayerNorm(2 * config.d_model, eps=config.eps)
     stack = ReversibleStack(partial(block, config), len(config.layers), norm)
-    position = (
-        AxialPosition(*config.axial)
-        if config.axial
-        else LearnedPosition(config.max_length, config.d_model)
-    )
+    position = config.position()  # drawn before the tokens' table
     tokens = TokenEmbedding(config.vocab_size, config.d_model)
-    model = config.model(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
+    model = Reformer(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
     initialise(model)
     return model

@@ -27,7 +27,8 @@ from torch import Tensor
 from deepdive.core import LayerNorm, Position, gelu
 from deepdive.core.embeddings import GivenBiasHead, TokenEmbedding
 from deepdive.layers.heads import initialise
-from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
+from deepdive.models.transformer.translator import TOY, Translator, translator
+from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.positions import LearnedPosition
 
 

@@ -7,6 +7,8 @@ Its forward is that of `deepdive.models.transformer.decoder_only.DecoderOnly`. C
 LlamaForCausalLM (`deepdive.published.load`), and GGUF files (`deepdive.published.from_gguf`).
 Mistral, Qwen2, Qwen3, and Gemma differ by fields of the record (`llama_variants`).
 
+Long because windows, biases, and norms of heads, which its family exchanges, are chosen here.
+
 System: modern_decoder
 Parent: gpt2
 What differs:
@@ -23,13 +25,21 @@ Book: 6.1.3
 from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
-from deepdive.core import Block, GatedFeedForward, Position, PreNorm
+from deepdive.attention import QKNormAttention, WindowAttention
+from deepdive.core import (
+    Block,
+    GatedFeedForward,
+    MultiHeadAttention,
+    Position,
+    PreNorm,
+    SoftmaxAttention,
+)
 from deepdive.core.embeddings import TiedHead
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.models.generative.llama_attention import attention_of
 from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
@@ -52,6 +62,27 @@ SMOLLM2 = BASE.but(  # SmolLM2-135M
 TINY = BASE.but(
     vocab_size=32, d_model=32, n_heads=4, n_kv_heads=2, n_layers=2, d_ff=48, max_length=64
 )
+
+
+def attention_of(config: LlamaConfig, layer: int, position: Position) -> MultiHeadAttention:
+    """Return the attention of a layer, counted from 0: (B, T, d_model) -> (B, T, d_model).
+
+    Raises ValueError for heads that cannot be cut or shared.
+    """
+    window, mechanism = config.window_of(layer), SoftmaxAttention(config.dropout)
+    if window is not None:
+        mechanism = WindowAttention(window - 1, dropout=config.dropout)
+    kind: Any = MultiHeadAttention
+    if config.qk_norm:
+        kind = partial(QKNormAttention, norm=partial(config.norm, eps=config.eps))
+    attention: MultiHeadAttention = kind(
+        config.d_model, config.n_heads, d_head=config.d_head, n_kv_heads=config.n_kv_heads,
+        bias=config.qkv_bias, mechanism=mechanism, position=position,
+    )  # fmt: skip
+    if config.out_bias != config.qkv_bias:
+        bias = nn.Parameter(torch.zeros(config.d_model)) if config.out_bias else None
+        attention.out.register_parameter("bias", bias)
+    return attention
 
 
 def llama(config: LlamaConfig = BASE, **changes: Any) -> Llama:

@@ -20,7 +20,8 @@ from deepdive.core import PreNorm
 from deepdive.layers.heads import initialise
 from deepdive.models.generative.bart import tied
 from deepdive.models.transformer.marian import sinusoids
-from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
+from deepdive.models.transformer.translator import TOY, Translator, translator
+from deepdive.models.transformer.translator_config import TranslatorConfig
 
 BASE = TranslatorConfig(
     tied, sinusoids, "pegasus", src_vocab=96_103, d_model=768, n_layers=12, n_decoder_layers=12,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from torch import Tensor
 
@@ -37,21 +37,11 @@ from deepdive.core import MultiHeadAttention, Position
 from deepdive.core.embeddings import check_tokens
 from deepdive.core.masks import padding
 from deepdive.core.stack import Stack
-from deepdive.layers.hashed import CODE_POINTS, HashEmbedding
+from deepdive.layers.hashed import CODE_POINTS
 from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, CodePointEmbeddings
 from deepdive.positions import LearnedPosition
-
-
-class CodePointEmbeddings(BertEmbeddings):
-    """`BertEmbeddings` whose tokens are code points: what is added to place and text is hashed."""
-
-    @classmethod
-    def of(cls, config: Any) -> Self:
-        tokens: Any = HashEmbedding(config.d_model, config.n_hashes, config.n_buckets)
-        place = config.position(config)
-        return cls(tokens, place, config.n_segments, config.dropout, config.eps)
 
 
 class Canine(Bert):

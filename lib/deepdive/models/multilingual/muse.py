@@ -30,7 +30,6 @@ from torch import Tensor, nn
 from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm
 from deepdive.core.checks import positive
 from deepdive.core.embeddings import TokenEmbedding
-from deepdive.core.hooks import HookPoint
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise, pair_features
 from deepdive.models.bert.sbert import Pooling, normalise
@@ -44,24 +43,6 @@ def root_sum(states: Tensor, mask: Tensor) -> Tensor:
     """
     n = mask.sum(1, keepdim=True).to(states.dtype)
     return states.masked_fill(~mask[..., None], 0.0).sum(1) / n.sqrt()
-
-
-class AttentionPooling(nn.Module):
-    """vector = sum over t of weights_t x_t,  weights = softmax over real t of (w . x_t)
-
-    Hook point: `weights` (B, T).
-    """
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        positive(d_model=d_model)
-        self.score, self.weights = nn.Linear(d_model, 1, bias=False), HookPoint()
-        initialise(self.score)
-
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return (B, d) for states (B, T, d) and mask bool (B, T), True = real."""
-        scores = self.score(states).squeeze(-1).masked_fill(~mask, -torch.inf)
-        return (self.weights(scores.softmax(-1))[:, None] @ states).squeeze(1)
 
 
 class Muse(nn.Module):

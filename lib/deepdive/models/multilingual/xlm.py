@@ -23,52 +23,15 @@ Book: 4.1.2.2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from deepdive.core import Position
-from deepdive.core.checks import positive
-from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_segments, check_tokens
+from deepdive.core.embeddings import TiedHead, check_tokens
 from deepdive.core.masks import Causal, Mask, both, padding
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, LanguageEmbeddings
 from deepdive.positions import SinusoidalPosition
-
-
-class LanguageEmbeddings(BertEmbeddings):
-    """rows = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
-
-    `languages` has a row for each of `n_languages`; for a single one there is none. Hook point:
-    `embedded` (B, T, d_model), after the norm. Source: Conneau and Lample 2019, figure 1.
-    """
-
-    def __init__(
-        self, tokens: TokenEmbedding, position: Position, n_languages: int, dropout: float = 0.0,
-        eps: float = 1e-12,
-    ) -> None:  # fmt: skip
-        super().__init__(tokens, position, 0, dropout, eps)
-        positive(n_languages=n_languages)
-        self.n_languages = n_languages
-        self.languages = nn.Embedding(n_languages, tokens.d_model) if n_languages > 1 else None
-
-    @classmethod
-    def of(cls, config: Any) -> Self:
-        tokens = TokenEmbedding(config.vocab_size, config.d_model)
-        place = config.position(config)
-        return cls(tokens, place, config.n_languages, config.dropout, config.eps)
-
-    def forward(self, tokens: Tensor, languages: Tensor | None, positions: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
-        (B, T); without languages none is told.
-        """
-        rows = self.tokens(tokens)
-        if languages is not None:
-            known = 0 if self.languages is None else self.n_languages
-            check_segments(languages, tokens, known, "languages")
-            assert self.languages is not None  # `check_segments` refuses languages without a row
-            rows = rows + self.languages(languages)
-        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
 
 
 class Xlm(Bert):
@@ -108,15 +71,9 @@ class XlmWithLM(nn.Module):
         super().__init__()
         self.bert, self.scores = bert, scores
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor | None = None,
-        languages: Tensor | None = None,
-        positions: Tensor | None = None,
-    ) -> Tensor:
+    def forward(self, tokens: Tensor, *given: Any, **named: Any) -> Tensor:
         """Return the logits of all tokens; the arguments are those of `Xlm`."""
-        return self.scores(self.bert(tokens, mask, languages, positions))
+        return self.scores(self.bert(tokens, *given, **named))
 
 
 def sinusoids(config: XlmConfig) -> SinusoidalPosition:

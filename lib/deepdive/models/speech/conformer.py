@@ -1,7 +1,7 @@
 """The Conformer's block: attention for what is far, a convolution for what is near. Gulati et al.
 2020, "Conformer: Convolution-augmented Transformer for Speech Recognition".
 
-Long because the gated convolution and the half step are in no parent.
+Long because a layer of four sublayers, two of them half steps, is in no parent.
 
 System: conformer
 Parent: speech2text
@@ -23,22 +23,20 @@ from functools import partial
 from typing import Any
 
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from deepdive.core import (
     Block,
     Context,
     FeedForward,
-    Layer,
     LayerNorm,
     MultiHeadAttention,
     Position,
     PreNorm,
 )
-from deepdive.core.checks import positive
 from deepdive.core.residual import Sublayer
 from deepdive.core.stack import Stack
-from deepdive.layers.convolution import Convolution
+from deepdive.layers.convolution import GatedConvolution
 from deepdive.models.speech import speech2text
 from deepdive.models.speech.speech_config import SpeechConfig
 from deepdive.models.speech.speech_encoder import SpeechEncoder
@@ -51,31 +49,6 @@ class HalfStep(PreNorm):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after half of the sublayer."""
         return x + self.dropout(sublayer(self.norm(x))) / 2
-
-
-class GatedConvolution(Layer):
-    """y = out(swish(norm(conv(glu(inner(x)))))), for rows (B, T, d_model).
-
-    `conv` reads `kernel` rows around each, every channel alone; rows under padding count as 0.
-    """
-
-    reads = ("mask", "positions")
-    instead = "a Conformer block reads whole recordings: its convolution looks at later rows"
-
-    def __init__(self, d_model: int, kernel: int) -> None:
-        super().__init__()
-        positive(d_model=d_model, kernel=kernel)
-        if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
-        self.inner = nn.Linear(d_model, 2 * d_model, bias=False)
-        self.conv = Convolution(d_model, kernel // 2, kernel // 2, bias=False, groups=d_model)
-        self.norm = nn.BatchNorm1d(d_model)
-        self.out = nn.Linear(d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, T, d_model)."""
-        rows = self.conv(F.glu(self.inner(x)), context)
-        return self.out(F.silu(self.norm(rows.mT).mT))
 
 
 class ConformerBlock(Block):

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech import wav2vec2 as parent
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 
 
 class StackedPositionalConv(nn.Module):
@@ -63,6 +64,6 @@ TINY = parent.TINY.but(
 )
 
 
-def data2vec_audio(config: parent.SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
+def data2vec_audio(config: SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
     """Build a reader of sound; defaults are the paper's base model."""
     return parent.wav2vec2(config, **changes)

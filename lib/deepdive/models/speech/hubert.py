@@ -25,6 +25,7 @@ from deepdive.core.checks import positive
 from deepdive.layers.heads import initialise
 from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech import wav2vec2 as parent
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 
 BASE = parent.BASE.but(family="hubert")
 LARGE = BASE.but(
@@ -35,7 +36,7 @@ X_LARGE = LARGE.but(d_model=1280, n_layers=48, d_ff=5120, d_target=1024)
 TINY = parent.TINY.but(family="hubert")
 
 
-def hubert(config: parent.SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
+def hubert(config: SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
     """Build a reader of sound; defaults are the paper's base model."""
     return parent.wav2vec2(config, **changes)
 

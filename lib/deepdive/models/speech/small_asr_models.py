@@ -19,7 +19,8 @@ from deepdive.models.speech import conformer, speech2text, speech2text2, wav2vec
 from deepdive.models.speech.asr_heads import CTCModel, Seq2SeqASR
 from deepdive.models.speech.conformer import ConformerBlock, ConformerConfig
 from deepdive.models.speech.speech_encoder import SpeechEncoder, SpeechFrontend
-from deepdive.models.speech.wav2vec2 import SoundConfig, Wav2Vec2
+from deepdive.models.speech.wav2vec2 import Wav2Vec2
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 from deepdive.tokenizers import BOS, EOS, PAD
 
 FEATURES = 39  # 13 cepstra, their deltas, and the deltas of these

@@ -20,7 +20,8 @@ from deepdive.core.embeddings import TiedHead
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_encoder import Projection
 from deepdive.models.transformer.fsmt import sinusoids
-from deepdive.models.transformer.translator import TranslatorConfig, translator
+from deepdive.models.transformer.translator import translator
+from deepdive.models.transformer.translator_config import TranslatorConfig
 
 
 def one_vocabulary(config: TranslatorConfig) -> tuple[Any, Any, Any]:

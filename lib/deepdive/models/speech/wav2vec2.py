@@ -1,7 +1,7 @@
 """wav2vec 2.0, BERT's encoder for sound: rows of a waveform, learned without any text. Baevski et
 al. 2020, "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations".
 
-Long because it holds the record whose parts its whole family exchanges (`SoundConfig`).
+Long because gaps and padding, which count in steps of the sound, are not those of rows.
 
 System: wav2vec2
 Parent: bert
@@ -24,28 +24,18 @@ LayerDrop, which acts in training alone, is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
-from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, PreNorm, gelu
+from deepdive.core import LayerNorm, PreNorm
 from deepdive.core.checks import flags
-from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Padding
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import TokenClassificationHead, initialise
-from deepdive.layers.speech_frontend import (
-    ConvPositionalEmbedding,
-    FeatureEncoder,
-    check_steps,
-    group_norm_first,
-    layer_norms,
-)
-from deepdive.models.config import Config
+from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech.embeddings import SoundEmbeddings
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 
 
 def check_mask(mask: Tensor | None, sound: Tensor) -> None:
@@ -81,77 +71,6 @@ class Wav2Vec2(nn.Module):
         heard = self.embeddings.heard(sound)
         check_mask(mask, sound)
         return self.read(heard, self.real(mask), hidden)
-
-
-def block(config: SoundConfig, layer: int) -> Block:
-    """Return one layer."""
-    return Block(
-        MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout),
-        FeedForward(config.d_model, config.d_ff, config.activation, config.ff_dropout),
-        residual=partial(
-            config.residual, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout
-        ),
-    )
-
-
-@dataclass(frozen=True)
-class SoundConfig(Config):
-    """The numbers of a reader of sound, and the parts that its family exchanges.
-
-    channels                  numbers a step of the sound has: 1 of a waveform, 13 of cepstra
-    widths, kernels, strides  of each convolution
-    norms                     (layer, width) -> the norm of a convolution
-    place_width, place_groups of the convolution that tells places; place_layers: how many
-    masked                    whether there is a row for gaps
-    codes, codebooks          entries a codebook, and codebooks (`Quantiser`); d_code, d_target:
-                              the width of a code, and of what is compared
-    temperature               of the comparison; n_negatives: wrong codes beside the right one
-    vocab_size                letters of a head that writes (`for_ctc`), the blank among them
-    residual                  where the norms of a layer stand: `PostNorm` or `PreNorm`
-    features, places          config -> the convolutions, what tells places
-    block                     (config, layer) -> one layer
-    family                    how its published form is called (`deepdive.published`)
-    """
-
-    channels: int = 1
-    widths: tuple[int, ...] = (512,) * 7
-    kernels: tuple[int, ...] = (10, 3, 3, 3, 3, 2, 2)
-    strides: tuple[int, ...] = (5, 2, 2, 2, 2, 2, 2)
-    convolution_bias: bool = False
-    norms: Callable[[int, int], nn.Module] = group_norm_first
-    place_width: int = 128
-    place_groups: int = 16
-    place_layers: int = 1
-    d_model: int = 768
-    n_heads: int = 12
-    n_layers: int = 12
-    d_ff: int = 3072
-    masked: bool = True
-    codes: int = 320
-    codebooks: int = 2
-    d_code: int = 256
-    d_target: int = 256
-    temperature: float = 0.1
-    n_negatives: int = 100
-    vocab_size: int = 32
-    dropout: float = 0.1
-    ff_dropout: float = 0.1
-    attention_dropout: float = 0.1
-    project_dropout: float = 0.0
-    final_dropout: float = 0.1
-    eps: float = 1e-5
-    activation: Activation = gelu
-    convolution_activation: Activation = gelu
-    residual: Any = PostNorm
-    features: Callable[[Any], nn.Module] = FeatureEncoder
-    places: Callable[[Any], nn.Module] = ConvPositionalEmbedding
-    block: Callable[[Any, int], Block] = block
-    family: str = "wav2vec2"
-
-    def __post_init__(self) -> None:
-        """Raise ValueError as `Config` does, and where convolutions are not fully described."""
-        super().__post_init__()
-        check_steps(self.widths, self.kernels, self.strides)
 
 
 BASE = SoundConfig()

@@ -17,7 +17,7 @@ from typing import Any
 
 from torch import nn
 
-from deepdive.attention.heads.unbiased import KeysWithoutBias
+from deepdive.attention.heads.projections import KeysWithoutBias
 from deepdive.core import Position, gelu
 from deepdive.layers.subsample import Window
 from deepdive.models.config import learned_positions

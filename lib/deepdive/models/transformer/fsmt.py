@@ -23,7 +23,8 @@ from typing import Any
 from torch import nn
 
 from deepdive.core.embeddings import TokenEmbedding
-from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
+from deepdive.models.transformer.translator import TOY, Translator, translator
+from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.positions import BlockedSinusoidalPosition
 
 

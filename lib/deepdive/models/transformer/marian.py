@@ -19,7 +19,8 @@ from torch import nn
 
 from deepdive.core import relu
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
-from deepdive.models.transformer.translator import TOY, Translator, TranslatorConfig, translator
+from deepdive.models.transformer.translator import TOY, Translator, translator
+from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.positions import BlockedSinusoidalPosition
 
 Vocabularies = tuple[TokenEmbedding, TokenEmbedding, nn.Module]

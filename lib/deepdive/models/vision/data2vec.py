@@ -27,15 +27,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention
+from deepdive.attention import KeysWithoutBias
+from deepdive.core import Block, FeedForward, LayerNorm
 from deepdive.core.residual import ScaledPreNorm
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import per_side
-from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
+from deepdive.models.vision.embeddings import MaskedPatchEmbeddings
 from deepdive.models.vision.vit import VisionConfig, Vit
 from deepdive.positions.grid import SpecialGridBias
 
@@ -48,28 +48,15 @@ class Data2VecVision(Vit):
         return self.stack(self.embeddings(images, hidden))
 
 
-class KeysWithoutBias(MultiHeadAttention):
-    """k = x W_k, v = x W_v + b: a bias of the keys would add the same to all scores of a query."""
-
-    def __init__(self, d_model: int, n_heads: int, **settings: Any) -> None:
-        super().__init__(d_model, n_heads, **settings)
-        self.kv = nn.Linear(d_model, 2 * d_model, bias=False)
-        self.v_bias = nn.Parameter(torch.zeros(d_model))
-        nn.init.xavier_uniform_(self.kv.weight[:d_model])
-        nn.init.xavier_uniform_(self.kv.weight[d_model:])
-
-    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return keys and values, two of (B, H, S, d_head), for rows (B, S, d_model)."""
-        k, v = super().keys_and_values(rows)
-        return k, v + self.v_bias.unflatten(0, (self.n_heads, 1, -1))
-
-
 def by_offset(config: Data2VecConfig, layer: int) -> nn.Module:
     """Return the attention of a layer, with its own bias for each offset."""
     bias = SpecialGridBias(config.n_heads, per_side(config.image_size, config.patch_size))
-    return KeysWithoutBias(
+    attention = KeysWithoutBias(
         config.d_model, config.n_heads, dropout=config.attention_dropout, position=bias
     )
+    for half in attention.kv.weight.chunk(2):  # drawn again, as when the results here were trained
+        nn.init.xavier_uniform_(half)
+    return attention
 
 
 def scaled(config: Data2VecConfig, layer: int) -> Block:

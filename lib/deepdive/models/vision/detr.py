@@ -19,7 +19,6 @@ Book: Fleuret, the DETR algorithm; Straka
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,9 +33,9 @@ from deepdive.core.stack import Stack
 from deepdive.layers.position_aware_attention import QKPositionAttention
 from deepdive.models.vision.detr_config import BASE, TINY, DetrConfig
 from deepdive.models.vision.resnet import resnet
-from deepdive.positions import SinusoidalPosition
+from deepdive.positions.sinusoidal import grid_sines
 
-__all__ = ["BASE", "TINY", "Detr", "DetrConfig", "Found", "detr", "grid_sines"]
+__all__ = ["BASE", "TINY", "Detr", "DetrConfig", "Found", "detr"]
 
 
 class Found(NamedTuple):
@@ -46,18 +45,6 @@ class Found(NamedTuple):
 
     logits: Tensor
     boxes: Tensor
-
-
-def grid_sines(real: Tensor, d_model: int) -> Tensor:
-    """Rows (B, h * w, d_model) for the places of a map, real (B, h, w): half of a row are sines of
-    the line, half of the column, each counted from 1 and stretched to 2 pi at the last real one.
-    """
-    waves = SinusoidalPosition(d_model // 2)
-    places = [real.double().cumsum(axis) for axis in (1, 2)]
-    lines, columns = places[0], places[1]
-    ends = lines[:, -1:, :], columns[:, :, -1:]
-    turns = [2 * math.pi * place / (end + 1e-6) for place, end in zip(places, ends, strict=True)]
-    return torch.cat([waves.table(turn) for turn in turns], -1).flatten(1, 2)
 
 
 class Detr(nn.Module):

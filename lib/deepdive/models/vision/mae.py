@@ -1,7 +1,7 @@
 """MAE, a ViT that learns from what it does not see. He et al. 2022, "Masked Autoencoders Are
 Scalable Vision Learners".
 
-Long because it holds two stacks, and the record of both (`MaeConfig`).
+Long because it holds two stacks, and rows that go from one to the other by place.
 
 System: mae
 Parent: vit
@@ -18,8 +18,6 @@ Book: straka
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,37 +28,9 @@ from deepdive.core.checks import flags
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import resized
-from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings, sincos_table
-from deepdive.models.vision.vit import VisionConfig, Vit, vit
-
-
-@dataclass(frozen=True)
-class MaeConfig(VisionConfig):
-    """ViT's record, and the decoder's.
-
-    decoder_d_model ...  the decoder's sizes
-    share                of the patches is hidden in training
-    normalised           whether the pixels to be said are those of a patch less their mean,
-                         divided by their deviation
-    """
-
-    decoder_d_model: int = 512
-    decoder_n_heads: int = 16
-    decoder_n_layers: int = 8
-    decoder_d_ff: int = 2048
-    share: float = 0.75
-    normalised: bool = True
-    embeddings: Callable[[Any], nn.Module] = SinCosImageEmbeddings
-    family: str = "vit_mae"
-
-    def decoder(self) -> MaeConfig:
-        """The record of a ViT of the decoder's sizes."""
-        return self.but(
-            d_model=self.decoder_d_model,
-            n_heads=self.decoder_n_heads,
-            n_layers=self.decoder_n_layers,
-            d_ff=self.decoder_d_ff,
-        )
+from deepdive.models.vision.embeddings import sincos_table
+from deepdive.models.vision.mae_config import MaeConfig
+from deepdive.models.vision.vit import Vit, vit
 
 
 class Mae(nn.Module):

@@ -1,10 +1,8 @@
 """SAGAN: self-attention between the convolutions of a generator and its judge. Zhang, Goodfellow,
 Metaxas and Odena 2019, "Self-Attention Generative Adversarial Networks".
 
-Long because it holds both networks around the layer.
-
-The generator and the discriminator around it are small ones of ours, in DCGAN's form (Radford et
-al. 2016), for images of 28 pixels; SAGAN's own are residual networks for 128.
+Long because it holds both networks around the layer: small ones of ours, in DCGAN's form (Radford
+et al. 2016), for images of 28 pixels; SAGAN's own are residual networks for 128.
 
 System: sagan
 Parent: self_attention

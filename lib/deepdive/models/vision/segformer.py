@@ -1,7 +1,7 @@
 """SegFormer, a ViT that paints a mask: what is at each pixel? Xie et al. 2021, "SegFormer: Simple
 and Efficient Design for Semantic Segmentation with Transformers".
 
-Long because it has a decoder, and the record whose stages have sizes of their own. Stochastic
+Long because it resizes, and begins as released, by a rule of its own for convolutions. Stochastic
 depth, which acts in training alone, is left out.
 
 System: segformer
@@ -20,64 +20,24 @@ Book: blog
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.core import Block, LayerNorm, PreNorm, gelu
-from deepdive.core.checks import divides, each_at_least
-from deepdive.core.feed_forward import Activation
+from deepdive.core import Block, LayerNorm, PreNorm
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import check_pixels
 from deepdive.layers.segformer_layers import (
     ConvolvedFeedForward,
+    Decoder,
     OverlappingPatches,
     ReducedAttention,
+    Stage,
 )
 from deepdive.layers.windows import EPS
-from deepdive.models.config import Config
-
-
-class Stage(nn.Module):
-    """Images or a grid (B, C, H, W) -> a grid (B, H/stride, W/stride, d): patches, blocks, norm."""
-
-    def __init__(self, patches: OverlappingPatches, blocks: Sequence[Block]) -> None:
-        super().__init__()
-        self.patches, self.blocks = patches, nn.ModuleList(blocks)
-        self.norm = LayerNorm(patches.project.out_channels, EPS)
-
-    def forward(self, images: Tensor) -> Tensor:
-        grid = self.patches(images)
-        for layer in self.blocks:
-            grid = layer(grid)
-        return self.norm(grid)
-
-
-class Decoder(nn.Module):
-    """logits = classify(relu(batch_norm(fuse([resized(W_i grid_i)])))), at the first grid's size.
-
-    The grids are joined from the last to the first. Source: Xie et al. 2021, section 3.2.
-    """
-
-    def __init__(self, config: SegformerConfig) -> None:
-        super().__init__()
-        width, stages = config.d_decoder, len(config.widths)
-        self.projections = nn.ModuleList(nn.Linear(each, width) for each in config.widths)
-        self.fuse = nn.Conv2d(stages * width, width, 1, bias=False)
-        self.norm, self.dropout = nn.BatchNorm2d(width), nn.Dropout(config.decoder_dropout)
-        self.classify = nn.Conv2d(width, config.n_classes, 1)
-
-    def forward(self, grids: list[Tensor]) -> Tensor:
-        """Return (B, n_classes, h, w) for grids, the first of which is (B, h, w, d)."""
-        size, pairs = grids[0].shape[1:3], zip(self.projections, grids, strict=True)
-        flat = [project(grid).movedim(-1, 1) for project, grid in pairs]
-        alike = [F.interpolate(x, size, mode="bilinear", align_corners=False) for x in flat[::-1]]
-        return self.classify(self.dropout(F.relu(self.norm(self.fuse(torch.cat(alike, 1))))))
+from deepdive.models.vision.segformer_config import SegformerConfig
 
 
 class Segformer(nn.Module):
@@ -122,42 +82,6 @@ def block(config: SegformerConfig, i: int) -> Block:
         ConvolvedFeedForward(width, config.ratios[i] * width, config.activation, config.dropout),
         residual=partial(PreNorm, norm=partial(LayerNorm, eps=EPS), dropout=config.dropout),
     )
-
-
-@dataclass(frozen=True)
-class SegformerConfig(Config):
-    """The numbers of a SegFormer: six of them for each stage.
-
-    sizes, strides  of the squares that become patches, and how far they stand from each other
-    rates           that many rows of lines and of columns become one key
-    ratios          width of a feed-forward layer for each of its stage's
-    """
-
-    channels: int = 3
-    depths: tuple[int, ...] = (2, 2, 2, 2)
-    widths: tuple[int, ...] = (32, 64, 160, 256)
-    heads: tuple[int, ...] = (1, 2, 5, 8)
-    sizes: tuple[int, ...] = (7, 3, 3, 3)
-    strides: tuple[int, ...] = (4, 2, 2, 2)
-    rates: tuple[int, ...] = (8, 4, 2, 1)
-    ratios: tuple[int, ...] = (4, 4, 4, 4)
-    d_decoder: int = 256
-    n_classes: int = 150
-    dropout: float = 0.0
-    attention_dropout: float = 0.0
-    decoder_dropout: float = 0.1
-    activation: Activation = gelu
-    family: str = "segformer"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("depths", "widths", "heads", "sizes", "strides", "rates", "ratios"):
-            values = getattr(self, name)
-            each_at_least(1, name, values)
-            if len(values) != len(self.widths):
-                raise ValueError(f"{name}={values}, widths={self.widths}: one of each for a stage")
-        for width, heads in zip(self.widths, self.heads, strict=True):
-            divides(heads=heads, widths=width)
 
 
 B0 = SegformerConfig()

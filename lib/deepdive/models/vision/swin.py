@@ -1,8 +1,8 @@
 """Swin, a ViT whose attention stays inside windows that move from layer to layer. Liu et al. 2021,
 "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows".
 
-Long because it holds the record whose stages have widths of their own (`SwinConfig`). Stochastic
-depth, which acts in training alone, is left out.
+Long because its stages, each of its own width, are in no parent. Stochastic depth, which acts in
+training alone, is left out.
 
 System: swin
 Parent: vit
@@ -19,8 +19,6 @@ Book: fleuret
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,15 +26,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.attention import ShiftedAttention
-from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm, gelu
-from deepdive.core.checks import divides, each_at_least
-from deepdive.core.feed_forward import Activation
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm
 from deepdive.core.hooks import HookPoint
 from deepdive.layers.heads import initialise
 from deepdive.layers.patches import Patches, check_pixels
 from deepdive.layers.windows import EPS, Merging, Windows
-from deepdive.models.config import Config
-from deepdive.positions import GridBias
+from deepdive.models.vision.swin_config import SwinConfig
 
 
 class Swin(nn.Module):
@@ -94,56 +89,6 @@ def block(config: SwinConfig, stage: int) -> Block:
         FeedForward(width, int(config.ratio * width), config.activation),
         residual=partial(PreNorm, norm=partial(LayerNorm, eps=config.eps), dropout=config.dropout),
     )
-
-
-def offsets(heads: int, config: SwinConfig) -> GridBias:
-    """Return the position of a layer: a number for each offset in its windows."""
-    return GridBias(heads, config.window)
-
-
-@dataclass(frozen=True)
-class SwinConfig(Config):
-    """The numbers of a Swin, and the parts that are exchanged.
-
-    image_size  side in pixels of the images that it was made for; others will do
-    d_model     width of the first stage; each other stage is twice as wide as the one before
-    depths      layers of each stage
-    heads       heads of each stage
-    window      side of a window in patches
-    ratio       width of a feed-forward layer for each of its stage's
-    shift       window -> how far the windows of every second layer are shifted
-    position    (heads, config) -> the position of one layer
-    """
-
-    image_size: int = 224
-    patch_size: int = 4
-    channels: int = 3
-    d_model: int = 96
-    depths: tuple[int, ...] = (2, 2, 6, 2)
-    heads: tuple[int, ...] = (3, 6, 12, 24)
-    window: int = 7
-    ratio: float = 4.0
-    dropout: float = 0.0
-    attention_dropout: float = 0.0
-    eps: float = EPS
-    activation: Activation = gelu
-    shift: Callable[[int], int] = lambda window: window // 2
-    position: Callable[[int, Any], Any] = offsets
-    family: str = "swin"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        each_at_least(1, "depths", self.depths)
-        each_at_least(1, "heads", self.heads)
-        if len(self.depths) != len(self.heads):
-            raise ValueError(f"depths={self.depths}, heads={self.heads}: one of each for a stage")
-        for width, heads in zip(self.widths, self.heads, strict=True):
-            divides(heads=heads, d_model=width)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """The width of each stage."""
-        return tuple(self.d_model * 2**stage for stage in range(len(self.depths)))
 
 
 SMALLEST = SwinConfig()

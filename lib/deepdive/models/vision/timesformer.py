@@ -33,8 +33,9 @@ from deepdive.core import FeedForward, LayerNorm, PreNorm
 from deepdive.layers import space_time
 from deepdive.layers.patches import per_side
 from deepdive.layers.space_time import Before, Folded, Masked, Rule, StepwiseBlock
+from deepdive.models.config import full_attention
 from deepdive.models.vision.video_embeddings import PerFrameEmbeddings, VideoEmbeddings
-from deepdive.models.vision.vit import VisionConfig, Vit, full_attention, vit
+from deepdive.models.vision.vit import VisionConfig, Vit, vit
 
 
 @dataclass(frozen=True)

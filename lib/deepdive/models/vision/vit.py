@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm, gelu
+from deepdive.core import Block, FeedForward, LayerNorm, PreNorm, gelu
 from deepdive.core.feed_forward import Activation
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialise
-from deepdive.models.config import Config
+from deepdive.models.config import Config, full_attention
 from deepdive.models.vision.embeddings import ImageEmbeddings
 
 
@@ -43,11 +43,6 @@ class Vit(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Return the states of the images, after the last norm."""
         return self.stack(self.embeddings(images))
-
-
-def full_attention(config: VisionConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: every patch meets every patch."""
-    return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)
 
 
 def block(config: VisionConfig, layer: int) -> Block:

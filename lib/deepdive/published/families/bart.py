@@ -6,7 +6,7 @@ from typing import Any
 
 from deepdive.models.efficient import led
 from deepdive.models.generative import bart, mbart, pegasus, plbart
-from deepdive.models.transformer.translator import TranslatorConfig
+from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.published.families.translators import SETTINGS, WAVES, check_waves, side, with_bias
 from deepdive.published.form import Family, Setting
 from deepdive.published.names import Names, Pairs

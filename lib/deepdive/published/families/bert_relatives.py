@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from deepdive.models.bert import convbert, electra, ibert, luke, luke_heads, mpnet, splinter
+from deepdive.models.bert.pretraining import ElectraDiscriminator
 from deepdive.published.families.encoders import (
     BERT,
     EMBEDDINGS,
@@ -37,7 +38,7 @@ ELECTRA = like(
     heads={
         "replaced": Head(
             "ElectraForPreTraining",
-            electra.ElectraDiscriminator,
+            ElectraDiscriminator,
             Names(
                 {
                     "discriminator_predictions.dense": "dense",

@@ -8,11 +8,12 @@ from torch import Tensor
 from deepdive.attention import ReleasedLSHAttention
 from deepdive.layers.series import Distil
 from deepdive.models.efficient import informer, perceiver, reformer
+from deepdive.models.efficient.reformer_config import ReformerConfig
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs, fairseq_layer
 
 
-def reformer_names(config: reformer.ReformerConfig) -> Names:
+def reformer_names(config: ReformerConfig) -> Names:
     """Return the names of a Reformer: the values of a hashed layer stand alone, those of a local
     one below its keys.
     """
@@ -40,7 +41,7 @@ def reformer_names(config: reformer.ReformerConfig) -> Names:
     return Names(pairs)
 
 
-def _axial(config: reformer.ReformerConfig, theirs: Mapping[str, Any]) -> reformer.ReformerConfig:
+def _axial(config: ReformerConfig, theirs: Mapping[str, Any]) -> ReformerConfig:
     if not theirs.get("axial_pos_embds", True):
         return config
     return config.but(
@@ -48,7 +49,7 @@ def _axial(config: reformer.ReformerConfig, theirs: Mapping[str, Any]) -> reform
     )
 
 
-def _their_axial(config: reformer.ReformerConfig) -> dict[str, Any]:
+def _their_axial(config: ReformerConfig) -> dict[str, Any]:
     if config.lsh is not ReleasedLSHAttention:
         raise ValueError(
             f"lsh={config.lsh.__name__}: transformers has the released form alone, which weighs "
@@ -83,11 +84,7 @@ REFORMER = Family(
         "local_dropout": "local_attention_probs_dropout_prob",
         "eps": "layer_norm_eps",
         "activation": activation("hidden_act"),
-        "model": Setting(
-            "is_decoder",
-            lambda causal: reformer.CausalReformer if causal else reformer.Reformer,
-            lambda model: model is reformer.CausalReformer,
-        ),
+        "causal": "is_decoder",
     },
     expected={"lsh_num_chunks_before": 1, "lsh_num_chunks_after": 0},
     finish=_axial,

@@ -9,7 +9,7 @@ from torch import Tensor
 from deepdive.core import gelu, relu
 from deepdive.core.feed_forward import Activation
 from deepdive.models.bert import bert
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, LanguageEmbeddings
 from deepdive.models.multilingual import canine, rembert, xlm, xlmr
 from deepdive.positions import SinusoidalPosition
 from deepdive.published.families.encoders import (
@@ -130,7 +130,7 @@ XLM = Family(
         "attention_dropout": Setting("attention_dropout", written="weights_dropout"),
         "eps": "layer_norm_eps",
         "activation": either("gelu_activation", *ACTIVATION),
-        "embeddings": either("use_lang_emb", xlm.LanguageEmbeddings, BertEmbeddings),
+        "embeddings": either("use_lang_emb", LanguageEmbeddings, BertEmbeddings),
         "position": either("sinusoidal_embeddings", xlm.sinusoids, bert.learned_positions),
         "model": either("causal", xlm.CausalXlm, xlm.Xlm),
     },

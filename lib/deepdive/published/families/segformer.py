@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.models.vision import segformer
-from deepdive.models.vision.segformer import SegformerConfig
+from deepdive.models.vision.segformer_config import SegformerConfig
 from deepdive.published.families.encoders import layer
 from deepdive.published.families.swin import several
 from deepdive.published.form import Family, activation

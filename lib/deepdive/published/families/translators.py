@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.models.transformer import fsmt, marian
-from deepdive.models.transformer.translator import TranslatorConfig
+from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, axis, fairseq_layer

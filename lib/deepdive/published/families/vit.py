@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.models.vision import data2vec, deit, mae, vit
+from deepdive.models.vision.mae_config import MaeConfig
 from deepdive.published.families.encoders import LAYER, layer
 from deepdive.published.form import SIZES, Family, Setting, activation
 from deepdive.published.names import Names, Pairs, axis
@@ -56,7 +57,7 @@ def encoder(config: Any) -> Names:
     return embeddings(config) | LAYERS | {"layernorm": "stack.norm"}
 
 
-def mae_names(config: mae.MaeConfig) -> Names:
+def mae_names(config: MaeConfig) -> Names:
     """Their names for both stacks. In their files a pixel's channels stand together, here a
     channel's pixels.
     """

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from deepdive.models.bert import xlnet, xlnet_lm
+from deepdive.models.bert import xlnet
 from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Layout, Names
 
@@ -84,7 +84,7 @@ XLNET = Family(
     heads={
         "lm": Head(
             "XLNetLMHeadModel",
-            xlnet_lm.for_lm,
+            xlnet.for_lm,
             Names({"lm_loss.bias": "head.bias", "lm_loss.weight": "head.embedding.weight"}),
         )
     },

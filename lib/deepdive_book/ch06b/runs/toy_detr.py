@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from deepdive.core.stack import Stack
 from deepdive.layers.residual_conv import Basic, settle
-from deepdive.models.vision.detr import Detr, DetrConfig, detr, grid_sines
+from deepdive.models.vision.detr import Detr, DetrConfig, detr
 from deepdive.models.vision.resnet import ResNetConfig
+from deepdive.positions.sinusoidal import grid_sines
 from deepdive.training.fit import fit
 from deepdive.training.history import History
 from deepdive.training.objectives.set_prediction import (

@@ -47,7 +47,7 @@ from deepdive.models.bert import (
     whitening,
     xlnet,
 )
-from deepdive.models.bert.pretraining import for_masked_lm, for_pretraining
+from deepdive.models.bert.pretraining import ElectraDiscriminator, for_masked_lm, for_pretraining
 from deepdive.models.classic import boltzmann, elmo, hopfield, lenet, mlp, word2vec
 from deepdive.models.efficient import (
     bigbird,
@@ -111,7 +111,6 @@ from deepdive.models.vision import (
     swin,
     timesformer,
     video_action,
-    video_action_config,
     vit,
 )
 from deepdive.models.vision.sagan import MapAttention
@@ -371,7 +370,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
-        lambda: electra.ElectraDiscriminator(electra.electra(electra.TINY)),
+        lambda: ElectraDiscriminator(electra.electra(electra.TINY)),
         lambda model, x: model(x)[..., None],
         32,
     ),
@@ -434,7 +433,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "longformer": _tokens(lambda: longformer.longformer(longformer.TINY)),
     "bigbird": _tokens(lambda: bigbird.bigbird(bigbird.TINY)),
-    "reformer": _tokens(partial(reformer.reformer, reformer.TINY, model=reformer.CausalReformer)),
+    "reformer": _tokens(partial(reformer.reformer, reformer.TINY, causal=True)),
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
@@ -460,5 +459,5 @@ EXAMPLES: dict[str, Example] = {
     "timesformer": Example(
         lambda: timesformer.timesformer(timesformer.TINY, image_size=4, patch_size=4), _frames
     ),
-    "video_action": Example(lambda: video_action.video_action(video_action_config.TINY), _boxes),
+    "video_action": Example(lambda: video_action.video_action(video_action.TINY), _boxes),
 }

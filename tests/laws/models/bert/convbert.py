@@ -7,7 +7,7 @@ from torch import Tensor
 
 from deepdive.core import FeedForward, MultiHeadAttention, Slot, gelu
 from deepdive.core.multi_head import split_heads
-from deepdive.layers.grouped import GroupedFeedForward, GroupedLinear
+from deepdive.layers.feed_forward import GroupedFeedForward, GroupedLinear
 from deepdive.layers.mixed_attention import MixedAttention
 from deepdive.layers.span_convolution import SpanConvolution
 from deepdive.models.bert import convbert

@@ -7,14 +7,8 @@ import torch
 from torch import Tensor
 
 from deepdive.models.bert.bert import bert
-from deepdive.models.bert.electra import (
-    TINY,
-    Electra,
-    ElectraDiscriminator,
-    electra,
-    is_masked_lm,
-    pair,
-)
+from deepdive.models.bert.electra import TINY, Electra, electra, is_masked_lm, pair
+from deepdive.models.bert.pretraining import ElectraDiscriminator
 from laws import case, with_padding
 from laws.models.bert.bert import ROW, SMALL, encoder
 

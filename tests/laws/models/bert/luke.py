@@ -5,17 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepdive.attention.heads.projections import EntityAwareAttention
 from deepdive.core.masks import Padding
 from deepdive.models.bert import roberta
 from deepdive.models.bert.entities import EntityEmbeddings, mentions_of
-from deepdive.models.bert.luke import (
-    TINY,
-    EntityAwareAttention,
-    EntityClassifier,
-    Luke,
-    luke,
-)
-from deepdive.models.bert.luke_heads import LukeForMaskedLM, for_masked_lm
+from deepdive.models.bert.luke import TINY, Luke, luke
+from deepdive.models.bert.luke_heads import EntityClassifier, LukeForMaskedLM, for_masked_lm
 from laws import (
     ALONE,
     ONE_ROW,

@@ -5,15 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.bert.xlnet import (
-    TINY,
-    Memory,
-    RelativeSegments,
-    XLNet,
-    XLNetBlock,
-    xlnet,
-)
-from deepdive.models.bert.xlnet_lm import XLNetLM, for_lm
+from deepdive.models.bert.xlnet import TINY, Memory, XLNet, XLNetBlock, XLNetLM, for_lm, xlnet
+from deepdive.positions.xl import RelativeSegments
 from laws import (
     ALONE,
     ORDERED,

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from deepdive.core.softmax import SoftmaxAttention
-from deepdive.models.efficient.informer import TINY, Informer, InformerEncoder, informer
+from deepdive.layers.series import InformerEncoder
+from deepdive.models.efficient.informer import TINY, Informer, informer
 from laws import Case, Fails, NotApplicable, case, random_rows
 from laws.layers.series import OTHER, PARITY, SILENT, WHOLE
 

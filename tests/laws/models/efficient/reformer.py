@@ -8,13 +8,7 @@ from torch import Tensor
 
 from deepdive.core import Position
 from deepdive.core.embeddings import TokenEmbedding
-from deepdive.models.efficient.reformer import (
-    TINY,
-    CausalReformer,
-    Reformer,
-    ReformerEmbeddings,
-    reformer,
-)
+from deepdive.models.efficient.reformer import TINY, Reformer, ReformerEmbeddings, reformer
 from deepdive.positions import AxialPosition
 from laws import ALONE, ORDERED, Case, NotApplicable, Verdict, case, with_padding
 from laws.attention.by_content import LEAKS, SQUARE
@@ -22,11 +16,11 @@ from laws.attention.by_content import LEAKS, SQUARE
 ROW = torch.tensor([[4, 9, 6]])
 
 
-def reformer_case(kind: type[Reformer], no_leak: Verdict, cache: Verdict) -> Case:
+def reformer_case(causal: bool, no_leak: Verdict, cache: Verdict) -> Case:
     """Return the case of a Reformer that sees both sides, or one."""
 
     def make(**change: object) -> Reformer:
-        return reformer(TINY, model=kind, **change)
+        return reformer(TINY, causal=causal, **change)
 
     def whole_chunks() -> tuple[Tensor, Tensor]:
         """With padding up to a whole number of chunks, and without."""
@@ -50,10 +44,8 @@ def reformer_case(kind: type[Reformer], no_leak: Verdict, cache: Verdict) -> Cas
 
 
 BOTH = NotApplicable("every token may meet every token, on purpose")
-case("reformer/Reformer", Reformer)(partial(reformer_case, Reformer, BOTH, BOTH))
-case("reformer", CausalReformer)(
-    partial(reformer_case, CausalReformer, LEAKS, NotApplicable(SQUARE.reason))
-)
+case("reformer/Reformer", Reformer)(partial(reformer_case, False, BOTH, BOTH))
+case("reformer", Reformer)(partial(reformer_case, True, LEAKS, NotApplicable(SQUARE.reason)))
 
 
 @case("ReformerEmbeddings", ReformerEmbeddings)

@@ -8,9 +8,9 @@ from torch import Tensor
 from deepdive.layers.hashed import CODE_POINTS, HashEmbedding
 from deepdive.layers.sequence_resampling import Downsample, Upsample
 from deepdive.models.bert.bert import Bert, bert
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, CodePointEmbeddings
 from deepdive.models.multilingual import canine
-from deepdive.models.multilingual.canine import Canine, CodePointEmbeddings
+from deepdive.models.multilingual.canine import Canine
 from laws import (
     ALONE,
     TWO_SIDED,

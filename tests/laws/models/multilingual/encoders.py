@@ -11,10 +11,10 @@ from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.masks import Causal
 from deepdive.models.bert import roberta
 from deepdive.models.bert.bert import Bert, bert
-from deepdive.models.bert.embeddings import BertEmbeddings
+from deepdive.models.bert.embeddings import BertEmbeddings, LanguageEmbeddings
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.models.multilingual import mbert, rembert, xlm, xlmr
-from deepdive.models.multilingual.xlm import CausalXlm, LanguageEmbeddings, Xlm, XlmWithLM
+from deepdive.models.multilingual.xlm import CausalXlm, Xlm, XlmWithLM
 from deepdive.positions import LearnedPosition
 from laws import Case, Fails, NotApplicable, Pair, case, padding_of, set_weights
 from laws.models.bert.bert import FIVE, ROW, SMALL, encoder

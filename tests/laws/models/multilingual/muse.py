@@ -5,8 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepdive.layers.heads.pretraining import AttentionPooling
 from deepdive.models.bert.sbert import mean, normalise
-from deepdive.models.multilingual.muse import AttentionPooling, Muse, root_sum, tiny
+from deepdive.models.multilingual.muse import Muse, root_sum, tiny
 from laws import ALONE, ORDERED, Case, NotApplicable, case, padding_of, random_rows, set_weights
 from laws.models.bert.bert import FIVE, ROW
 

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from deepdive.core import PreNorm
 from deepdive.core.masks import Padding
+from deepdive.layers.convolution import GatedConvolution
 from deepdive.layers.subsample import Subsample, Window
 from deepdive.models.speech import conformer, speech2text, speech2text2, wav2vec2, whisper
-from deepdive.models.speech.conformer import ConformerBlock, GatedConvolution, HalfStep
+from deepdive.models.speech.conformer import ConformerBlock, HalfStep
 from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_encoder import Projection, SpeechEncoder
 from deepdive.models.transformer.transformer import transformer

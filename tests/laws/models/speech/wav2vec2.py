@@ -21,6 +21,7 @@ from deepdive.models.speech.data2vec_audio import StackedPositionalConv
 from deepdive.models.speech.embeddings import SoundEmbeddings
 from deepdive.models.speech.hubert import HubertForPreTraining
 from deepdive.models.speech.wav2vec2 import Wav2Vec2
+from deepdive.models.speech.wav2vec2_config import SoundConfig
 from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.training.objectives import layer_states
 from laws import (
@@ -60,7 +61,7 @@ def run(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
     return module(x.flatten(1), steps(mask), gaps(x.shape[1], len(x)))
 
 
-def small(config: wav2vec2.SoundConfig = wav2vec2.TINY, **changes: Any) -> Wav2Vec2:
+def small(config: SoundConfig = wav2vec2.TINY, **changes: Any) -> Wav2Vec2:
     return wav2vec2.wav2vec2(config, **changes).double().eval()
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.core import MultiHeadAttention, Position
 from deepdive.layers.patches import unpatchify
 from deepdive.models.vision import data2vec, vit
-from deepdive.models.vision.data2vec import Data2VecVision, KeysWithoutBias
-from deepdive.models.vision.masked_patch_embeddings import MaskedPatchEmbeddings
+from deepdive.models.vision.data2vec import Data2VecVision
+from deepdive.models.vision.embeddings import MaskedPatchEmbeddings
 from laws import TWO_SIDED, Case, NotApplicable, case, random_rows
 from laws.models.vision.mae import WHOLE, images
 
@@ -103,25 +102,4 @@ def _() -> Case:
             "order": NotApplicable("gaps stand in fixed places here"),
             "hooks": NotApplicable("no attention"),
         },
-    )
-
-
-@case("data2vec/KeysWithoutBias", KeysWithoutBias)
-def _() -> Case:
-    def a_bias_of_keys_says_nothing() -> tuple[Tensor, Tensor]:
-        """Keys with any bias: the same."""
-        own, plain = KeysWithoutBias(16, 4).double(), MultiHeadAttention(16, 4).double()
-        state = own.state_dict()
-        state["kv.bias"] = torch.cat([random_rows(16), state.pop("v_bias") + 1])
-        own.v_bias.data += 1
-        plain.load_state_dict(state)
-        x = random_rows(2, 5, 16)
-        return own(x), plain(x)
-
-    return Case(
-        place="layer",
-        make=lambda: KeysWithoutBias(16, 4, position=Position()),
-        parity=ORACLE,
-        limits={"a bias of the keys says nothing": a_bias_of_keys_says_nothing},
-        refusals={"heads that do not divide": lambda: KeysWithoutBias(16, 3)},
     )

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from deepdive.models.vision import mae, vit
+from deepdive.models.vision.embeddings import SinCosImageEmbeddings
 from deepdive.models.vision.mae import Mae
-from deepdive.models.vision.sincos_embeddings import SinCosImageEmbeddings
 from laws import ORDERED, TWO_SIDED, Case, NotApplicable, case, random_rows
 
 WHOLE = NotApplicable("an image has no padding: all its patches are there")

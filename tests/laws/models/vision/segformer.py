@@ -14,11 +14,13 @@ from deepdive.core.masks import Causal
 from deepdive.layers.patches import unpatchify
 from deepdive.layers.segformer_layers import (
     ConvolvedFeedForward,
+    Decoder,
     OverlappingPatches,
     ReducedAttention,
+    Stage,
 )
 from deepdive.models.vision import segformer
-from deepdive.models.vision.segformer import Decoder, Segformer, Stage
+from deepdive.models.vision.segformer import Segformer
 from laws import ORDERED, TWO_SIDED, Case, Fails, NotApplicable, case, random_rows
 from laws.models.vision.swin import as_grid
 from laws.models.vision.vit import WHOLE, images

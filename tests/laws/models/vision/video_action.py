@@ -9,8 +9,7 @@ from torch import Tensor
 
 from deepdive.layers.roi_pooling import PositionedFeatures, RoI, pooled
 from deepdive.models.vision import video_action
-from deepdive.models.vision.video_action import ActionUnit, VideoAction
-from deepdive.models.vision.video_action_config import TINY
+from deepdive.models.vision.video_action import TINY, ActionUnit, VideoAction
 from laws import ORDERED, TWO_SIDED, Case, NotApplicable, case, random_rows
 
 NO_ORACLE = (

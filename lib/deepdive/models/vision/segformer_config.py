@@ -1,0 +1,46 @@
+"""The record of `deepdive.models.vision.segformer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepdive.core import gelu
+from deepdive.core.checks import divides, each_at_least
+from deepdive.core.feed_forward import Activation
+from deepdive.models.config import Config
+
+
+@dataclass(frozen=True)
+class SegformerConfig(Config):
+    """The numbers of a SegFormer: six of them for each stage.
+
+    sizes, strides  of the squares that become patches, and how far they stand from each other
+    rates           that many rows of lines and of columns become one key
+    ratios          width of a feed-forward layer for each of its stage's
+    """
+
+    channels: int = 3
+    depths: tuple[int, ...] = (2, 2, 2, 2)
+    widths: tuple[int, ...] = (32, 64, 160, 256)
+    heads: tuple[int, ...] = (1, 2, 5, 8)
+    sizes: tuple[int, ...] = (7, 3, 3, 3)
+    strides: tuple[int, ...] = (4, 2, 2, 2)
+    rates: tuple[int, ...] = (8, 4, 2, 1)
+    ratios: tuple[int, ...] = (4, 4, 4, 4)
+    d_decoder: int = 256
+    n_classes: int = 150
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    decoder_dropout: float = 0.1
+    activation: Activation = gelu
+    family: str = "segformer"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("depths", "widths", "heads", "sizes", "strides", "rates", "ratios"):
+            values = getattr(self, name)
+            each_at_least(1, name, values)
+            if len(values) != len(self.widths):
+                raise ValueError(f"{name}={values}, widths={self.widths}: one of each for a stage")
+        for width, heads in zip(self.widths, self.heads, strict=True):
+            divides(heads=heads, widths=width)
