@@ -1,4 +1,7 @@
-"""The book built as `make read` builds it, for the tests of what readers get."""
+"""The book built as `make read` builds it, for the tests of what readers get.
+
+python tests/book_build.py FOLDER         # beforehand; the tests take it from DEEPDIVE_SITE
+"""
 
 from __future__ import annotations
 
@@ -22,3 +25,9 @@ def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
     )
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+if __name__ == "__main__":
+    done = build(ROOT, Path(sys.argv[1]))
+    sys.stderr.write(done.stderr)
+    sys.exit(done.returncode)

@@ -72,6 +72,14 @@ def main() -> int:
         if name in LINT:
             print(f"   {name}: {seconds[name]:.1f} s", flush=True)
 
+    if options.only != "lint":
+        shutil.rmtree(OUT, ignore_errors=True)  # no page goes on from an earlier run's checkpoint
+        forget_history()
+    # On one core, while style and types are checked on the other: two workers would wait for it.
+    site = OUT / "site"
+    build = [sys.executable, ROOT / "tests" / "book_build.py", site]
+    whole = options.only is None and not rest
+    book = subprocess.Popen(build, cwd=ROOT, stdout=subprocess.DEVNULL) if whole else None
     if options.only != "tests":
         for name, command in LINT.items():
             step(name, command)
@@ -79,10 +87,10 @@ def main() -> int:
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     if options.only != "lint":
-        shutil.rmtree(OUT, ignore_errors=True)  # no page goes on from an earlier run's checkpoint
-        forget_history()
-        whole = {} if rest else {"DEEPDIVE_WHOLE": "1"}  # tests/proofs.py: is the atlas proved?
-        step("tests", pytest_command(rest), environment() | whole)
+        more = {} if rest else {"DEEPDIVE_WHOLE": "1"}  # tests/proofs.py: is the atlas proved?
+        if book is not None and book.wait() == 0:
+            more["DEEPDIVE_SITE"] = str(site)
+        step("tests", pytest_command(rest), environment() | more)
     return 1 if failed else 0
 
 

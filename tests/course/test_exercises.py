@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from deepdive_book import cli
 from deepdive_book.course.assignment.build import build_all
-from deepdive_book.course.assignment.forms import released, self_study, solved
+from deepdive_book.course.assignment.forms import released, self_study
 from deepdive_book.course.assignment.variants import standard
 from deepdive_book.course.exercises import HEAD, grading, is_check, parts, source, tags
 from deepdive_book.course.instructor import instructor
@@ -126,15 +126,6 @@ def test_every_check_of_the_released_form_fails_and_says_what_to_do(path: Path) 
             )
             assert written, trial
             assert any(f"def {written[1]}(" in cell.source for cell in part.solutions)
-
-
-@chapter
-def test_the_solved_form_runs_from_end_to_end(path: Path) -> None:
-    notebook = solved(read(path))
-    names: dict[str, Any] = {}
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, cell.id, "exec"), names)
 
 
 @chapter
