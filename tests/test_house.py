@@ -375,7 +375,8 @@ def test_a_long_function_is_seen_and_its_docstring_does_not_count() -> None:
 
 # -- a system's file is its difference
 
-LONG_MODEL, MEDIAN_MODEL = 90, 60
+LONG_MODEL, MEDIAN_MODEL = 90, 75
+VERY_LONG_MODEL, VERY_LONG_MODELS = 120, 15  # so many may be that long, each with its reason
 
 
 def model_files() -> dict[str, str]:
@@ -399,6 +400,7 @@ def test_a_model_s_file_is_short_or_says_why_not() -> None:
     assert not long, f"above {LONG_MODEL} lines: move what is no difference, or say why: {long}"
     lengths = [source.count("\n") for source in model_files().values()]
     assert median(lengths) <= MEDIAN_MODEL
+    assert sum(length > VERY_LONG_MODEL for length in lengths) <= VERY_LONG_MODELS
 
 
 def test_a_long_model_without_a_reason_is_seen() -> None:

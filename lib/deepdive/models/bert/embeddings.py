@@ -1,5 +1,7 @@
 """What enters BERT and its kin: rows of tokens, places and texts (or languages: XLM; or hashed code
 points: CANINE), added and normalized.
+
+Long because three kinds of embeddings are here, each as its difference from BERT's.
 """
 
 from typing import Any, Self

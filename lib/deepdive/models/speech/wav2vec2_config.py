@@ -1,4 +1,7 @@
-"""The record of `deepdive.models.speech.wav2vec2`, whose parts its whole family exchanges."""
+"""The record of `deepdive.models.speech.wav2vec2`.
+
+Long because its whole family exchanges the parts that it names.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Video Action Transformer: what is the person in this box doing? Girdhar, Carreira, Doersch and
 Zisserman 2019, "Video Action Transformer Network".
 
+Long because a unit, whose queries and keys are of two widths, is in no parent; its record is here.
+
 System: video_action
 Parent: transformer
 What differs:
