@@ -306,7 +306,7 @@ rows_nudged = sweep(nudged, draws, file_of("topics_rounding"), data="arxiv_abstr
 others, by_rounding = [labels_of(row) for row in rows], [labels_of(row) for row in rows_nudged]
 
 # %% How much of each topic came back tags=["fold"]
-from deepdive.evaluate.topics import best_overlap
+from deepdive_book.studies.topic_metrics import best_overlap
 
 overlap = np.stack([best_overlap(first, other) for other in others])  # (runs, topics of the list)
 rounded = np.stack([best_overlap(first, other) for other in by_rounding])
@@ -482,10 +482,10 @@ print(f"{returned.sum()} of {len(returned)} topics come back in all {len(reruns)
 # %% Two knobs of HDBSCAN, three seeds tags=["fold"]
 from functools import cache
 
-from deepdive.evaluate.topics import agreement, c_v, diversity, npmi
-from deepdive.topics import outliers
-from deepdive.topics import topic_baselines as rivals
 from deepdive.topics.class_tfidf import only_words, top_words, words_of
+from deepdive_book.studies import topic_baselines as rivals
+from deepdive_book.studies import topic_outliers as outliers
+from deepdive_book.studies.topic_metrics import agreement, c_v, diversity, npmi
 
 clean = [only_words(text) for text in texts]
 held_out = len(texts) // 4
@@ -845,8 +845,8 @@ table([told_of(method) for method in RERUN])
 # %% Draw the questions tags=["fold"]
 import random
 
-from deepdive.evaluate.topics import intrusions
 from deepdive_book.studies.figures.word_intrusion_game import Question, word_intrusion_game
+from deepdive_book.studies.topic_metrics import intrusions
 
 rng, questions = random.Random(0), []
 for method in ("BERTopic", "k-means", "NMF", "LDA"):
@@ -988,8 +988,9 @@ if not file and profile() != "experiment":
 # System: cs_topics
 # Parent: bertopic
 # What differs:
-# - the same texts eleven times: which topics come back (`deepdive.evaluate.topics.best_overlap`)
-# - rivals with as many topics, judged on texts held out (`deepdive.topics.topic_baselines`)
+# - the same texts eleven times: which topics come back
+#   (`deepdive_book.studies.topic_metrics.best_overlap`)
+# - rivals with as many topics, judged on texts held out (`deepdive_book.studies.topic_baselines`)
 # Source: Kamath, Graham and Emara 2022, section 3.5.
 # Book: 3.5
 # -->

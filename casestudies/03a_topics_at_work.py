@@ -210,7 +210,7 @@ def parts(name, seed):
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from deepdive.topics.topic_baselines import k_means
+from deepdive_book.studies.topic_baselines import k_means
 
 SWAPS = {  # name -> embed, reduce, cluster
     "nothing swapped": ("MiniLM", "UMAP", "HDBSCAN"),
@@ -246,8 +246,8 @@ def topics_of(name, seed, swap):
 
 
 # %% Judge what comes of a swap tags=["fold"]
-from deepdive.evaluate.topics import agreement, npmi
 from deepdive.topics.class_tfidf import counter, only_words, words_of
+from deepdive_book.studies.topic_metrics import agreement, npmi
 
 
 def swapped(data, swap, seed):

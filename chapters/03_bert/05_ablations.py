@@ -257,8 +257,8 @@ lessons = tagged(rows[: pick(ci=100, laptop=400, gpu=400)])
 tests = tagged(new[: pick(ci=100, laptop=600, gpu=2000, experiment=2000)])
 
 # %%
-from deepdive.data.paraphrases import paraphrases
 from deepdive.layers.heads import Pooler
+from deepdive_book.data.paraphrases import paraphrases
 
 alike, fresh = paraphrases() if real else (generated_pair(600), generated_pair(200, 1))
 pair_lessons = pair_batches(alike[: pick(ci=400, laptop=2000, gpu=4000)], pieces, 32, 48)

@@ -244,9 +244,9 @@ assert right[1:] == wrong[:-1]
 # %%
 from functools import partial
 
-from deepdive.data.paraphrases import paraphrases
 from deepdive.data.tasks import answers, entities, one_sentence, parts_of_speech, single
 from deepdive_book.data import synthetic_tasks as toys
+from deepdive_book.data.paraphrases import paraphrases
 from deepdive_book.kit.profile import profile
 
 REAL = {

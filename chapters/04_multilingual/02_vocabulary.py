@@ -514,8 +514,8 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # | the vocabulary is cut from | the corpus | the same draws |
 # | what must be counted | pieces | pieces and blots, language by language |
 #
-# In the library: `shares`, `repeats` and `Mixture` (`deepdive.data.mixture`), `unigram_training`,
-# `fertility` and `premium` (`deepdive.tokenizers.fertility`).
+# In the library: `shares`, `repeats` and `Mixture` (`deepdive.data.mixture`), `unigram_training`;
+# in the book's package: `fertility` and `premium` (`deepdive_book.ch04.fertility`).
 #
 # ```sh
 # deepdive show multilingual_sampling

@@ -51,7 +51,7 @@ experiment = Experiment(lambda: hubert(SMALL), loss, n_units=K, layer=2)
 # %% One sheet tags=["fold"]
 from matplotlib.figure import Figure
 
-from deepdive.evaluate.phone_purity import of_counts
+from deepdive_book.ch06c.phone_purity import of_counts
 from deepdive_book.ch06c.runs.hubert import frequent_phones, phone_fractions
 from deepdive_book.kit.frame_strip import film
 
@@ -135,7 +135,7 @@ table([[f"{b} and {a}", f"{100 * x:.0f} %"] for x, a, b in together[:5]],
 #   mutual information*.)
 
 # %% The same from the library tags=["nbval-check-output"]
-from deepdive.evaluate.phone_purity import agreement
+from deepdive_book.ch06c.phone_purity import agreement
 
 print(agreement([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2, 2]))
 

@@ -28,8 +28,8 @@ import torch
 # %%
 from deepdive.audio.mel import log_mel, standardised
 from deepdive.core.checks import missed, returned
-from deepdive.evaluate.phone_purity import agreement
 from deepdive.training.objectives.hubert_units import make_units
+from deepdive_book.ch06c.phone_purity import agreement
 
 # %% tags=["variant"]
 from deepdive_book.course.assignment.variants import choose, number, rename

@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from deepdive.audio.mel import fourier, log_mel
 from deepdive.decoding.ctc import greedy, prefix_beam
-from deepdive.evaluate.phone_purity import agreement
 from deepdive.training.objectives.ctc import ctc_loss, frames_needed
+from deepdive_book.ch06c.phone_purity import agreement
 from deepdive_book.course.questions import FILES, load
 
 CHAPTER = ROOT / "chapters" / "06c_speech"

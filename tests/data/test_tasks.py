@@ -17,7 +17,6 @@ from deepdive.data.alignment import (
     piece_labels,
     word_values,
 )
-from deepdive.data.paraphrases import paraphrases
 from deepdive.data.tasks import (
     Pair,
     Span,
@@ -35,6 +34,7 @@ from deepdive.evaluate import accuracy
 from deepdive.evaluate.answers import answer_f1, entity_f1, exact_match, normalised
 from deepdive.evaluate.answers import entities as entities_of
 from deepdive_book.data import synthetic_tasks
+from deepdive_book.data.paraphrases import paraphrases
 
 TOYS: dict[str, Callable[[int], Generated[object]]] = {
     name: lambda seed, make=make: make(60, seed)  # type: ignore[misc]

@@ -22,7 +22,7 @@ from deepdive.models.efficient import informer, reformer
 from deepdive.models.transformer import fsmt, marian, transformer
 from deepdive.models.transformer.translator import Translator
 from deepdive.published import from_config, load, save
-from deepdive.published.families.ibert import MADE
+from deepdive.published.families.bert_relatives import MADE
 from deepdive.published.folders import FAMILIES
 from deepdive.published.names import Names
 from deepdive.published.weights import Source, read, read_config

@@ -15,7 +15,6 @@ from babel import Locale
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from deepdive.data.generated import number_words
-from deepdive.tokenizers.fertility import fertility, premium
 from deepdive.tokenizers.unigram import UnigramTokenizer
 from deepdive.tokenizers.unigram_training import expect, learn, log_sum, losses, maximise, seeds
 
@@ -149,14 +148,3 @@ def test_train_refuses_what_does_not_fit() -> None:
         UnigramTokenizer.train(["abc"], 6)
     with pytest.raises(ValueError, match="no word"):
         UnigramTokenizer.train([" "], 60)
-
-
-def test_fertility_is_counted() -> None:
-    found = fertility(list, "abc", ["ab c", "añ ☃"])
-    assert found == (8, 4, 6, 2)
-    assert found.per_word == 2.0
-    assert found.per_character == pytest.approx(8 / 6)
-    assert found.coverage == pytest.approx(4 / 6)
-    assert premium(found, fertility(str.split, "abc", ["ab c"])) == 4.0
-    with pytest.raises(ValueError, match="no word"):
-        fertility(list, "a", [" "])

@@ -21,10 +21,10 @@ from deepdive.attention.by_position.dilated import DilatedAttention
 from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
 from deepdive.attention.by_position.global_window import GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
-from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
+from deepdive.attention.by_position.shifted import ShiftedAttention
 from deepdive.attention.by_position.window import WindowAttention
 from deepdive.attention.heads.channel import ChannelAttention
-from deepdive.attention.heads.collaborative import CollaborativeAttention, collaborative
+from deepdive.attention.heads.collaborative import CollaborativeAttention
 from deepdive.attention.heads.disagreement import DisagreeingAttention
 from deepdive.attention.heads.multi_scale import MultiScaleAttention
 from deepdive.attention.heads.qk_norm import QKNormAttention
@@ -50,59 +50,17 @@ from deepdive.attention.scores import AdditiveAttention, DotAttention, GeneralAt
 from deepdive.attention.tiled import TiledAttention
 
 __all__ = [
-    "AdaptiveSpanAttention",
-    "AdditiveAttention",
-    "AxialAttention",
-    "BlockSparseAttention",
-    "ChannelAttention",
-    "ChunkAttention",
-    "ClusteredAttention",
-    "CollaborativeAttention",
-    "DenseScores",
-    "DilatedAttention",
-    "DisagreeingAttention",
-    "DotAttention",
-    "DrawnBlocks",
-    "ExpectedYosoAttention",
-    "FactorisedDenseScores",
-    "FactorisedRandomScores",
-    "FirstBlock",
-    "FixedAttention",
-    "GaussianPrior",
-    "GeneralAttention",
-    "GlobalWindowAttention",
-    "ImprovedClusteredAttention",
-    "KeysWithoutBias",
-    "LSHAttention",
-    "LSHMaskAttention",
-    "LengthProjection",
-    "LinearAttention",
-    "LinformerAttention",
-    "LocalAttention",
-    "LongformerAttention",
-    "MemoryCompressedAttention",
-    "MultiScaleAttention",
-    "NestedAttention",
-    "NystromAttention",
-    "PerformerAttention",
-    "ProbSparseAttention",
-    "QKNormAttention",
-    "RandomScores",
-    "ReleasedLSHAttention",
-    "RoutingAttention",
-    "SharedQKAttention",
-    "SharedQKMultiHeadAttention",
-    "ShawAttention",
-    "ShiftedAttention",
-    "Sides",
-    "SinkhornAttention",
-    "StridedAttention",
-    "SynthesizedAttention",
-    "TablePrior",
-    "TalkingHeadsAttention",
-    "TiledAttention",
-    "ValueConvolution",
-    "WindowAttention",
-    "YosoAttention",
-    "collaborative",
-]
+    "AdaptiveSpanAttention", "AdditiveAttention", "AxialAttention", "BlockSparseAttention",
+    "ChannelAttention", "ChunkAttention", "ClusteredAttention", "CollaborativeAttention",
+    "DenseScores", "DilatedAttention", "DisagreeingAttention", "DotAttention", "DrawnBlocks",
+    "ExpectedYosoAttention", "FactorisedDenseScores", "FactorisedRandomScores", "FirstBlock",
+    "FixedAttention", "GaussianPrior", "GeneralAttention", "GlobalWindowAttention",
+    "ImprovedClusteredAttention", "KeysWithoutBias", "LSHAttention", "LSHMaskAttention",
+    "LengthProjection", "LinearAttention", "LinformerAttention", "LocalAttention",
+    "LongformerAttention", "MemoryCompressedAttention", "MultiScaleAttention", "NestedAttention",
+    "NystromAttention", "PerformerAttention", "ProbSparseAttention", "QKNormAttention",
+    "RandomScores", "ReleasedLSHAttention", "RoutingAttention", "SharedQKAttention",
+    "SharedQKMultiHeadAttention", "ShawAttention", "ShiftedAttention", "SinkhornAttention",
+    "StridedAttention", "SynthesizedAttention", "TablePrior", "TalkingHeadsAttention",
+    "TiledAttention", "ValueConvolution", "WindowAttention", "YosoAttention",
+]  # fmt: skip

@@ -19,8 +19,8 @@ from deepdive.data.generated import (
     number_words,
     reversal,
 )
-from deepdive.data.parallel import Parallel, parallel
-from deepdive.data.registry import DataFile, Dataset, Part, get, registry
+from deepdive.data.parallel import parallel
+from deepdive.data.registry import get, registry
 from deepdive.data.reviews import Labelled, movie_reviews, read_labelled, rt_polarity
 from deepdive.data.storage_paths import cache, mirror
 from deepdive.data.text import (
@@ -31,45 +31,11 @@ from deepdive.data.text import (
     retrieval_pairs,
     split_by,
 )
-from deepdive.data.translated import Question, Sentence, pud, sib200, xquad
 
 __all__ = [
-    "NUMBER_LANGUAGES",
-    "BucketBatches",
-    "DataError",
-    "DataFile",
-    "DataRefused",
-    "DataUnavailable",
-    "Dataset",
-    "Generated",
-    "Labelled",
-    "Parallel",
-    "Part",
-    "Question",
-    "Sentence",
-    "cache",
-    "date_pairs",
-    "date_patterns",
-    "fetch",
-    "get",
-    "mirror",
-    "movie_reviews",
-    "normalise_spaces",
-    "number_translation",
-    "number_words",
-    "pairs",
-    "parallel",
-    "pud",
-    "read_labelled",
-    "read_pairs",
-    "registry",
-    "retrieval_languages",
-    "retrieval_pairs",
-    "reversal",
-    "rt_polarity",
-    "sib200",
-    "split_by",
-    "verify",
-    "where",
-    "xquad",
-]
+    "NUMBER_LANGUAGES", "BucketBatches", "DataError", "DataRefused", "DataUnavailable", "Generated",
+    "Labelled", "cache", "date_pairs", "date_patterns", "fetch", "get", "mirror", "movie_reviews",
+    "normalise_spaces", "number_translation", "number_words", "pairs", "parallel", "read_labelled",
+    "read_pairs", "registry", "retrieval_languages", "retrieval_pairs", "reversal", "rt_polarity",
+    "split_by", "verify", "where",
+]  # fmt: skip

@@ -29,12 +29,11 @@ Source: Wu et al. 2016, section 7; Holtzman et al. 2020, section 3.
 Book: 2.5
 """
 
-from deepdive.decoding.beams import Hypothesis, beam, power_penalty, wu_penalty
+from deepdive.decoding.beams import beam, power_penalty, wu_penalty
 from deepdive.decoding.count_model import Counted
 from deepdive.decoding.published import beam_settings, greedy_settings
 from deepdive.decoding.sampling import greedy, sample
 from deepdive.decoding.scores import (
-    Rule,
     filter_min_p,
     filter_top_k,
     filter_top_p,
@@ -45,28 +44,10 @@ from deepdive.decoding.scores import (
 )
 from deepdive.decoding.session import generating
 from deepdive.decoding.shared_prefix import Prompted
-from deepdive.decoding.speculative_decoding import Speculated, speculative
+from deepdive.decoding.speculative_decoding import speculative
 
 __all__ = [
-    "Counted",
-    "Hypothesis",
-    "Prompted",
-    "Rule",
-    "Speculated",
-    "beam",
-    "beam_settings",
-    "filter_min_p",
-    "filter_top_k",
-    "filter_top_p",
-    "forbid",
-    "force",
-    "generating",
-    "greedy",
-    "greedy_settings",
-    "penalise",
-    "power_penalty",
-    "renormalise",
-    "sample",
-    "speculative",
-    "wu_penalty",
-]
+    "Counted", "Prompted", "beam", "beam_settings", "filter_min_p", "filter_top_k", "filter_top_p",
+    "forbid", "force", "generating", "greedy", "greedy_settings", "penalise", "power_penalty",
+    "renormalise", "sample", "speculative", "wu_penalty",
+]  # fmt: skip

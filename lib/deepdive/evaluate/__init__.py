@@ -5,7 +5,7 @@ Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `
 `mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
 """
 
-from deepdive.evaluate.calibration import Reliability, contextual, reliability, temperature
+from deepdive.evaluate.calibration import contextual, reliability, temperature
 from deepdive.evaluate.classification_metrics import accuracy, confusion, macro_f1
 from deepdive.evaluate.confidence_intervals import (
     Interval,
@@ -18,19 +18,7 @@ from deepdive.evaluate.confidence_intervals import (
 from deepdive.evaluate.masks import intersection_over_union, mean_iou
 
 __all__ = [
-    "Interval",
-    "Reliability",
-    "accuracy",
-    "bootstrap",
-    "clustered",
-    "confusion",
-    "contextual",
-    "intersection_over_union",
-    "macro_f1",
-    "macro_f1_interval",
-    "mcnemar",
-    "mean_iou",
-    "reliability",
-    "t_interval",
-    "temperature",
-]
+    "Interval", "accuracy", "bootstrap", "clustered", "confusion", "contextual",
+    "intersection_over_union", "macro_f1", "macro_f1_interval", "mcnemar", "mean_iou",
+    "reliability", "t_interval", "temperature",
+]  # fmt: skip

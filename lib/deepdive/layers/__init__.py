@@ -6,11 +6,6 @@ from deepdive.layers.experts import NoisyTopKRouter, SparseExperts, SwitchRouter
 from deepdive.layers.fourier import FourierMixing
 
 __all__ = [
-    "ChunkedFeedForward",
-    "Convolution",
-    "FourierMixing",
-    "NoisyTopKRouter",
-    "SparseExperts",
-    "SwitchRouter",
-    "TopKRouter",
-]
+    "ChunkedFeedForward", "Convolution", "FourierMixing", "NoisyTopKRouter", "SparseExperts",
+    "SwitchRouter", "TopKRouter",
+]  # fmt: skip

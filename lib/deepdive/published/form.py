@@ -136,7 +136,6 @@ class Family:
     heads         "masked_lm" and such -> `Head`
     """
 
-    model_type: str
     architecture: str
     build: Callable[[Any], nn.Module]
     base: Any
@@ -151,6 +150,10 @@ class Family:
     unused: tuple[str, ...] = ()
     older: tuple[Rule, ...] = ()
     heads: Mapping[str, Head] = field(default_factory=dict)
+
+    @property
+    def model_type(self) -> str:
+        return str(self.base.family)
 
     def config(self, theirs: Mapping[str, Any]) -> Any:
         """Return our record of a config.json. A key that it lacks has the value that transformers

@@ -66,7 +66,6 @@ def _vocabulary(config: LlamaConfig, tensors: Mapping[str, Tensor]) -> LlamaConf
 
 
 LLAMA = Family(
-    model_type="llama",
     architecture="llama",
     build=llama.llama,
     base=llama.BASE,

@@ -41,8 +41,11 @@ class Names:
     rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     fused: Mapping[str, Fused] = field(default_factory=dict)
 
-    def __or__(self, other: Names) -> Names:
-        """Return both tables as one; a name of ours that both have is the other's."""
+    def __or__(self, other: Names | Mapping[str | tuple[str, ...], str]) -> Names:
+        """Return both tables as one, or this one with more pairs; a name of ours that both have is
+        the other's.
+        """
+        other = other if isinstance(other, Names) else Names(other)
         mine = {t: o for t, o in self.pairs.items() if o not in other.pairs.values()}
         layouts, rows = {**self.layouts, **other.layouts}, {**self.rows, **other.rows}
         return Names({**mine, **other.pairs}, layouts, rows, {**self.fused, **other.fused})
@@ -175,6 +178,11 @@ def fairseq_layer(theirs: str, ours: str) -> Pairs:
         pairs[f"{attention}.out_proj"] = f"{attn}.out"
         pairs[f"{attention}_layer_norm"] = f"{attn}_residual.norm"
     return pairs
+
+
+def axis(dim: int) -> Layout:
+    """Return the layout of a tensor that has an axis of size 1 more in their files."""
+    return lambda tensor: tensor.squeeze(dim), lambda tensor: tensor.unsqueeze(dim)
 
 
 def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:

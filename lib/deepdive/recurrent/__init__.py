@@ -1,6 +1,6 @@
 """Recurrent networks: a state that is carried from token to token."""
 
-from deepdive.recurrent.grid import GridLSTM, memory_in_time
+from deepdive.recurrent.grid import GridLSTM
 from deepdive.recurrent.grid_block import GridBlock, MemorySide, PlainSide, walk
 from deepdive.recurrent.layers import GRU, LSTM, RNN
 from deepdive.recurrent.stacked import (
@@ -13,19 +13,6 @@ from deepdive.recurrent.stacked import (
 from deepdive.recurrent.state import RecurrentState
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "Bidirectional",
-    "GridBlock",
-    "GridLSTM",
-    "MemorySide",
-    "PlainSide",
-    "RecurrentStack",
-    "RecurrentState",
-    "bidirectional",
-    "from_torch",
-    "memory_in_time",
-    "stacked",
-    "walk",
-]
+    "GRU", "LSTM", "RNN", "Bidirectional", "GridBlock", "GridLSTM", "MemorySide", "PlainSide",
+    "RecurrentStack", "RecurrentState", "bidirectional", "from_torch", "stacked", "walk",
+]  # fmt: skip

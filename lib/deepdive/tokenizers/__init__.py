@@ -15,34 +15,12 @@ from deepdive.tokenizers.character import CharTokenizer
 from deepdive.tokenizers.pairs import encode_pair, longest_first, pad_batch, padded
 from deepdive.tokenizers.splitting import simplify, squeeze
 from deepdive.tokenizers.word import WordTokenizer
-from deepdive.tokenizers.wordpiece import (
-    BERT_SPECIALS,
-    CasedWordPieceTokenizer,
-    WordPieceTokenizer,
-)
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, CasedWordPieceTokenizer, WordPieceTokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 
 __all__ = [
-    "BERT_SPECIALS",
-    "BOS",
-    "BYT5_SPECIALS",
-    "EOS",
-    "PAD",
-    "SPECIALS",
-    "UNK",
-    "BPETokenizer",
-    "ByteBPETokenizer",
-    "ByteTokenizer",
-    "CasedWordPieceTokenizer",
-    "CharTokenizer",
-    "Tokenizer",
-    "WordPieceTokenizer",
-    "WordTokenizer",
-    "XLMRTokenizer",
-    "encode_pair",
-    "longest_first",
-    "pad_batch",
-    "padded",
-    "simplify",
-    "squeeze",
-]
+    "BERT_SPECIALS", "BOS", "BYT5_SPECIALS", "EOS", "PAD", "SPECIALS", "UNK", "BPETokenizer",
+    "ByteBPETokenizer", "ByteTokenizer", "CasedWordPieceTokenizer", "CharTokenizer", "Tokenizer",
+    "WordPieceTokenizer", "WordTokenizer", "XLMRTokenizer", "encode_pair", "longest_first",
+    "pad_batch", "padded", "simplify", "squeeze",
+]  # fmt: skip

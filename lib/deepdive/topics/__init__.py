@@ -1,1 +1,1 @@
-"""Topic modeling: BERTopic from its parts (class-based TF-IDF, outliers), and its baselines."""
+"""Topic modeling: BERTopic from its parts, UMAP, HDBSCAN, and class-based TF-IDF."""

@@ -20,13 +20,6 @@ from deepdive.training.seeds import seed_everything
 from deepdive.training.settings import Keep, Limit, Update, Validation
 
 __all__ = [
-    "History",
-    "Keep",
-    "Limit",
-    "TrainingDiverged",
-    "TrainingInterrupted",
-    "Update",
-    "Validation",
-    "fit",
-    "seed_everything",
-]
+    "History", "Keep", "Limit", "TrainingDiverged", "TrainingInterrupted", "Update", "Validation",
+    "fit", "seed_everything",
+]  # fmt: skip

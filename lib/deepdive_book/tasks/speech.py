@@ -18,12 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.audio.augment import spec_augment
-from deepdive.audio.cepstra import stretched, warped
 from deepdive.audio.mel import mfcc, stacked, standardised
 from deepdive.core.checks import positive, whole
 from deepdive.data.speech import Recordings, Utterances
 from deepdive.tokenizers import PAD, CharTokenizer
 from deepdive.training.objectives.ctc import collapse
+from deepdive_book.tasks.cepstra import stretched, warped
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
 Change = Callable[[Tensor, torch.Generator], Tensor]

@@ -1,6 +1,6 @@
 """Megatron on two processes against transformers' GPT-2 and ours on one; what is told; mutations.
 
-The processes are really run (`deepdive.training.processes`); what each does stands in
+The processes are really run (`deepdive_book.ch05.processes`); what each does stands in
 `split_work`.
 """
 
@@ -24,7 +24,7 @@ from deepdive.models.generative import gpt2, megatron
 from deepdive.models.generative.gpt import GPT
 from deepdive.published import family, load, save
 from deepdive.published.weights import translate
-from deepdive.training.processes import run_processes
+from deepdive_book.ch05.processes import run_processes
 
 SIZES: dict[str, Any] = {
     "vocab_size": 28, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 12,

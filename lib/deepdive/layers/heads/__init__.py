@@ -11,15 +11,6 @@ from deepdive.layers.heads.tasks import (
 )
 
 __all__ = [
-    "Classifier",
-    "ImageClassifier",
-    "MaskedHead",
-    "MultipleChoiceHead",
-    "Pooler",
-    "Span",
-    "SpanHead",
-    "TokenClassificationHead",
-    "best_span",
-    "initialise",
-    "pair_features",
-]
+    "Classifier", "ImageClassifier", "MaskedHead", "MultipleChoiceHead", "Pooler", "Span",
+    "SpanHead", "TokenClassificationHead", "best_span", "initialise", "pair_features",
+]  # fmt: skip

@@ -2,24 +2,19 @@
 
 from deepdive.published.families import (
     bart,
-    convbert,
+    bert_relatives,
     deberta,
     deberta_v2,
     decoders,
     detr,
     efficient,
-    electra,
     encoders,
     gpts,
-    ibert,
-    luke,
-    mpnet,
     multilingual,
     prophetnet,
     segformer,
     sound,
     speech,
-    splinter,
     swin,
     switch,
     t5,
@@ -30,34 +25,9 @@ from deepdive.published.families import (
 )
 from deepdive.published.form import Family
 
-FAMILIES: dict[str, Family] = {
-    one.model_type: one
-    for one in (
-        *encoders.FAMILIES,
-        *electra.FAMILIES,
-        *convbert.FAMILIES,
-        *deberta.FAMILIES,
-        *deberta_v2.FAMILIES,
-        *efficient.FAMILIES,
-        *mpnet.FAMILIES,
-        *multilingual.FAMILIES,
-        *splinter.FAMILIES,
-        *translators.FAMILIES,
-        *bart.FAMILIES,
-        *prophetnet.FAMILIES,
-        *xlnet.FAMILIES,
-        *ibert.FAMILIES,
-        *luke.FAMILIES,
-        *timesformer.FAMILIES,
-        *vit.FAMILIES,
-        *swin.FAMILIES,
-        *segformer.FAMILIES,
-        *sound.FAMILIES,
-        *detr.FAMILIES,
-        *decoders.FAMILIES,
-        *gpts.FAMILIES,
-        *speech.FAMILIES,
-        *t5.FAMILIES,
-        *switch.FAMILIES,
-    )
-}
+FILES = (
+    encoders, bert_relatives, deberta, deberta_v2, efficient, multilingual, translators, bart,
+    prophetnet, xlnet, timesformer, vit, swin, segformer, sound, detr, decoders, gpts, speech, t5,
+    switch,
+)  # fmt: skip
+FAMILIES: dict[str, Family] = {one.model_type: one for file in FILES for one in file.FAMILIES}

@@ -24,7 +24,7 @@ MODEL = (
     side("encoder")
     | side("decoder")
     | with_bias("head.embedding")
-    | Names({"model.shared": "encoder.embedding"})
+    | {"model.shared": "encoder.embedding"}
 )
 SIDES = ("encoder", "decoder")
 FINAL_NORMS = Names({f"model.{side}.layer_norm": f"{side}.stack.norm" for side in SIDES})
@@ -52,7 +52,6 @@ def _family(
 ) -> Family:
     """Return one of BART's family, which transformers calls `kind`."""
     return Family(
-        model_type=base.family,
         architecture=f"{kind}ForConditionalGeneration",
         build=build,
         base=base,
@@ -82,15 +81,13 @@ def _led_names() -> Names:
     """Their names, of which `model` is `led` here."""
     layer, block = "model.encoder.layers.{}.self_attn", "encoder.stack.blocks.{}.attn"
     local = f"{layer}.longformer_self_attn"
-    names = LEARNED | Names(
-        {
-            f"{local}.query": f"{block}.q",
-            (f"{local}.key", f"{local}.value"): f"{block}.kv",
-            f"{local}.query_global": f"{block}.global_q",
-            (f"{local}.key_global", f"{local}.value_global"): f"{block}.global_kv",
-            f"{layer}.output": f"{block}.out",
-        }
-    )
+    names = LEARNED | {
+        f"{local}.query": f"{block}.q",
+        (f"{local}.key", f"{local}.value"): f"{block}.kv",
+        f"{local}.query_global": f"{block}.global_q",
+        (f"{local}.key_global", f"{local}.value_global"): f"{block}.global_kv",
+        f"{layer}.output": f"{block}.out",
+    }
 
     def renamed(theirs: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if isinstance(theirs, tuple):

@@ -16,7 +16,6 @@ from deepdive.published.families.deberta import (
 )
 from deepdive.published.families.encoders import LAYER, layer, like
 from deepdive.published.form import Setting
-from deepdive.published.names import Names
 
 SHARED = {"share_att_key": True, "norm_rel_ebd": "layer_norm"}
 
@@ -52,7 +51,6 @@ DEBERTA_V2 = like(
     "DebertaV2",
     deberta_v2.deberta_v2,
     deberta_v2.V3_BASE,
-    model_type="deberta-v2",
     prefix="deberta.",
     settings=DEBERTA_SETTINGS
     | {
@@ -69,14 +67,12 @@ DEBERTA_V2 = like(
         "attention.output.dense attention.output.LayerNorm intermediate.dense output.dense "
         "output.LayerNorm",
     )
-    | Names(
-        {
-            "encoder.rel_embeddings": f"{ATTENTION}.position.rows.table".format(0),
-            "encoder.LayerNorm": f"{ATTENTION}.position.rows.norm".format(0),
-            "encoder.conv.conv": "stack.blocks.0.convolution.W",
-            "encoder.conv.LayerNorm": "stack.blocks.0.norm",
-        }
-    ),
+    | {
+        "encoder.rel_embeddings": f"{ATTENTION}.position.rows.table".format(0),
+        "encoder.LayerNorm": f"{ATTENTION}.position.rows.norm".format(0),
+        "encoder.conv.conv": "stack.blocks.0.convolution.W",
+        "encoder.conv.LayerNorm": "stack.blocks.0.norm",
+    },
     heads=with_places("DebertaV2"),
 )
 FAMILIES = (DEBERTA_V2,)

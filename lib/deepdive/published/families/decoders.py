@@ -14,6 +14,7 @@ from deepdive.core.feed_forward import Activation
 from deepdive.models.generative import llama, llama_variants
 from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.positions import RopeScaling
+from deepdive.published.families.encoders import layer
 from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names
 
@@ -28,6 +29,12 @@ SCALINGS = {
 DIFFERENCES = ("window", "full_layers", "qkv_bias", "out_bias", "qk_norm", "norm", "embedding")
 SLIDING, FULL = "sliding_attention", "full_attention"
 LAYER, OURS = "model.layers.{}", "decoder.stack.blocks.{}"
+LAYERS = layer(
+    LAYER,
+    "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.o_proj input_layernorm "
+    "mlp.up_proj mlp.down_proj post_attention_layernorm",
+    OURS,
+)
 
 
 def paired(n_heads: int) -> Layout:
@@ -56,20 +63,12 @@ def paired_keys(n_kv_heads: int) -> Layout:
 
 
 def _names(config: LlamaConfig) -> Names:
-    attention, ff = f"{LAYER}.self_attn", f"{LAYER}.mlp"
-    return Names(
+    return LAYERS | Names(
         {
             "model.embed_tokens": "decoder.embedding",
-            f"{attention}.q_proj": f"{OURS}.attn.q",
-            (f"{attention}.k_proj", f"{attention}.v_proj"): f"{OURS}.attn.kv",
-            f"{attention}.o_proj": f"{OURS}.attn.out",
-            f"{attention}.q_norm": f"{OURS}.attn.q_norm",
-            f"{attention}.k_norm": f"{OURS}.attn.k_norm",
-            f"{ff}.gate_proj": f"{OURS}.ff.gate",
-            f"{ff}.up_proj": f"{OURS}.ff.inner",
-            f"{ff}.down_proj": f"{OURS}.ff.out",
-            f"{LAYER}.input_layernorm": f"{OURS}.attn_residual.norm",
-            f"{LAYER}.post_attention_layernorm": f"{OURS}.ff_residual.norm",
+            f"{LAYER}.self_attn.q_norm": f"{OURS}.attn.q_norm",
+            f"{LAYER}.self_attn.k_norm": f"{OURS}.attn.k_norm",
+            f"{LAYER}.mlp.gate_proj": f"{OURS}.ff.gate",
             "model.norm": "decoder.stack.norm",
             "lm_head": "head.embedding" if config.tied else "head",
         },
@@ -276,7 +275,6 @@ UNUSED = ("model.rotary_emb.", "rotary_emb.")  # computed here
 
 
 LLAMA = Family(
-    model_type="llama",
     architecture="LlamaForCausalLM",
     build=llama.llama,
     base=llama.BASE,
@@ -288,7 +286,6 @@ LLAMA = Family(
     unused=UNUSED,
 )
 MISTRAL = Family(
-    model_type="mistral",
     architecture="MistralForCausalLM",
     build=llama.llama,
     base=llama_variants.MISTRAL,
@@ -299,7 +296,6 @@ MISTRAL = Family(
     unused=UNUSED,
 )
 QWEN2 = Family(
-    model_type="qwen2",
     architecture="Qwen2ForCausalLM",
     build=llama.llama,
     base=llama_variants.QWEN2,
@@ -310,7 +306,6 @@ QWEN2 = Family(
     unused=UNUSED,
 )
 QWEN3 = Family(
-    model_type="qwen3",
     architecture="Qwen3ForCausalLM",
     build=llama.llama,
     base=llama_variants.QWEN3,
@@ -321,7 +316,6 @@ QWEN3 = Family(
     unused=UNUSED,
 )
 GEMMA = Family(
-    model_type="gemma",
     architecture="GemmaForCausalLM",
     build=llama.llama,
     base=llama_variants.GEMMA,

@@ -11,7 +11,7 @@ from deepdive.layers.residual_conv import Basic, Bottleneck
 from deepdive.models.vision import detr, resnet_config
 from deepdive.models.vision.resnet import ResNetConfig
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names, Pairs
+from deepdive.published.names import Names, Pairs, fairseq_layer
 from deepdive.published.weights import Sources
 
 SETTINGS: dict[str, str | Setting] = {
@@ -200,25 +200,6 @@ def timm_names() -> Pairs:
     return pairs
 
 
-def layer(side: str) -> Pairs:
-    """Their names for a layer of the encoder or the decoder."""
-    theirs, ours = f"model.{side}.layers.{{}}.", f"{side}.blocks.{{}}."
-    attentions = {"self_attn": "attn"} | ({"encoder_attn": "cross"} if side == "decoder" else {})
-    pairs: Pairs = {}
-    for name, mine in attentions.items():
-        pairs |= {
-            f"{theirs}{name}.q_proj": f"{ours}{mine}.q",
-            (f"{theirs}{name}.k_proj", f"{theirs}{name}.v_proj"): f"{ours}{mine}.kv",
-            f"{theirs}{name}.out_proj": f"{ours}{mine}.out",
-            f"{theirs}{name}_layer_norm": f"{ours}{mine}_residual.norm",
-        }
-    return pairs | {
-        f"{theirs}fc1": f"{ours}ff.inner",
-        f"{theirs}fc2": f"{ours}ff.out",
-        f"{theirs}final_layer_norm": f"{ours}ff_residual.norm",
-    }
-
-
 OF_BACKBONE = {"timm_backbone": timm_names(), "resnet": transformers_names()}
 
 
@@ -227,8 +208,8 @@ def names(config: detr.DetrConfig) -> Names:
     return Names(
         {
             **OF_BACKBONE[config.backbone.family],
-            **layer("encoder"),
-            **layer("decoder"),
+            **fairseq_layer("model.encoder.layers.{}", "encoder.blocks.{}"),
+            **fairseq_layer("model.decoder.layers.{}", "decoder.blocks.{}"),
             "model.decoder.layernorm": "decoder.norm",
             "model.input_projection": "project",
             "model.query_position_embeddings.weight": "queries",
@@ -239,7 +220,6 @@ def names(config: detr.DetrConfig) -> Names:
 
 
 DETR = Family(
-    model_type="detr",
     architecture="DetrForObjectDetection",
     build=detr.detr,
     base=detr.BASE,

@@ -61,7 +61,6 @@ def _their_axial(config: reformer.ReformerConfig) -> dict[str, Any]:
 
 
 REFORMER = Family(
-    model_type="reformer",
     architecture="ReformerModel",
     build=reformer.reformer,
     base=reformer.BASE.but(lsh=ReleasedLSHAttention),
@@ -149,7 +148,6 @@ def _their_series(config: informer.InformerConfig) -> dict[str, Any]:
 
 
 INFORMER = Family(
-    model_type="informer",
     architecture="InformerModel",
     build=informer.informer,
     base=informer.BASE,
@@ -211,7 +209,6 @@ def _width_of_input(
 
 
 PERCEIVER = Family(
-    model_type="perceiver",
     architecture="PerceiverModel",
     build=perceiver.perceiver,
     base=perceiver.BASE,

@@ -65,18 +65,17 @@ def is_masked_lm(name: str, names: Names) -> dict[str, Head]:
     return {"masked_lm": Head(f"{name}ForMaskedLM", pretraining.for_masked_lm, names)}
 
 
-LAYERS = layer(
-    LAYER,
+PARTS = (
     "attention.self.query attention.self.key attention.self.value attention.output.dense "
-    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm",
+    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm"
 )
+LAYERS = layer(LAYER, PARTS)
 MASKED = masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
 # Files hold counted positions, heads for tasks, and under "cls" biases under a second name.
 UNUSED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.", "lm_head.",
           "classifier.", "qa_outputs.")  # fmt: skip
 
 BERT = Family(
-    model_type="bert",
     architecture="BertModel",
     build=bert.bert,
     base=bert.BASE,
@@ -96,7 +95,7 @@ BERT = Family(
         "pretraining": Head(
             "BertForPreTraining",
             pretraining.for_pretraining,
-            MASKED | Names({"bert.pooler": "pooler", "cls.seq_relationship": "next"}),
+            MASKED | {"bert.pooler": "pooler", "cls.seq_relationship": "next"},
         )
     },
 )
@@ -108,8 +107,7 @@ def like(
     """The family whose classes begin with `name`: as its parent, but without heads, and with
     these changes.
     """
-    kind = changes.get("model_type", name.lower())
-    own = {"model_type": kind, "architecture": f"{name}Model", "prefix": f"{kind}.", "heads": {}}
+    own = {"architecture": f"{name}Model", "prefix": f"{base.family}.", "heads": {}}
     return replace(parent, build=build, base=base, **own | changes)
 
 
@@ -130,7 +128,7 @@ ALBERT = like(
     settings=SETTINGS | {"d_embedding": "embedding_size"},
     expected={"num_hidden_groups": 1, "inner_group_num": 1, **BERT.expected},
     names=EMBEDDINGS
-    | Names({"encoder.embedding_hidden_mapping_in": "embeddings.project"})
+    | {"encoder.embedding_hidden_mapping_in": "embeddings.project"}
     | layer(
         "encoder.albert_layer_groups.0.albert_layers.0",
         "attention.query attention.key attention.value attention.dense attention.LayerNorm ffn "
@@ -143,7 +141,7 @@ ALBERT = like(
             "AlbertForPreTraining",
             albert.for_pretraining,
             masked("dense LayerNorm bias decoder.weight", "predictions.")
-            | Names({"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"}),
+            | {"albert.pooler": "pooler.dense", "sop_classifier.classifier": "next"},
         )
     },
 )
@@ -185,15 +183,13 @@ LONGFORMER = like(
     },
     names=EMBEDDINGS
     | LAYERS
-    | Names(
-        {
-            f"{LAYER}.attention.self.query_global": "stack.blocks.{}.attn.global_q",
-            (
-                f"{LAYER}.attention.self.key_global",
-                f"{LAYER}.attention.self.value_global",
-            ): "stack.blocks.{}.attn.global_kv",
-        }
-    ),
+    | {
+        f"{LAYER}.attention.self.query_global": "stack.blocks.{}.attn.global_q",
+        (
+            f"{LAYER}.attention.self.key_global",
+            f"{LAYER}.attention.self.value_global",
+        ): "stack.blocks.{}.attn.global_kv",
+    },
 )
 
 
@@ -207,7 +203,6 @@ BIG_BIRD = like(
     "BigBird",
     bigbird.bigbird,
     bigbird.BASE.but(draw=_first_block),
-    model_type="big_bird",
     prefix="bert.",
     settings=SETTINGS | {"block_size": "block_size", "n_random": "num_random_blocks"},
     expected={"attention_type": "block_sparse", "use_bias": True, "rescale_embeddings": False},
@@ -220,12 +215,10 @@ FNET = like(
     settings={k: v for k, v in SETTINGS.items() if k not in ("n_heads", "attention_dropout")},
     names=EMBEDDINGS
     | LAYERS
-    | Names(
-        {
-            "embeddings.projection": "embeddings.project",
-            f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
-        }
-    ),
+    | {
+        "embeddings.projection": "embeddings.project",
+        f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
+    },
 )
 # The published code of these two has a dropout of the weights, and never applies it.
 WITHOUT_DROPOUT = {k: v for k, v in SETTINGS.items() if k != "attention_dropout"}
@@ -292,7 +285,7 @@ ROFORMER = like(
     settings={k: v for k, v in SETTINGS.items() if k != "max_length"}
     | {"d_embedding": "embedding_size"},
     expected={"rotary_value": False, **BERT.expected},
-    names=EMBEDDINGS | LAYERS | Names({"embeddings_project": "embeddings.project"}),
+    names=EMBEDDINGS | LAYERS | {"embeddings_project": "embeddings.project"},
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
     heads=is_masked_lm("RoFormer", MASKED),
 )
@@ -301,12 +294,10 @@ ERNIE_M = like(  # transformers had it until 4.57
     "ErnieM",
     ernie_m.ernie_m,
     ernie_m.BASE,
-    model_type="ernie_m",
-    prefix="ernie_m.",
     settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
     expected={"pad_token_id": 1, **BERT.expected},
     names=EMBEDDINGS
-    | Names({"embeddings.layer_norm": "embeddings.norm"})
+    | {"embeddings.layer_norm": "embeddings.norm"}
     | layer(
         "encoder.layers.{}",
         "self_attn.self_attn.q_proj self_attn.self_attn.k_proj self_attn.self_attn.v_proj "

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from deepdive.models.generative import ctrl, gpt, gpt2, gpt_neo
 from deepdive.models.generative.gpt_config import GPTConfig
+from deepdive.published.families.encoders import layer
 from deepdive.published.form import Family, Setting, activation, activation_of, name_of
 from deepdive.published.names import Layout, Names, Pairs
 from deepdive.published.weights import Sources
@@ -35,38 +36,34 @@ def _together(parts: Sequence[Tensor]) -> Tensor:
 
 
 def _layer(theirs: str) -> Names:
-    """The names of a layer of GPT and GPT-2, but for its norms."""
+    """The names of a layer of GPT and GPT-2."""
     attention, ff = f"{theirs}.attn", f"{theirs}.mlp"
-    ours: Pairs = {
+    turned: Pairs = {
         f"{attention}.c_proj": f"{OURS}.attn.out",
         f"{ff}.c_fc": f"{OURS}.ff.inner",
         f"{ff}.c_proj": f"{OURS}.ff.out",
     }
     fused = f"{attention}.c_attn"
-    apart: Pairs = {f"{fused}:0": f"{OURS}.attn.q", f"{fused}:1": f"{OURS}.attn.kv"}
-    layouts = dict.fromkeys(ours.values(), TURNED)
-    return Names({**ours, **apart}, layouts, fused={fused: (_apart, _together)})
-
-
-def _norms(theirs: str) -> Names:
-    first, second = f"{OURS}.attn_residual.norm", f"{OURS}.ff_residual.norm"
-    return Names({f"{theirs}.ln_1": first, f"{theirs}.ln_2": second})
-
-
-HEAD = Names({"lm_head": "head.embedding"})
-GPT2_AROUND = Names(
-    {
-        "transformer.wte": "decoder.embedding",
-        "transformer.wpe": "decoder.position.table",
-        "transformer.ln_f": "decoder.stack.norm",
+    others: Pairs = {
+        f"{fused}:0": f"{OURS}.attn.q",
+        f"{fused}:1": f"{OURS}.attn.kv",
+        f"{theirs}.ln_1": f"{OURS}.attn_residual.norm",
+        f"{theirs}.ln_2": f"{OURS}.ff_residual.norm",
     }
-)
-GPT_AROUND = Names(
-    {
-        "transformer.tokens_embed": "decoder.embedding",
-        "transformer.positions_embed": "decoder.position.table",
-    }
-)
+    layouts = dict.fromkeys(turned.values(), TURNED)
+    return Names({**turned, **others}, layouts, fused={fused: (_apart, _together)})
+
+
+HEAD: Pairs = {"lm_head": "head.embedding"}
+GPT2_AROUND: Pairs = {
+    "transformer.wte": "decoder.embedding",
+    "transformer.wpe": "decoder.position.table",
+    "transformer.ln_f": "decoder.stack.norm",
+}
+GPT_AROUND: Pairs = {
+    "transformer.tokens_embed": "decoder.embedding",
+    "transformer.positions_embed": "decoder.position.table",
+}
 LAYER = "transformer.h.{}"
 
 
@@ -78,33 +75,17 @@ def _without_masks(sources: Sources) -> Sources:
 
 # The files of the hub hold the model without its head, whose names have no beginning.
 OLDER = (_without_masks, (r"^(?!transformer\.|lm_head\.)", "transformer."))
-NEO_ATTENTION = f"{LAYER}.attn.attention"
-NEO_LAYER = Names(
-    {
-        f"{NEO_ATTENTION}.q_proj": f"{OURS}.attn.q",
-        (f"{NEO_ATTENTION}.k_proj", f"{NEO_ATTENTION}.v_proj"): f"{OURS}.attn.kv",
-        f"{NEO_ATTENTION}.out_proj": f"{OURS}.attn.out",
-        f"{LAYER}.mlp.c_fc": f"{OURS}.ff.inner",
-        f"{LAYER}.mlp.c_proj": f"{OURS}.ff.out",
-    }
+NEO_LAYER = layer(
+    LAYER,
+    "attn.attention.q_proj attn.attention.k_proj attn.attention.v_proj attn.attention.out_proj "
+    "ln_1 mlp.c_fc mlp.c_proj ln_2",
+    OURS,
 )
-CTRL_NAMES = Names(
-    {
-        "transformer.w": "decoder.embedding",
-        f"{LAYER}.multi_head_attention.Wq": f"{OURS}.attn.q",
-        (
-            f"{LAYER}.multi_head_attention.Wk",
-            f"{LAYER}.multi_head_attention.Wv",
-        ): f"{OURS}.attn.kv",
-        f"{LAYER}.multi_head_attention.dense": f"{OURS}.attn.out",
-        f"{LAYER}.layernorm1": f"{OURS}.attn_residual.norm",
-        f"{LAYER}.layernorm2": f"{OURS}.ff_residual.norm",
-        f"{LAYER}.ffn.0": f"{OURS}.ff.inner",
-        f"{LAYER}.ffn.2": f"{OURS}.ff.out",
-        "transformer.layernorm": "decoder.stack.norm",
-        "lm_head.weight": "head.embedding.weight",
-        "lm_head.bias": "head.bias",
-    }
+CTRL_LAYER = layer(
+    LAYER,
+    "multi_head_attention.Wq multi_head_attention.Wk multi_head_attention.Wv "
+    "multi_head_attention.dense layernorm1 ffn.0 ffn.2 layernorm2",
+    OURS,
 )
 SIZES: dict[str, str | Setting] = {
     "vocab_size": "vocab_size",
@@ -193,23 +174,21 @@ AFN = Setting(
 
 
 GPT = Family(
-    model_type="openai-gpt",
     architecture="OpenAIGPTLMHeadModel",
     build=gpt.gpt,
     base=gpt.BASE,
     settings=SIZES | DROPOUTS | {"activation": AFN},
-    names=_layer(LAYER) | _norms(LAYER) | GPT_AROUND | HEAD,
+    names=_layer(LAYER) | GPT_AROUND | HEAD,
     finish=_gpt,
     derived=_four_times,
     older=OLDER,
 )
 GPT2 = Family(
-    model_type="gpt2",
     architecture="GPT2LMHeadModel",
     build=gpt2.gpt2,
     base=gpt2.BASE,
     settings=SIZES | DROPOUTS | {"activation": activation("activation_function")},
-    names=_layer(LAYER) | _norms(LAYER) | GPT2_AROUND | HEAD,
+    names=_layer(LAYER) | GPT2_AROUND | HEAD,
     expected={
         "scale_attn_weights": True,
         "scale_attn_by_inverse_layer_idx": False,
@@ -221,7 +200,6 @@ GPT2 = Family(
     older=OLDER,
 )
 GPT_NEO = Family(
-    model_type="gpt_neo",
     architecture="GPTNeoForCausalLM",
     build=gpt_neo.gpt_neo,
     base=gpt_neo.BASE,
@@ -237,19 +215,24 @@ GPT_NEO = Family(
         "dropout": "resid_dropout",
         "attention_dropout": Setting("attention_dropout", written="weights_dropout"),
     },
-    names=NEO_LAYER | _norms(LAYER) | GPT2_AROUND | HEAD,
+    names=NEO_LAYER | GPT2_AROUND | HEAD,
     expected={"tie_word_embeddings": True},
     finish=_neo,
     derived=_of_neo,
     older=OLDER,
 )
 CTRL = Family(
-    model_type="ctrl",
     architecture="CTRLLMHeadModel",
     build=ctrl.ctrl,
     base=ctrl.BASE,
     settings=SIZES | {"d_ff": "dff", "dropout": "resid_pdrop"},
-    names=CTRL_NAMES,
+    names=CTRL_LAYER
+    | {
+        "transformer.w": "decoder.embedding",
+        "transformer.layernorm": "decoder.stack.norm",
+        "lm_head.weight": "head.embedding.weight",
+        "lm_head.bias": "head.bias",
+    },
     # The norms inside the layers have this eps whatever config.json says.
     expected={"tie_word_embeddings": True, "layer_norm_epsilon": 1e-6},
     finish=_one_dropout("embd_pdrop"),

@@ -16,6 +16,7 @@ from deepdive.published.families.encoders import (
     BERT,
     EMBEDDINGS,
     LAYERS,
+    PARTS,
     ROBERTA,
     SETTINGS,
     is_masked_lm,
@@ -31,7 +32,6 @@ XLMR = like(
     "XLMRoberta",
     xlmr.xlmr,
     xlmr.BASE,
-    model_type="xlm-roberta",
     prefix="roberta.",
     heads=is_masked_lm("XLMRoberta", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
@@ -42,9 +42,7 @@ REMBERT = like(
     rembert.BASE,
     settings=SETTINGS
     | {"d_embedding": "input_embedding_size", "d_output": "output_embedding_size"},
-    names=EMBEDDINGS
-    | LAYERS
-    | Names({"encoder.embedding_hidden_mapping_in": "embeddings.project"}),
+    names=EMBEDDINGS | LAYERS | {"encoder.embedding_hidden_mapping_in": "embeddings.project"},
     expected={"is_decoder": False, "add_cross_attention": False, "tie_word_embeddings": False},
     heads={
         "masked_lm": Head(
@@ -120,7 +118,6 @@ def _check_waves(model: bert.Bert, tensors: Mapping[str, Tensor]) -> None:
 
 ACTIVATION: tuple[Activation, Activation] = (gelu, relu)
 XLM = Family(
-    model_type="xlm",
     architecture="XLMModel",
     build=xlm.xlm,
     base=xlm.BASE,
@@ -164,10 +161,6 @@ XLM = Family(
 
 # CANINE
 
-PARTS = (
-    "attention.self.query attention.self.key attention.self.value attention.output.dense "
-    "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm"
-)
 CANINE = like(
     BERT,
     "Canine",

@@ -64,7 +64,6 @@ def _with_streams(config: ProphetNetConfig) -> Mapping[str, int]:
 
 
 PROPHETNET = Family(
-    model_type="prophetnet",
     architecture="ProphetNetForConditionalGeneration",
     build=prophetnet.prophetnet,
     base=prophetnet.BASE,

@@ -67,7 +67,6 @@ def labels(config: SegformerConfig) -> Mapping[str, Any]:
 
 
 SEGFORMER = Family(
-    model_type="segformer",
     architecture="SegformerForSemanticSegmentation",
     build=segformer.segformer,
     base=segformer.B0,

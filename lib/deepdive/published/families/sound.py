@@ -14,7 +14,7 @@ from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
 from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
 from deepdive.published.families.encoders import layer
 from deepdive.published.form import Family, Head, Setting, activation
-from deepdive.published.names import Names
+from deepdive.published.names import Names, axis
 
 NORMS = {"group": group_norm_first, "layer": layer_norms}
 
@@ -103,7 +103,7 @@ def names(config: Any) -> Names:
     """Their names; the norm beside the stack stands before it or behind it."""
     norm = "stack.norm" if config.residual.final_norm else "embeddings.norm_placed"
     places = STACKED if config.family == data2vec_audio.BASE.family else PLACES
-    return FEATURES | places | LAYERS | Names({"encoder.layer_norm": norm})
+    return FEATURES | places | LAYERS | {"encoder.layer_norm": norm}
 
 
 def with_or_without_gaps(config: Any, tensors: Mapping[str, Tensor]) -> Any:
@@ -126,7 +126,6 @@ def ctc(name: str) -> dict[str, Head]:
 
 
 WAV2VEC2 = Family(
-    model_type="wav2vec2",
     architecture="Wav2Vec2Model",
     build=wav2vec2.wav2vec2,
     base=wav2vec2.BASE,
@@ -150,7 +149,7 @@ WAV2VEC2 = Family(
                     "project_hid": "say",
                     "project_q": "target",
                 },
-                {"quantiser.table": (lambda table: table[0], lambda table: table[None])},
+                {"quantiser.table": axis(0)},
             ),
             "encoder",
         )
@@ -159,7 +158,6 @@ WAV2VEC2 = Family(
 )
 HUBERT = replace(
     WAV2VEC2,
-    model_type="hubert",
     architecture="HubertModel",
     build=hubert.hubert,
     base=hubert.BASE,
@@ -170,7 +168,6 @@ HUBERT = replace(
 )
 DATA2VEC_AUDIO = replace(
     WAV2VEC2,
-    model_type="data2vec-audio",
     architecture="Data2VecAudioModel",
     build=data2vec_audio.data2vec_audio,
     base=data2vec_audio.BASE,

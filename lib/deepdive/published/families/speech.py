@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from deepdive.core.feed_forward import Activation
 from deepdive.models.speech import speech2text, whisper
-from deepdive.models.speech.speech2text import Speech2Text
 from deepdive.models.speech.speech_config import SpeechConfig
-from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published.families.translators import SETTINGS as TRANSLATORS
+from deepdive.published.families.translators import WAVES, check_waves
 from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Names, Pairs, fairseq_layer
 
@@ -39,15 +35,12 @@ def _finish(config: SpeechConfig, theirs: Mapping[str, Any]) -> SpeechConfig:
 
 
 SPEECH2TEXT = Family(
-    model_type="speech_to_text",
     architecture="Speech2TextForConditionalGeneration",
     build=speech2text.speech2text,
     base=speech2text.BASE,
     settings=SETTINGS | {"n_features": "input_feat_per_channel", "width": "conv_channels"},
     names=SIDES
-    | Names(
-        {"model.encoder.conv.conv_layers.{}": "encoder.front.convs.{}", "lm_head": "head.embedding"}
-    ),
+    | {"model.encoder.conv.conv_layers.{}": "encoder.front.convs.{}", "lm_head": "head.embedding"},
     # With another padding their encoder has no positions: it asks a mask of 0 and 1 for this token.
     expected={"input_channels": 1, "pad_token_id": 1, **EXPECTED},
     finish=_finish,
@@ -57,17 +50,6 @@ SPEECH2TEXT = Family(
     },
     unused=tuple(f"model.{side}.embed_positions.weights" for side in ("encoder", "decoder")),
 )
-WAVES = "model.encoder.embed_positions.weight"
-
-
-def _check_waves(model: Speech2Text, tensors: Mapping[str, Tensor]) -> None:
-    """Raise ValueError for waves that are not the model's: training has changed them."""
-    position = model.encoder.position
-    assert isinstance(position, BlockedSinusoidalPosition)
-    if WAVES in tensors:
-        expected = position.table(torch.arange(len(tensors[WAVES])))
-        if (tensors[WAVES] - expected).abs().max() > 2e-3:  # single and half precision stay below
-            raise ValueError(f"{WAVES} was trained; here positions are computed, not stored")
 
 
 def _whisper_names(config: SpeechConfig) -> Names:
@@ -108,7 +90,6 @@ def _unscaled(config: SpeechConfig) -> dict[str, Any]:
 
 
 WHISPER = Family(
-    model_type="whisper",
     architecture="WhisperForConditionalGeneration",
     build=whisper.whisper,
     base=whisper.BASE,
@@ -122,8 +103,8 @@ WHISPER = Family(
     names=_whisper_names,
     expected=EXPECTED | {"scale_embedding": False},
     derived=_unscaled,
-    check=_check_waves,
-    unused=(WAVES,),
+    check=check_waves,
+    unused=WAVES[:1],
 )
 FAMILIES = (SPEECH2TEXT, WHISPER)
 

@@ -38,7 +38,6 @@ def several(key: str) -> Setting:
 
 
 SWIN = Family(
-    model_type="swin",
     architecture="SwinModel",
     build=swin.swin,
     base=swin.SMALLEST,

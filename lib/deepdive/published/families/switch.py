@@ -65,7 +65,6 @@ def _of_switch(config: SwitchConfig) -> dict[str, Any]:
 
 
 SWITCH = Family(
-    model_type="switch_transformers",
     architecture="SwitchTransformersForConditionalGeneration",
     build=switch.switch,
     base=switch.BASE,

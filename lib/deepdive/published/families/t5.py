@@ -135,9 +135,8 @@ def _of_t5(config: T5Config) -> dict[str, Any]:
     }
 
 
-def _family(model_type: str, architecture: str, base: T5Config) -> Family:
+def _family(architecture: str, base: T5Config) -> Family:
     return Family(
-        model_type=model_type,
         architecture=architecture,
         build=t5.t5,
         base=base,
@@ -150,6 +149,6 @@ def _family(model_type: str, architecture: str, base: T5Config) -> Family:
     )
 
 
-T5 = _family("t5", "T5ForConditionalGeneration", t5.BASE)
-MT5 = _family("mt5", "MT5ForConditionalGeneration", t5.MT5)
+T5 = _family("T5ForConditionalGeneration", t5.BASE)
+MT5 = _family("MT5ForConditionalGeneration", t5.MT5)
 FAMILIES = (T5, MT5)

@@ -11,7 +11,7 @@ from deepdive.models.vision.video_embeddings import VideoEmbeddings
 from deepdive.published.families.encoders import LAYER
 from deepdive.published.families.vit import SETTINGS, embeddings
 from deepdive.published.form import Family
-from deepdive.published.names import Fused, Names, Pairs
+from deepdive.published.names import Fused, Names, Pairs, axis
 
 RELEASED = ("space_only", "joint_space_time", "divided_space_time")
 PARTS = ("block", "embeddings", "model")
@@ -45,7 +45,7 @@ FUSED: Fused = (_apart, lambda parts: torch.cat(list(parts)))
 
 def names(config: Any) -> Names:
     """Return the names of a record's model; queries, keys and values are one matrix."""
-    found = embeddings(config) | Names({"layernorm": "stack.norm"})
+    found = embeddings(config) | {"layernorm": "stack.norm"}
     layers = {
         "attention.attention.qkv:0": "attn.q",
         "attention.attention.qkv:1": "attn.kv",
@@ -56,9 +56,8 @@ def names(config: Any) -> Names:
         "layernorm_after": "ff_residual.norm",
     }
     if config.embeddings is VideoEmbeddings:
-        table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
         times: Pairs = {"embeddings.time_embeddings": "embeddings.times"}
-        found |= Names(times, {"embeddings.times": table})
+        found |= Names(times, {"embeddings.times": axis(0)})
     fused = {f"{LAYER}.attention.attention.qkv": FUSED}
     if config.block is timesformer.DIVIDED.block:
         layers = {t: o.replace("attn.", "attn.attn.") for t, o in layers.items()} | {
@@ -74,7 +73,6 @@ def names(config: Any) -> Names:
 
 
 TIMESFORMER = Family(
-    model_type="timesformer",
     architecture="TimesformerModel",
     build=timesformer.timesformer,
     base=timesformer.BASE,

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepdive.models.transformer import fsmt, marian
-from deepdive.models.transformer.translator import Translator, TranslatorConfig
+from deepdive.models.transformer.translator import TranslatorConfig
 from deepdive.positions import BlockedSinusoidalPosition
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names, fairseq_layer
+from deepdive.published.names import Names, axis, fairseq_layer
 
 
 def _is_scaled(scale: float | None) -> bool:
@@ -53,15 +53,15 @@ def side(side: str) -> Names:
     return Names({f"model.{side}.embed_tokens": f"{side}.embedding", **layers})
 
 
-WAVES = tuple(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))
+SIDES = ("encoder", "decoder")
+WAVES = tuple(f"model.{side}.embed_positions.weight" for side in SIDES)
 
 
-def check_waves(model: Translator, tensors: Mapping[str, Tensor]) -> None:
+def check_waves(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Raise ValueError for tables of waves that are not the model's: training has changed them."""
-    position = model.encoder.position
-    assert isinstance(position, BlockedSinusoidalPosition)
-    for name in WAVES:
-        if name in tensors:
+    for side, name in zip(SIDES, WAVES, strict=True):
+        position = model.get_submodule(side).position
+        if isinstance(position, BlockedSinusoidalPosition) and name in tensors:
             rows = tensors[name][position.offset :]
             if len(rows) == 0:
                 raise ValueError(
@@ -105,8 +105,7 @@ def _of_marian(config: TranslatorConfig) -> dict[str, Any]:
 
 def with_bias(head: str) -> Names:
     """The names of an output layer, ours called `head`, with a bias of shape (1, V) in files."""
-    bias = (lambda bias: bias[0], lambda bias: bias[None])  # (1, V) <-> (V)
-    return Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": bias})
+    return Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": axis(0)})
 
 
 def _marian_names(config: TranslatorConfig) -> Names:
@@ -116,7 +115,6 @@ def _marian_names(config: TranslatorConfig) -> Names:
 
 
 MARIAN = Family(
-    model_type="marian",
     architecture="MarianMTModel",
     build=marian.marian,
     base=marian.BASE,
@@ -137,12 +135,11 @@ MARIAN = Family(
     unused=WAVES,
 )
 FSMT = Family(
-    model_type="fsmt",
     architecture="FSMTForConditionalGeneration",
     build=fsmt.fsmt,
     base=fsmt.BASE,
     settings=SETTINGS | {"src_vocab": "src_vocab_size", "tgt_vocab": "tgt_vocab_size"},
-    names=side("encoder") | side("decoder") | Names({"model.decoder.output_projection": "head"}),
+    names=side("encoder") | side("decoder") | {"model.decoder.output_projection": "head"},
     expected={"tie_word_embeddings": False, **EXPECTED},
     derived=lambda config: {
         "tgt_vocab_size": config.tgt_vocab or config.src_vocab,

@@ -9,7 +9,7 @@ from torch import Tensor
 from deepdive.models.vision import data2vec, deit, mae, vit
 from deepdive.published.families.encoders import LAYER, layer
 from deepdive.published.form import Family, Setting, activation
-from deepdive.published.names import Names, Pairs
+from deepdive.published.names import Names, Pairs, axis
 
 SETTINGS: dict[str, str | Setting] = {
     "image_size": "image_size",
@@ -41,8 +41,6 @@ def kernel_of(ours: str, config: Any) -> Names:
 def embeddings(config: Any) -> Names:
     """Their names for what enters: a kernel in four axes, tables with an axis for the batch."""
     matrix = "embeddings.patches.project.weight"
-    table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
-    tokens = (lambda numbers: numbers.squeeze(1), lambda numbers: numbers.unsqueeze(1))
     first, second = "embeddings.cls_token", "embeddings.distillation_token"
     special = first if config.n_special == 1 else (first, second)
     return kernel_of(matrix, config) | Names(
@@ -53,15 +51,15 @@ def embeddings(config: Any) -> Names:
             "embeddings.patch_embeddings.projection.bias": "embeddings.patches.project.bias",
         },
         {
-            "embeddings.special": tokens,
-            "embeddings.positions": table,
+            "embeddings.special": axis(1),
+            "embeddings.positions": axis(0),
         },
     )
 
 
 def encoder(config: Any) -> Names:
     """Their names for the whole encoder."""
-    return embeddings(config) | LAYERS | Names({"layernorm": "stack.norm"})
+    return embeddings(config) | LAYERS | {"layernorm": "stack.norm"}
 
 
 def mae_names(config: mae.MaeConfig) -> Names:
@@ -77,7 +75,6 @@ def mae_names(config: mae.MaeConfig) -> Names:
         return rows.unflatten(0, (channels, size, size)).movedim(0, 2).flatten(0, 2)
 
     lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
-    table = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
     decoder = Names(
         {
             "decoder.mask_token": "mask",
@@ -88,7 +85,7 @@ def mae_names(config: mae.MaeConfig) -> Names:
         },
         {
             "mask": lone,
-            "decoder_positions": table,
+            "decoder_positions": axis(0),
             "out": (ours, theirs),
         },
     )
@@ -97,7 +94,6 @@ def mae_names(config: mae.MaeConfig) -> Names:
 
 
 VIT = Family(
-    model_type="vit",
     architecture="ViTModel",
     build=vit.vit,
     base=vit.BASE,
@@ -109,7 +105,6 @@ VIT = Family(
 )
 DEIT = replace(
     VIT,
-    model_type="deit",
     architecture="DeiTModel",
     build=deit.deit,
     base=deit.BASE,
@@ -124,7 +119,6 @@ def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
     each = f"{theirs}.relative_position_bias", "stack.blocks.{}"
     bias_of = ("encoder.relative_position_bias", "stack.blocks.0") if config.shared else each
     lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
-    special = (lambda numbers: numbers.squeeze(0), lambda numbers: numbers.unsqueeze(0))
     own: Pairs = {
         "embeddings.cls_token": "embeddings.special",
         "embeddings.mask_token": "embeddings.mask",
@@ -136,14 +130,13 @@ def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
         bias_of[0] + ".relative_position_bias_table": bias_of[1] + ".attn.position.table.weight",
     }  # fmt: skip
     layers = {t: o for t, o in LAYERS.pairs.items() if not o.endswith(".attn.kv")}
-    layouts = {"embeddings.special": special, "embeddings.mask": lone}
+    layouts = {"embeddings.special": axis(0), "embeddings.mask": lone}
     kernel = kernel_of("embeddings.patches.project.weight", config)
     return Names({**layers, **own}, layouts) | kernel
 
 
 MAE = replace(
     VIT,
-    model_type="vit_mae",
     architecture="ViTMAEForPreTraining",
     build=mae.mae,
     base=mae.BASE,
@@ -174,7 +167,6 @@ def one_bias(config: data2vec.Data2VecConfig, theirs: Mapping[str, Any]) -> Any:
 
 DATA2VEC = replace(
     VIT,
-    model_type="data2vec-vision",
     architecture="Data2VecVisionModel",
     build=data2vec.data2vec,
     base=data2vec.BASE,

@@ -54,7 +54,6 @@ def names(config: xlnet.XLNetConfig) -> Names:
 
 
 XLNET = Family(
-    model_type="xlnet",
     architecture="XLNetModel",
     build=xlnet.xlnet,
     base=xlnet.BASE,

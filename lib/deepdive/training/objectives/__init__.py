@@ -40,7 +40,7 @@
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses
 from deepdive.training.objectives.amber_alignment import across, sentence_alignment, word_agreement
 from deepdive.training.objectives.code_switching import Phrase, code_switch, phrase_pairs
-from deepdive.training.objectives.ctc import Alignment, align, collapse, ctc_loss, frames_needed
+from deepdive.training.objectives.ctc import align, collapse, ctc_loss, frames_needed
 from deepdive.training.objectives.data2vec import averaged_states, decay_at, ema_update, state_loss
 from deepdive.training.objectives.denoising import (
     delete_each,
@@ -74,7 +74,7 @@ from deepdive.training.objectives.hubert_units import Units, layer_states, make_
 from deepdive.training.objectives.masked_autoencoding import hidden_patches, mae_step, pixel_loss
 from deepdive.training.objectives.masking import mask_id, mask_tokens, special_ids, word_ids
 from deepdive.training.objectives.mass import mask_span, split_masked_span
-from deepdive.training.objectives.mpnet import Permuted, permute, two_streams
+from deepdive.training.objectives.mpnet import permute, two_streams
 from deepdive.training.objectives.pairs import next_sentence_pairs, sentence_order_pairs
 from deepdive.training.objectives.paraphrases import (
     alternate_sentences,
@@ -82,14 +82,8 @@ from deepdive.training.objectives.paraphrases import (
     paraphrase_pairs,
 )
 from deepdive.training.objectives.permutation_lm import order_tokens, seen_in
-from deepdive.training.objectives.preference_losses import (
-    answer_loss,
-    dpo_loss,
-    implicit_reward,
-    log_probability,
-)
+from deepdive.training.objectives.preference_losses import answer_loss, dpo_loss
 from deepdive.training.objectives.recurring_span_selection import (
-    SpanQuestions,
     make_recurring_span_questions,
     recurring_spans,
     span_selection_loss,
@@ -100,20 +94,8 @@ from deepdive.training.objectives.replaced_token_detection import (
     replaced_loss,
     sample_replacements,
 )
-from deepdive.training.objectives.sentences import (
-    cosine_regression,
-    multiple_negatives,
-    triplet,
-)
-from deepdive.training.objectives.set_prediction import (
-    SetLosses,
-    Truth,
-    by_order,
-    costs,
-    hungarian,
-    set_loss,
-    set_losses,
-)
+from deepdive.training.objectives.sentences import cosine_regression, multiple_negatives, triplet
+from deepdive.training.objectives.set_prediction import set_loss
 from deepdive.training.objectives.skip_gram import (
     keep_probability,
     negative_sampling_loss,
@@ -127,13 +109,7 @@ from deepdive.training.objectives.spans import (
     restore_spans,
 )
 from deepdive.training.objectives.tabert import cell_loss, choose_columns, column_loss
-from deepdive.training.objectives.token import (
-    PAD,
-    bilm_loss,
-    cross_entropy,
-    perplexity,
-    token_count,
-)
+from deepdive.training.objectives.token import bilm_loss, cross_entropy, perplexity, token_count
 from deepdive.training.objectives.translation_contrast import (
     KeyQueue,
     mix_translations,
@@ -159,123 +135,25 @@ from deepdive.training.objectives.xnlg import (
 )
 
 __all__ = [
-    "PAD",
-    "Adversaries",
-    "Alignment",
-    "KeyQueue",
-    "MaskedBatch",
-    "Permuted",
-    "Phrase",
-    "SetLosses",
-    "Side",
-    "SpanQuestions",
-    "TranslationPairs",
-    "Truth",
-    "Units",
-    "across",
-    "additive_margin",
-    "adversarial_loss",
-    "align",
-    "alternate_sentences",
-    "answer_loss",
-    "averaged_states",
-    "back_translate",
-    "bilm_loss",
-    "by_order",
-    "cell_loss",
-    "choose_columns",
-    "code_switch",
-    "codebook_perplexity",
-    "collapse",
-    "column_loss",
-    "contrastive_loss",
-    "corrupt",
-    "corrupt_spans",
-    "cosine_regression",
-    "costs",
-    "cross_entropy",
-    "ctc_loss",
-    "decay_at",
-    "delete_each",
-    "distillation_loss",
-    "diversity_loss",
-    "dpo_loss",
-    "electra_loss",
-    "electra_losses",
-    "ema_update",
-    "frames_needed",
-    "future_loss",
-    "gap_sentences",
-    "hard_distillation",
-    "hard_paraphrases",
-    "hidden_cosine",
-    "hidden_counts",
-    "hidden_patches",
-    "hidden_spans",
-    "hinge_losses",
-    "hungarian",
-    "implicit_reward",
-    "infill",
-    "interpolate_hard_negatives",
-    "join_translations",
-    "keep_probability",
-    "language_prefix",
-    "layer_states",
-    "local_shuffle",
-    "log_probability",
-    "mae_step",
-    "make_recurring_span_questions",
-    "make_units",
-    "mask_each",
-    "mask_entities",
-    "mask_id",
-    "mask_span",
-    "mask_spans",
-    "mask_tokens",
-    "mix_translations",
-    "multiple_negatives",
-    "nearest_words",
-    "negative_sampling_loss",
-    "next_sentence_pairs",
-    "noise",
-    "order_tokens",
-    "paraphrase_pairs",
-    "permute",
-    "permute_sentences",
-    "perplexity",
-    "phrase_pairs",
-    "pixel_loss",
-    "plugged_loss",
-    "poisson",
-    "recurring_spans",
-    "replaced_loss",
-    "restore_spans",
-    "rewriting_loss",
-    "rotate",
-    "sample_negatives",
-    "sample_replacements",
-    "seen_in",
-    "select_gap_sentences",
-    "sentence_alignment",
-    "sentence_contrast",
-    "sentence_order_pairs",
-    "set_loss",
-    "set_losses",
-    "skip_gram_pairs",
-    "soft_cross_entropy",
-    "span_selection_loss",
-    "special_ids",
-    "split_masked_span",
-    "state_loss",
-    "token_count",
-    "translation_contrast",
-    "translation_ranking",
-    "triplet",
-    "two_streams",
-    "unigram_f1",
-    "unit_loss",
-    "word_agreement",
-    "word_contrast",
-    "word_ids",
-    "xnlg_loss",
-]
+    "Adversaries", "KeyQueue", "MaskedBatch", "Phrase", "Side", "TranslationPairs", "Units",
+    "across", "additive_margin", "adversarial_loss", "align", "alternate_sentences", "answer_loss",
+    "averaged_states", "back_translate", "bilm_loss", "cell_loss", "choose_columns", "code_switch",
+    "codebook_perplexity", "collapse", "column_loss", "contrastive_loss", "corrupt",
+    "corrupt_spans", "cosine_regression", "cross_entropy", "ctc_loss", "decay_at", "delete_each",
+    "distillation_loss", "diversity_loss", "dpo_loss", "electra_loss", "electra_losses",
+    "ema_update", "frames_needed", "future_loss", "gap_sentences", "hard_distillation",
+    "hard_paraphrases", "hidden_cosine", "hidden_counts", "hidden_patches", "hidden_spans",
+    "hinge_losses", "infill", "interpolate_hard_negatives", "join_translations", "keep_probability",
+    "language_prefix", "layer_states", "local_shuffle", "mae_step", "make_recurring_span_questions",
+    "make_units", "mask_each", "mask_entities", "mask_id", "mask_span", "mask_spans", "mask_tokens",
+    "mix_translations", "multiple_negatives", "nearest_words", "negative_sampling_loss",
+    "next_sentence_pairs", "noise", "order_tokens", "paraphrase_pairs", "permute",
+    "permute_sentences", "perplexity", "phrase_pairs", "pixel_loss", "plugged_loss", "poisson",
+    "recurring_spans", "replaced_loss", "restore_spans", "rewriting_loss", "rotate",
+    "sample_negatives", "sample_replacements", "seen_in", "select_gap_sentences",
+    "sentence_alignment", "sentence_contrast", "sentence_order_pairs", "set_loss",
+    "skip_gram_pairs", "soft_cross_entropy", "span_selection_loss", "special_ids",
+    "split_masked_span", "state_loss", "token_count", "translation_contrast", "translation_ranking",
+    "triplet", "two_streams", "unigram_f1", "unit_loss", "word_agreement", "word_contrast",
+    "word_ids", "xnlg_loss",
+]  # fmt: skip

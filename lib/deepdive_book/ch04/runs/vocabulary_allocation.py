@@ -15,7 +15,7 @@ from typing import Any
 
 from deepdive.data.mixture import Mixture
 from deepdive.tokenizers.base import SPECIALS
-from deepdive.tokenizers.fertility import fertility
+from deepdive_book.ch04.fertility import fertility
 
 TURNS, RATIO = 6, 32
 Texts = Mapping[str, Sequence[str]]

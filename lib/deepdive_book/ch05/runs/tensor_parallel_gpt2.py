@@ -16,7 +16,7 @@ from deepdive.models.generative import gpt2, megatron
 from deepdive.models.generative.gpt import GPT
 from deepdive.models.generative.megatron import Megatron
 from deepdive.training.objectives.generative import next_token_loss
-from deepdive.training.processes import run_processes
+from deepdive_book.ch05.processes import run_processes
 
 SIZE = megatron.TINY.but(vocab_size=128)  # letters by their numbers in ASCII
 Batches = Sequence[Sequence[Sequence[int]]]

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.audio.mel import stacked
-from deepdive.evaluate.phone_purity import by_speaker, counts, differences
 from deepdive.models.speech.hubert import HubertForPreTraining
 from deepdive.training import fit
 from deepdive.training.objectives import make_units
 from deepdive.training.optim import adam, linear
+from deepdive_book.ch06c.phone_purity import by_speaker, counts, differences
 from deepdive_book.ch06c.runs.wav2vec2 import TEST, TRAIN, load_utterances
 from deepdive_book.tasks.utterances import Batch, batches, middles, states
 

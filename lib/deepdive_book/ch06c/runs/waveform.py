@@ -15,9 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.audio.inversion import griffin_lim, invert_mel
 from deepdive.audio.mel import cosines, frames, hann, log_mel, power_spectrum
 from deepdive.data.speech import Recordings, fsdd
+from deepdive_book.ch06c.inversion import griffin_lim, invert_mel
 from deepdive_book.data.synthetic_speech import voices
 from deepdive_book.kit.profile import profile
 

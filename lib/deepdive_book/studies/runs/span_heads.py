@@ -20,10 +20,10 @@ from torch import Tensor
 from deepdive.core.hooks import ablate, forward_once, hook_points, record, replace
 from deepdive.data.tasks import Span
 from deepdive.evaluate.answers import exact_match
-from deepdive.explain.activations.exchange import iter_heads, patch_batch
 from deepdive.models.generative.t5 import T5
 from deepdive.tokenizers import Tokenizer
 from deepdive_book.data.spans import format_example
+from deepdive_book.studies.exchange import iter_heads, patch_batch
 from deepdive_book.studies.runs.span_qa_format import answer_positions, answers, encode, padded
 
 CROSS = "decoder.stack.blocks.*.cross"

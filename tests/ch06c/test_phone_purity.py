@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from deepdive.evaluate.phone_purity import agreement, by_speaker, counts, differences
+from deepdive_book.ch06c.phone_purity import agreement, by_speaker, counts, differences
 
 
 def test_by_hand() -> None:

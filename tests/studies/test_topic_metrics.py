@@ -12,7 +12,7 @@ from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel
 from sklearn.metrics import adjusted_mutual_info_score
 
-from deepdive.evaluate.topics import (
+from deepdive_book.studies.topic_metrics import (
     agreement,
     best_overlap,
     c_v,

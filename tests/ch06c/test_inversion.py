@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepdive.audio.inversion import griffin_lim, invert_mel, mel_power, overlapped
 from deepdive.audio.mel import frames, hann, log_mel, mel_filters, power_spectrum
+from deepdive_book.ch06c.inversion import griffin_lim, invert_mel, mel_power, overlapped
 from deepdive_book.data.synthetic_speech import voices
 
 

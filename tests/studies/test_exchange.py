@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.hooks import forward_once
-from deepdive.explain.activations.exchange import iter_heads, patch_batch
 from deepdive.explain.activations.patching import patch
 from deepdive.models.generative.t5 import TINY, t5
+from deepdive_book.studies.exchange import iter_heads, patch_batch
 
 START = torch.zeros(3, 1, dtype=torch.long)
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from deepdive.audio import AudioError
-from deepdive.audio.cepstra import stretched, warped
 from deepdive.audio.mel import cosines
+from deepdive_book.tasks.cepstra import stretched, warped
 
 
 def hills() -> Tensor:
