@@ -28,9 +28,9 @@ class QKNormAttention(MultiHeadAttention):
         normed: Tensor = self.q_norm(super().queries(x))
         return normed
 
-    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return normalized keys, and values, two of (B, n_kv_heads, S, d_head), for rows (B, S,
+    def keys_and_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Return normalized keys, and values, two of (B, n_kv_heads, S, d_head), for states (B, S,
         d_context).
         """
-        k, v = super().keys_and_values(rows)
+        k, v = super().keys_and_values(states)
         return self.k_norm(k), v
