@@ -1,4 +1,4 @@
-"""A feed-forward layer that works on a few rows at a time."""
+"""Chunked feed-forward layer (Reformer): a few positions at a time, to save memory."""
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,9 @@ from deepdive.core.checks import positive
 class ChunkedFeedForward(nn.Module):
     """inner(x), `rows` positions at a time: the d_ff units of one chunk exist at once, not of all.
 
-    Each position is worked on alone, so nothing changes but memory: rows * d_ff instead of
-    T * d_ff, in the backward pass too, where the units of each chunk are computed again (dropout
-    falls on the same ones). Raises ValueError for less than one row.
+    Positions are independent, so only memory changes: rows * d_ff instead of T * d_ff, also in the
+    backward pass, where the units of each chunk are recomputed (with the same dropout). Raises
+    ValueError for less than one row.
     Source: Kitaev et al. 2020, section 3, "Chunking".
     """
 
@@ -29,5 +29,5 @@ class ChunkedFeedForward(nn.Module):
         parts = x.split(self.rows, dim=1)
         if not torch.is_grad_enabled() or len(parts) == 1:
             return torch.cat([self.inner(part) for part in parts], dim=1)
-        done = [checkpoint(self.inner, part, use_reentrant=False) for part in parts]
-        return torch.cat(done, dim=1)
+        outputs = [checkpoint(self.inner, part, use_reentrant=False) for part in parts]
+        return torch.cat(outputs, dim=1)

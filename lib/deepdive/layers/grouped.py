@@ -1,4 +1,4 @@
-"""Linear layers in groups: each part of a row is mapped by a small matrix of its own."""
+"""Grouped linear layers: each group of features has its own small matrix."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from deepdive.core.feed_forward import Activation, FeedForward, relu
 class GroupedLinear(nn.Module):
     """y = concat(x_1 @ weight[0], .. x_G @ weight[G - 1]) + bias, x_g the parts of x.
 
-    `weight` (groups, in_features / groups, out_features / groups) has a groups-th of the numbers.
+    `weight` (groups, in_features / groups, out_features / groups) has 1 / groups of the parameters.
     Raises ValueError unless groups divides both widths.
     Source: Jiang et al. 2020, section 3.3.
     """

@@ -1,4 +1,4 @@
-"""A layer with a gate, which says how much of its input it replaces."""
+"""Highway layer: a gate between the input and its transform."""
 
 import torch
 from torch import Tensor, nn
@@ -7,12 +7,12 @@ from deepdive.core.checks import positive
 
 
 class Highway(nn.Module):
-    """A layer that says for each number how much of its input it replaces.
+    """Highway layer: a learned gate for each number, between the input and its transform.
 
         g = sigmoid(b_g + G x)
         y = g * relu(b + W x) + (1 - g) * x          # (..., d_model)
 
-    The gate's bias starts at -2, so that a fresh layer lets most of x pass.
+    The gate's bias starts at -2, so that an untrained layer passes most of x on.
     Source: Srivastava, Greff and Schmidhuber 2015, equation 3.
     """
 

@@ -1,4 +1,4 @@
-"""Several layers' states as one: a mean with learned weights."""
+"""ELMo's scalar mix: a weighted mean of several layers' states, with learned weights."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from deepdive.core.hooks import HookPoint
 
 
 class ScalarMix(nn.Module):
-    """y = gamma * sum_j softmax(s)_j h_j, with one number s_j a layer and one gamma, both learned.
+    """y = gamma * sum_j softmax(s)_j h_j, with one s_j per layer and one gamma, both learned.
 
     At first all s_j are 0 and gamma is 1: the mean. Hook point: `weights` (n_layers,), softmax(s).
     Source: Peters et al. 2018, equation 1.
