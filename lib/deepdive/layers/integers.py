@@ -135,7 +135,7 @@ def i_exp(x: QuantizedTensor) -> QuantizedTensor:
     bits = math.ceil(math.log2(float(q_c) + 1))
     if float(x.scale) > LN2 or bits > WIDE:
         raise ValueError(
-            f"x has the scale {float(x.scale):.1e}, expected one between 1e-9 and ln 2: quantise "
+            f"x has the scale {float(x.scale):.1e}, expected one between 1e-9 and ln 2: quantize "
             "with more bits, or over a wider range"
         )
     shift = min(ROOM, WIDE - bits)
