@@ -1,4 +1,4 @@
-"""Attention in groups of queries, each of which meets keys of its own."""
+"""Attention in groups of queries, each with its own keys."""
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -8,7 +8,7 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class GroupedAttention(StructuredAttention, SoftmaxAttention):
-    """Softmax attention of groups of m queries, which a mechanism forms in `grouped`.
+    """Softmax attention within groups of m queries and their keys, which `grouped` returns.
 
     Hook points: `scores`, `weights` (B, H, T, keys of a group).
     """
@@ -16,7 +16,7 @@ class GroupedAttention(StructuredAttention, SoftmaxAttention):
     def grouped(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Return q (B, H, groups, m, d), filled up at the end, k and v (B, H, groups, keys, d), and
+        """Return q (B, H, groups, m, d), padded at the end, k and v (B, H, groups, keys, d), and
         the pairs that are allowed, bool broadcasting to (B, H, groups, m, keys), None for all.
         """
         raise NotImplementedError
@@ -45,6 +45,6 @@ class GroupedAttention(StructuredAttention, SoftmaxAttention):
         shape = q.shape[1:3]
         if allowed is not None:
             allowed = allowed.expand(*q.shape[:4], k.shape[3]).flatten(1, 2)
-        q, k, v = (rows.flatten(1, 2) for rows in (q, k, v))  # (B, H * groups, ...)
+        q, k, v = (x.flatten(1, 2) for x in (q, k, v))  # (B, H * groups, ...)
         mixed = self.in_one_call(q, k, v, allowed, None, scale)
         return mixed.unflatten(1, shape).flatten(2, 3)[:, :, :T]

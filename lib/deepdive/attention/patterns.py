@@ -1,4 +1,4 @@
-"""Attention that is sparse by position: a mechanism is a mask, and a faster form of the same."""
+"""Base class of position-based sparse attention: a mask, and a faster form of the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from deepdive.core.softmax import SoftmaxAttention
 
 @dataclass(frozen=True)
 class PerHead(Mask):
-    """Another mask for each head, in their order."""
+    """One mask per head, in their order."""
 
     masks: tuple[Mask, ...]
 
@@ -22,11 +22,11 @@ class PerHead(Mask):
 
 
 class PatternAttention(StructuredAttention, SoftmaxAttention):
-    """Softmax attention under the mask `pattern(heads)`, computed without its closed pairs.
+    """Softmax attention under the mask `pattern(heads)`, computed without its masked pairs.
 
-    A mechanism gives its mask in `pattern`, and in `fast` a form without the closed pairs. While a
-    hook listens at `scores` or `weights` (B, H, T, S), the mask is written out and the steps run
-    one by one, at full cost. A query without a key gets 0.
+    A mechanism defines its mask in `pattern`, and in `fast` a form without the masked pairs. While
+    `scores` or `weights` (B, H, T, S) has a hook, the mask is dense and the steps run one by one,
+    at full cost. A query without a key has output 0.
     """
 
     def pattern(self, heads: int) -> Mask:
@@ -36,19 +36,19 @@ class PatternAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v), the mask written out."""
-        whole = written_out(self.pattern(q.shape[1]), real, causal)
-        return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
+        """Return the output (B, H, T, d_v), from the dense mask."""
+        mask = written_out(self.pattern(q.shape[1]), real, causal)
+        return self.steps(q, k, v, self.allowed(mask, q, k), None, scale)
 
 
 def written_out(pattern: Mask | None, real: Tensor | None, causal: bool) -> Mask | None:
-    """Return the whole mask of a mechanism, None where everything is allowed."""
+    """Return the full mask of a mechanism, None where everything is allowed."""
     pattern = both(pattern, Causal() if causal else None)
     return both(pattern, None if real is None else Padding(real))
 
 
 def one_each(values: Sequence[int], heads: int, name: str) -> tuple[int, ...]:
-    """Return one value a head: one for all, or as many as there are heads (ValueError)."""
+    """Return one value per head: one for all, or as many as there are heads (ValueError)."""
     if len(values) not in (1, heads):
         raise ValueError(f"{name} has {len(values)} values for {heads} heads: give one, or {heads}")
     return tuple(values) * heads if len(values) == 1 else tuple(values)

@@ -1,6 +1,4 @@
-"""The score functions that came before, or beside, the scaled dot product. Each changes only
-`score`.
-"""
+"""Score functions other than the scaled dot product: dot, general, and additive attention."""
 
 import torch
 from torch import Tensor, nn
@@ -17,14 +15,14 @@ class DotAttention(SoftmaxAttention):
     Parent: additive_attention
     What differs:
     - the score has no weights: query and key must share one space (`default_scale`)
-    - one matrix product scores all pairs, where the parent runs a small network for each
+    - one matrix product scores all pairs; the parent runs a small network for each
     Source: Luong, Pham and Manning 2015, section 3.1, "dot".
     Book: 2.3.2.1
     """
 
     @staticmethod
     def default_scale(d_head: int) -> float:
-        """Return 1: nothing divides the scores, so they grow like sqrt(d_head)."""
+        """Return 1: the scores are not divided, so they grow like sqrt(d_head)."""
         return 1.0
 
 
@@ -44,14 +42,14 @@ class GeneralAttention(DotAttention):
         self.W = nn.Linear(d_query, d_key, bias=False)
 
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
-        """Raise ValueError unless the rows have the widths that W was made for."""
+        """Raise ValueError unless q and k have the widths that W was made for."""
         check_width("q", q, d_query=self.W.in_features)
         check_width("k", k, d_key=self.W.out_features)
 
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values; the dot product is taken between `q @ W` and `k`."""
+        """Return the output; the dot product is taken between `q @ W` and `k`."""
         return super().compute(self.W(q), k, v, mask, bias, scale)
 
 
@@ -59,8 +57,8 @@ class AdditiveAttention(SoftmaxAttention):
     """Additive (MLP) attention: score(q, k) = u . tanh(W_q q + W_k k), with d_hidden rows in W_q
     and W_k.
 
-    Memory is B x H x T x S x d_hidden: it suits short sequences, or a decoder that asks one query
-    at a time. Such a decoder projects its keys once, with `project_keys`, and passes them to
+    Memory is B x H x T x S x d_hidden: it suits short sequences, or a decoder with one query at a
+    time. Such a decoder projects its keys once, with `project_keys`, and passes them to
     `attend` at every step.
 
     System: additive_attention
@@ -102,7 +100,7 @@ class AdditiveAttention(SoftmaxAttention):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v): those of the projected keys."""
+        """Return the output (B, H, T, d_v), with projected keys."""
         return super().compute(q, self.project_keys(k), v, mask, bias, scale)
 
     def project_keys(self, k: Tensor) -> Tensor:
@@ -119,7 +117,7 @@ class AdditiveAttention(SoftmaxAttention):
         bias: Tensor | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); `projected` is what `project_keys` returned."""
+        """Return the output (B, H, T, d_v); `projected` is the output of `project_keys`."""
         mask, bias, scale = self.checked(q, projected, v, mask, bias, scale)
         return super().compute(q, projected, v, mask, bias, scale)
 
@@ -131,11 +129,11 @@ class AdditiveAttention(SoftmaxAttention):
         return scale * self.u(hidden).squeeze(-1)
 
 
-def check_width(name: str, rows: Tensor, **made_for: int) -> None:
-    """Raise ValueError unless the rows have the width that a matrix is made for, by its name."""
+def check_width(name: str, x: Tensor, **made_for: int) -> None:
+    """Raise ValueError unless x has the width that a matrix is made for, by its name."""
     for size, width in made_for.items():
-        if rows.shape[-1] != width:
+        if x.shape[-1] != width:
             raise ValueError(
-                f"{name} is {rows.shape[-1]} wide, but the scores were built with {size}={width}: "
-                f"build them with {size}={rows.shape[-1]}"
+                f"{name} is {x.shape[-1]} wide, but the scores were built with {size}={width}: "
+                f"build them with {size}={x.shape[-1]}"
             )

@@ -1,4 +1,4 @@
-"""Mechanisms that make nothing of size T x S, and what they read of a mask."""
+"""Base class of mechanisms without T x S tensors, and the parts of a mask that they support."""
 
 import torch
 from torch import Tensor
@@ -8,12 +8,12 @@ from deepdive.core.mechanism import INSTEAD, Mechanism, fitting, honoured
 
 
 class StructuredAttention(Mechanism):
-    """Base of mechanisms that honour `Causal` and `Padding` in a form of their own, and no bias.
+    """Base class of mechanisms with their own form of `Causal` and `Padding`, and no bias.
 
-    A mechanism gives this form in `structured`, as its equation says it. One without a causal form
-    says `honours = (Padding,)`. Where the equation can be had faster, `fast` has it, by way of
-    `deepdive._fast`: it runs unless `explicit` asks for the steps one by one. A test finds every
-    mechanism with both, and holds them equal.
+    A mechanism computes this form in `structured`, as its equation. One without a causal form has
+    `honours = (Padding,)`. Where there is a faster form, `fast` computes it, with `deepdive._fast`:
+    it runs unless `explicit` requires the steps one by one. A test compares both forms of every
+    mechanism.
     """
 
     honours: tuple[type[Mask], ...] = (Causal, Padding)
@@ -22,18 +22,18 @@ class StructuredAttention(Mechanism):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v)."""
+        """Return the output (B, H, T, d_v)."""
         form = self.structured if self.explicit(q) else self.fast
         return form(q, k, v, *structure(mask, k), scale)
 
     def explicit(self, q: Tensor) -> bool:
-        """Whether the steps must run one by one: while a hook listens."""
+        """Whether the steps must run one by one: while there is a hook."""
         return self.listening
 
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); `real` bool (B or 1, S), None = all keys."""
+        """Return the output (B, H, T, d_v); `real` bool (B or 1, S), None = all keys."""
         raise NotImplementedError
 
     def fast(
@@ -68,8 +68,8 @@ def read_mask(
 ) -> tuple[Tensor | None, bool]:
     """Return the `structure` of a mask, for a module that is no `Mechanism`.
 
-    `mechanism` is the class that asks and `instead` the way out, for the message; `causal` says
-    whether it has a causal form. Raises ValueError for a part that it does not honour.
+    `mechanism` is the class and `instead` an alternative, for the message; `causal`: whether it has
+    a causal form. Raises ValueError for a part that it does not support.
     """
     kinds: tuple[type[Mask], ...] = (Causal, Padding) if causal else (Padding,)
     return structure(honoured(as_mask(mask), kinds, mechanism, instead), k)

@@ -1,9 +1,9 @@
 """Start here: what the Transformer, BERT, and GPT are made of.
 
-Read in this order: `masks` (who may attend to whom), `softmax` (scaled dot-product attention),
-`context` (what a layer may look at), `multi_head`, `position`, `residual` and `norms`,
-`feed_forward`, `block`, `stack`, `embeddings`; then `cache` (decoding), `hooks` (look into any of
-them), and `checks`.
+Read in this order: `masks` (which keys a query may attend to), `softmax` (scaled dot-product
+attention), `context` (what else a layer receives), `multi_head`, `position`, `residual` and
+`norms`, `feed_forward`, `block`, `stack`, `embeddings`; then `cache` (decoding), `hooks` (record
+and replace activations), and `checks` (of arguments).
 """
 
 from deepdive.core.block import Block

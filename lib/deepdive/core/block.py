@@ -1,4 +1,4 @@
-"""One layer of a transformer: attention, attention to a memory if there is one, feed-forward."""
+"""A transformer layer: self-attention, cross-attention if there is a memory, feed-forward."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,17 +13,17 @@ Residual = Callable[[int], nn.Module]
 
 
 class Block(Layer):
-    """Sublayers on one residual stream, each joined to it by its own residual.
+    """A transformer layer: sublayers on one residual stream, each with its residual connection.
 
         x = attn_residual(x, attn);  x = cross_residual(x, cross);  x = ff_residual(x, ff)
 
     `attn` and `cross` are each a `Layer`, such as `MultiHeadAttention`, and only `cross` gets the
-    memory. Other sublayers get the context if they are a `Layer`, else x alone. `residual` builds a
-    joint from the width: `PreNorm`, `partial(PostNorm, dropout=0.1)`.
+    memory. Other sublayers get the context if they are a `Layer`, else only x. `residual` builds a
+    residual connection from d_model: `PreNorm`, `partial(PostNorm, dropout=0.1)`.
 
-    `more` are further sublayers by name, and `order` names all of them as they follow one another:
+    `more` are further sublayers by name, and `order` names all of them in the order they run:
     `Block(attn, ff, order=("conv", "attn", "ff"), conv=Convolution(d_model, 3))`.
-    Hook point: `stream` (B, T, d_model), what the block passes on.
+    Hook point: `stream` (B, T, d_model), the block's output.
     Raises ValueError where `order` does not name each of them.
     """
 
@@ -45,11 +45,11 @@ class Block(Layer):
     ) -> None:
         super().__init__()
         d_model = int(attn.d_model)  # type: ignore[arg-type]
-        given = {"attn": attn, "cross": cross, "ff": ff, **more}
-        if odd := sorted({*order} - {*given} | {*given} - {*order, "cross"}):
+        sublayers = {"attn": attn, "cross": cross, "ff": ff, **more}
+        if odd := sorted({*order} - {*sublayers} | {*sublayers} - {*order, "cross"}):
             raise ValueError(f"order={order} and the sublayers differ in {', '.join(odd)}")
         self.order = order
-        for name, sublayer in given.items():
+        for name, sublayer in sublayers.items():
             self.add_module(name, sublayer)
             self.add_module(f"{name}_residual", None if sublayer is None else residual(d_model))
         self.stream = HookPoint()
@@ -57,18 +57,18 @@ class Block(Layer):
     def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return the stream (B, T, d_model) after all sublayers.
 
-        No norm of this stream touches the memory (B, S, d_context). Raises ValueError for a memory
+        No norm of this stream acts on the memory (B, S, d_context). Raises ValueError for a memory
         without a cross-attention, or a cross-attention without a memory.
         """
         return self.stream(self.joined(x, context))
 
     def joined(self, x: Tensor, context: Context) -> Tensor:
-        """Return x (B, T, d_model) with every sublayer joined to it, one after the other."""
+        """Return x (B, T, d_model) after every sublayer and its residual connection, in order."""
         for name in self.sublayers(context):
             sublayer, residual = getattr(self, name), getattr(self, f"{name}_residual")
             if name in ("attn", "cross") or isinstance(sublayer, Layer):
-                own = context.of_memory() if name == "cross" else context.without_memory()
-                sublayer = partial(sublayer, context=own)
+                fields = context.of_memory() if name == "cross" else context.without_memory()
+                sublayer = partial(sublayer, context=fields)
             x = residual(x, sublayer)
         return x
 

@@ -1,4 +1,4 @@
-"""What a decoder keeps from earlier steps: the keys and values of each layer call."""
+"""Key-value cache for decoding: the keys and values of each layer call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deepdive.core.masks import Padding
 @dataclass
 class Slot:
     """One layer call's keys and values so far, (B, H, length, d_head), and its memory's, computed
-    once. `part(name)` is the slot of a second sublayer that keeps rows of its own.
+    once. `part(name)` is the slot of a second sublayer that caches states of its own.
     """
 
     keys: Tensor | None = None
@@ -29,7 +29,7 @@ class Slot:
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add k and v (B, H, t, d_head) and return all of them so far, (B, H, length, d_head).
 
-        Room is doubled when it runs out, so that a step copies nothing that is already there.
+        The buffer doubles when it is full, so that most steps copy none of the earlier keys.
         Raises RuntimeError when gradients are recorded, ValueError when the batch changes.
         """
         if k.requires_grad or v.requires_grad:
@@ -52,18 +52,18 @@ class Slot:
         return self.keys[:, :, :end], self.values[:, :, :end]
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]. Rows that stay where they are cost nothing."""
+        """Let sequence b continue from sequence index[b]. Those that stay cost nothing."""
         if self.keys is not None and self.values is not None:
-            self.keys = _reordered(self.keys, index, self.length)
-            self.values = _reordered(self.values, index, self.length)
+            self.keys = _reorder(self.keys, index, self.length)
+            self.values = _reorder(self.values, index, self.length)
         if self.memory is not None:
             k, v = self.memory
-            self.memory = (_reordered(k, index, k.shape[2]), _reordered(v, index, v.shape[2]))
+            self.memory = (_reorder(k, index, k.shape[2]), _reorder(v, index, v.shape[2]))
         for part in self.parts.values():
             part.reorder(index)
 
     def crop(self, length: int) -> None:
-        """Forget all rows after the first `length`; those of the memory stay."""
+        """Drop all positions after the first `length`; those of the memory stay."""
         self.length = min(length, self.length)
         for part in self.parts.values():
             part.crop(length)
@@ -71,29 +71,29 @@ class Slot:
     def _grow(self, k: Tensor, v: Tensor, capacity: int) -> None:
         for name, new in (("keys", k), ("values", v)):
             old = getattr(self, name)
-            room = new.new_empty(*new.shape[:2], capacity, new.shape[3])
+            buffer = new.new_empty(*new.shape[:2], capacity, new.shape[3])
             if old is not None:
-                room = new.new_empty(old.shape[0], old.shape[1], capacity, old.shape[3])
-                room[:, :, : self.length] = old[:, :, : self.length]
-            setattr(self, name, room)
+                buffer = new.new_empty(old.shape[0], old.shape[1], capacity, old.shape[3])
+                buffer[:, :, : self.length] = old[:, :, : self.length]
+            setattr(self, name, buffer)
 
 
-def _reordered(rows: Tensor, index: Tensor, length: int) -> Tensor:
-    """Return rows (B, H, >= length, d) with row index[b] in place b: in place where the number of
-    rows stays, and then only the first `length` of each, and only what moves.
+def _reorder(states: Tensor, index: Tensor, length: int) -> Tensor:
+    """Return states (B, H, >= length, d) with sequence index[b] at b: in place where the batch size
+    stays, and then only the first `length` positions, and only of sequences that move.
     """
-    if len(index) != len(rows):
-        return rows[index]
+    if len(index) != len(states):
+        return states[index]
     moved = (index != torch.arange(len(index), device=index.device)).nonzero()[:, 0]
-    used = rows[:, :, :length]
+    used = states[:, :, :length]
     used[moved] = used.index_select(0, index[moved])
-    return rows
+    return states
 
 
 @dataclass
 class KVCache:
-    """A list of slots, one a layer call; the stack passes the index, so that shared blocks do not
-    collide. It keeps keys, values, and their number: positions are given at each call.
+    """A list of slots, one per layer call; the stack passes the index, so that shared blocks do not
+    collide. It stores keys, values, and their number: positions are passed at each call.
     """
 
     slots: list[Slot] = field(default_factory=list)
@@ -110,14 +110,14 @@ class KVCache:
         return self.slots[0].length if self.slots else 0
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b of the batch continue from row index[b]: beams are kept, dropped and doubled
-        this way.
+        """Let sequence b of the batch continue from sequence index[b], as beam search keeps, drops,
+        and duplicates hypotheses.
         """
         for slot in self.slots:
             slot.reorder(index)
 
     def crop(self, length: int) -> None:
-        """Forget all tokens after the first `length`. Raises ValueError when there are fewer."""
+        """Drop all tokens after the first `length`. Raises ValueError when there are fewer."""
         if not 0 <= length <= self.length:
             raise ValueError(
                 f"length must lie between 0 and {self.length}, the tokens in the cache; got "
@@ -129,16 +129,14 @@ class KVCache:
 
 @dataclass
 class DecodingState:
-    """What decoding carries from step to step: the cache, and the encoder's states with their
-    mask.
-    """
+    """The state of decoding between steps: the cache, and the encoder's states with their mask."""
 
     cache: KVCache
     memory: Tensor | None = None
     memory_mask: Padding | None = None
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]; the number of rows may change."""
+        """Let sequence b continue from sequence index[b]; the batch size may change."""
         self.cache.reorder(index)
         if self.memory is not None:
             self.memory = self.memory.index_select(0, index)
@@ -146,5 +144,5 @@ class DecodingState:
             self.memory_mask = self.memory_mask.reorder(index)
 
     def crop(self, length: int) -> None:
-        """Forget all target tokens after the first `length`."""
+        """Drop all target tokens after the first `length`."""
         self.cache.crop(length)

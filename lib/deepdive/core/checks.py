@@ -1,4 +1,4 @@
-"""What many parts and the chapters' exercises check alike."""
+"""Checks of arguments, shared by the library and the chapters' exercises."""
 
 import difflib
 import os
@@ -14,36 +14,36 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-def missed(said: float, right: float, form: str = "g") -> str:
-    """Say whether a prediction, written in the format `form`, is too high or too low."""
-    return f"{said:{form}} is too {'high' if said > right else 'low'}"
+def missed(predicted: float, actual: float, form: str = "g") -> str:
+    """Return the message that a prediction, in the format `form`, is too high or too low."""
+    return f"{predicted:{form}} is too {'high' if predicted > actual else 'low'}"
 
 
-def own_path(given: str | os.PathLike[str]) -> Path:
-    """Return a path as people paste it: without quotes and blanks around it, `~` expanded."""
-    text = os.fspath(given).strip()
+def own_path(path: str | os.PathLike[str]) -> Path:
+    """Return a pasted path without the quotes and blanks around it, `~` expanded."""
+    text = os.fspath(path).strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1]
     return Path(text).expanduser()
 
 
-def own_file(given: str | os.PathLike[str], error: type[Exception] = ValueError) -> Path:
-    """Return the path of a reader's own file, as `own_path` reads it.
+def own_file(file: str | os.PathLike[str], error: type[Exception] = ValueError) -> Path:
+    """Return the path of a reader's own file, parsed by `own_path`.
 
     Raises `error` where there is no such file, naming the current folder and files with a name like
     it, and for a folder.
     """
-    path = own_path(given)
+    path = own_path(file)
     try:
         if path.is_file():
             return path
-        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-        what = "is a folder, not a file" if path.is_dir() else "is not a file"
+        siblings = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        problem = "is a folder, not a file" if path.is_dir() else "is not a file"
     except OSError as fault:  # a name that no file system takes
         raise error(f"path: {str(path)[:80]!r}... cannot be a file ({fault.strerror})") from None
-    near = difflib.get_close_matches(path.name, beside, n=3)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise error(f"path: {path} {what}; the current folder is {Path.cwd()}{meant}")
+    close = difflib.get_close_matches(path.name, siblings, n=3)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise error(f"path: {path} {problem}; the current folder is {Path.cwd()}{hint}")
 
 
 def returned(name: str, value: T | None) -> T:
@@ -56,20 +56,20 @@ def returned(name: str, value: T | None) -> T:
 
 
 def positive(**sizes: int | None) -> None:
-    """Raise ValueError, naming it, for a size below 1, TypeError for one that is no whole number.
+    """Raise ValueError, naming it, for a size below 1, TypeError for one that is no integer.
 
-    A size that is None is left to its default.
+    A size of None means the default.
     """
     _at_least(1, sizes)
 
 
 def not_negative(**sizes: int | None) -> None:
-    """Raise ValueError, naming it, for a number below 0; the rest is as for `positive`."""
+    """Raise ValueError, naming it, for a number below 0; otherwise like `positive`."""
     _at_least(0, sizes)
 
 
-def whole(name: str, value: int) -> int:
-    """Return a whole number, or numpy's, as a plain one. Raises TypeError for others."""
+def as_int(name: str, value: int) -> int:
+    """Return an integer, Python's or numpy's, as an int. Raises TypeError for other values."""
     try:
         return index(value)
     except TypeError:
@@ -81,23 +81,23 @@ def divides(**sizes: int) -> None:
     d_model=16)`. Both must be positive.
     """
     positive(**sizes)
-    (part, n), (whole, size) = sizes.items()
+    (divisor, n), (multiple, size) = sizes.items()
     if size % n:
-        raise ValueError(f"{part}={n} does not divide {whole}={size}: choose a divisor")
+        raise ValueError(f"{divisor}={n} does not divide {multiple}={size}: choose a divisor")
 
 
 def each_at_least(least: int, name: str, values: Sequence[int | None]) -> None:
-    """Raise ValueError where there is no value, or one below `least`; None stands for any."""
+    """Raise ValueError where there is no value, or one below `least`; None is accepted."""
     if not values:
         raise ValueError(f"{name}={tuple(values)}: expected one number at least")
     _at_least(least, {f"{name}[{i}]": value for i, value in enumerate(values)})
 
 
-def width(name: str, rows: Tensor, expected: int) -> None:
-    """Raise ValueError, naming it, unless `rows` (..., expected) have that last side."""
-    if rows.ndim < 1 or rows.shape[-1] != expected:
+def width(name: str, values: Tensor, expected: int) -> None:
+    """Raise ValueError, naming it, unless the last dimension of `values` is `expected`."""
+    if values.ndim < 1 or values.shape[-1] != expected:
         raise ValueError(
-            f"{name} has shape {tuple(rows.shape)}; its last side must be {expected}, as the "
+            f"{name} has shape {tuple(values.shape)}; its last side must be {expected}, as the "
             "weights are"
         )
 
@@ -107,13 +107,13 @@ def numbers(least: float = 0.0, most: float | None = None, **values: float) -> N
     `most`; TypeError for one that is no number.
     """
     for name, value in values.items():
-        wanted = f"expected a finite number, {least:g} or more"
+        expected = f"expected a finite number, {least:g} or more"
         if most is not None:
-            wanted = f"expected a number from {least:g} to {most:g}"
+            expected = f"expected a number from {least:g} to {most:g}"
         if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
-            raise TypeError(f"{name}={value!r}: {wanted}")
+            raise TypeError(f"{name}={value!r}: {expected}")
         if not isfinite(value) or value < least or (most is not None and value > most):
-            raise ValueError(f"{name}={value}: {wanted}")
+            raise ValueError(f"{name}={value}: {expected}")
 
 
 def above_zero(**values: float) -> None:
@@ -151,7 +151,7 @@ def real_input(name: str, values: Tensor, shape: str, fix: str) -> None:
 
 def flags(name: str, values: Any, shape: Sequence[int], meaning: str) -> None:
     """Raise TypeError, naming it, unless `values` is a bool tensor; ValueError unless it has this
-    shape. `meaning` says what the axes are, and what True means.
+    shape. `meaning` names the axes and the meaning of True.
     """
     if not isinstance(values, Tensor) or values.dtype != torch.bool:
         kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
@@ -183,13 +183,13 @@ def _short(value: Any) -> str:
 
 
 def _at_least(least: int, sizes: dict[str, int | None]) -> None:
-    given = {name: size for name, size in sizes.items() if size is not None}
-    for name, size in given.items():
+    present = {name: size for name, size in sizes.items() if size is not None}
+    for name, size in present.items():
         try:
             index(size)
         except TypeError:
             raise TypeError(f"{name}={size!r}: expected a whole number, {least} or more") from None
         if size < least:
-            others = ", ".join(f"{n}={s}" for n, s in given.items() if n != name)
+            others = ", ".join(f"{n}={s}" for n, s in present.items() if n != name)
             context = f" (beside {others})" if others else ""
             raise ValueError(f"{name}={size}: expected a whole number, {least} or more{context}")

@@ -1,4 +1,4 @@
-"""What a layer may look at besides its own states, as one record that layers pass on unread."""
+"""The inputs of a layer besides its states (masks, positions, memory, cache), in one record."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from deepdive.core.masks import Mask, describe
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a layer may look at besides its own states x (B, T, d_model); None: nothing.
+    """The inputs of a layer besides its states x (B, T, d_model); None: absent.
 
-    mask              which states of its own a query may attend to
-    bias              what is added to the scores, broadcastable to (B, H, T, S)
-    positions         integers (T,) or (B, T), those of x; with a cache also those of all S rows
-                      so far, (S,) or (B, S). By default rows are counted, from the cache's length
-    memory            other states to attend to (B, S, d_context), such as an encoder's output
+    mask              which states of x a query may attend to
+    bias              added to the scores, broadcastable to (B, H, T, S)
+    positions         integers (T,) or (B, T), those of x; with a cache also those of all S states
+                      so far, (S,) or (B, S). By default they count from the cache's length
+    memory            states for cross-attention (B, S, d_context), such as an encoder's output
     memory_mask       which states of the memory a query may attend to
-    memory_positions  integers (S,) or (B, S); by default they are counted from 0
+    memory_positions  integers (S,) or (B, S); by default they count from 0
     global_tokens     bool (B, T), tokens that attend to all and are attended to by all (Longformer)
     cache             keys and values of earlier calls: a `KVCache` for a stack, of which each
                       layer gets its `Slot`
@@ -54,18 +54,18 @@ class Context:
         return replace(self, cache=self.cache[i])
 
     def without_memory(self) -> Context:
-        """Return the context of a layer that looks at its own states only."""
+        """Return the context for self-attention, without the memory."""
         if self.memory is None:
             return self
         return replace(self, memory=None, memory_mask=None, memory_positions=None)
 
     def of_memory(self) -> Context:
-        """Return the context of a layer that looks at the memory only."""
+        """Return the context for cross-attention, which attends only to the memory."""
         return replace(self, mask=None, bias=None, global_tokens=None)
 
     def sources(self, x: Tensor) -> tuple[Tensor, Mask | Tensor | None, Tensor | None]:
-        """Return the states that keys and values are made of, their mask, and their positions:
-        those of the memory if there is one, else those of x.
+        """Return the states that keys and values are projected from, their mask, and their
+        positions: those of the memory if there is one, else those of x.
         """
         if self.memory is None:
             return x, self.mask, self.positions
@@ -77,10 +77,10 @@ EMPTY = Context()
 
 
 class Layer(nn.Module):
-    """Base of modules that look at more than their own states.
+    """Base class of modules whose inputs are states and a `Context`.
 
     A layer is called with the fields of a `Context` by name, `layer(x, mask=Causal())`, or with
-    the context that its own caller got. Its `forward(x, context)` returns (B, T, d_model).
+    the context that its caller received. Its `forward(x, context)` returns (B, T, d_model).
 
     reads    the fields that it honors; any other raises ValueError, so none is ever ignored
     instead  what to do about such a field, for the message
@@ -94,17 +94,17 @@ class Layer(nn.Module):
         super().__init_subclass__(**kwargs)
         cls.unread = tuple(name for name in FIELDS if name not in cls.reads)
 
-    def __call__(self, x: Tensor, context: Context | None = None, **given: Any) -> Any:
-        """Return forward(x, context), where `given` fields replace those of the context."""
+    def __call__(self, x: Tensor, context: Context | None = None, **kwargs: Any) -> Any:
+        """Return forward(x, context), where keyword fields replace those of the context."""
         if context is None:
-            context = Context(**given) if given else EMPTY
+            context = Context(**kwargs) if kwargs else EMPTY
         elif not isinstance(context, Context):
             raise TypeError(
                 f"{type(self).__name__} takes a Context after x; got {describe(context)}. States "
                 "to attend to are memory=, a mask is mask="
             )
-        elif given:
-            context = replace(context, **given)
+        elif kwargs:
+            context = replace(context, **kwargs)
         for name in self.unread:
             if getattr(context, name) is not None:
                 raise ValueError(f"{name}: {type(self).__name__} cannot honor it; {self.instead}")

@@ -1,4 +1,4 @@
-"""From tokens to rows, and back from rows to scores over the vocabulary."""
+"""Token embeddings, and output layers that share their matrix (weight tying)."""
 
 import torch
 import torch.nn.functional as F
@@ -11,16 +11,16 @@ from deepdive.core.masks import describe
 class TokenEmbedding(nn.Module):
     """x = scale * weight[tokens], weight (vocab_size, d_model).
 
-    With scale = sqrt(d_model) the rows, drawn with standard deviation 1 / sqrt(d_model), enter the
-    stream at variance 1, and the same matrix can serve as the output layer.
+    With scale = sqrt(d_model) the embeddings, initialized with standard deviation
+    1 / sqrt(d_model), have variance 1, and the same matrix can serve as the output layer.
     Raises TypeError for tokens that are not integers, ValueError for a token outside the
     vocabulary.
 
     System: word_embedding
     Parent: word2vec
     What differs:
-    - the rows are learned with the model that reads them, not before it
-    - they are multiplied by sqrt(d_model) (`scale`), so that positions do not drown them
+    - the embeddings are trained with the model that uses them, not before it
+    - they are multiplied by sqrt(d_model) (`scale`), so that positions do not outweigh them
     - the same matrix scores the next token (`TiedHead`)
     Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017.
     Book: 2.4.1.1
@@ -34,17 +34,17 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for integer tokens (B, T)."""
+        """Return embeddings (B, T, d_model) for token ids (B, T)."""
         check_tokens(tokens)
-        rows = look_up(self.weight, tokens, "tokens")
-        return rows if self.scale == 1.0 else self.scale * rows
+        x = look_up(self.weight, tokens, "tokens")
+        return x if self.scale == 1.0 else self.scale * x
 
 
 class ScaledEmbedding(TokenEmbedding):
     """x = sqrt(d_model) * weight[tokens], with the factor rounded to the dtype of the weights
     before it multiplies: in bfloat16 that is 45.25 for d_model = 2048, not 45.2548.
 
-    In float64 the factor is that of float32, as transformers has it.
+    In float64 the factor is that of float32, as in transformers.
     Source: the released code of Gemma (Gemma Team 2024), class GemmaForCausalLM.
     """
 
@@ -54,15 +54,15 @@ class ScaledEmbedding(TokenEmbedding):
         self.scale = float(factor)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for integer tokens (B, T)."""
+        """Return embeddings (B, T, d_model) for token ids (B, T)."""
         check_tokens(tokens)
-        rows = look_up(self.weight, tokens, "tokens")
-        return rows * torch.tensor(self.scale, dtype=rows.dtype, device="cpu")
+        x = look_up(self.weight, tokens, "tokens")
+        return x * torch.tensor(self.scale, dtype=x.dtype, device="cpu")
 
 
 def look_up(table: Tensor, ids: Tensor, name: str) -> Tensor:
-    """Return the rows table[ids], (..., d), of a table (V, d). Raises ValueError for an id that is
-    not in it; `name` is the argument's, for the message.
+    """Return the embeddings table[ids], (..., d), from a table (V, d). Raises ValueError for an id
+    that is not in it; `name` is the argument's, for the message.
     """
     try:
         return F.embedding(ids, table)
@@ -93,7 +93,7 @@ def check_segments(
     segments: Tensor, tokens: Tensor, n_segments: int, name: str = "segments"
 ) -> None:
     """Raise TypeError or ValueError unless `segments` are integers below `n_segments`, shaped as
-    `tokens`, and the model knows any. `name` is the argument's, for the message.
+    `tokens`, and the model has any. `name` is the argument's, for the message.
     """
     if not n_segments:
         raise ValueError(f"{name} were given, but this model has none: leave them out")
@@ -120,13 +120,13 @@ class TiedHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(embedding.vocab_size)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return logits (..., vocab_size) for rows (..., d_model)."""
+        """Return logits (..., vocab_size) for hidden states (..., d_model)."""
         return F.linear(x, self.embedding.weight, self.bias)
 
 
 class GivenBiasHead(TiedHead):
-    """logits = x @ embedding.weight.T + bias, where the bias is no parameter: 0, or what is set, as
-    -inf for a token that must not be written.
+    """logits = x @ embedding.weight.T + bias, where the bias is a buffer, not a parameter: 0, or
+    what is set, such as -inf for a token that must not be generated.
 
     Source: the released code of BART, and of transformers (`final_logits_bias`).
     """

@@ -37,12 +37,12 @@ def gelu_sigmoid(x: Tensor) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """out(activation(inner(x))), at each position alone: d_model -> d_ff -> d_model.
+    """out(activation(inner(x))), at each position separately: d_model -> d_ff -> d_model.
 
     System: ffn
     Parent: mlp
     What differs:
-    - the same two layers at every position, each position alone
+    - the same two layers at every position, each position separately
     - it is a sublayer: from d_model to d_model, `d_ff` units between; `activation` ReLU or GELU
     Source: Vaswani et al. 2017, section 3.3, equation 2 (there the activation is ReLU).
     Book: 2.4.4
@@ -71,9 +71,9 @@ class FeedForward(nn.Module):
 
 
 class GatedFeedForward(nn.Module):
-    """out(activation(gate(x)) * inner(x)): one branch decides how much of the other passes.
+    """Gated linear unit, out(activation(gate(x)) * inner(x)): one branch gates the other.
 
-    With three matrices instead of two, d_ff = 2/3 of the plain layer's keeps the number of
+    With three matrices instead of two, 2/3 of the plain layer's d_ff keeps the number of
     parameters. `F.silu` gives SwiGLU, `gelu` GEGLU, `torch.sigmoid` GLU.
 
     System: glu_variants
@@ -108,7 +108,7 @@ class GatedFeedForward(nn.Module):
 
 
 def initialise(*layers: nn.Linear) -> None:
-    """Draw weights from Glorot's uniform distribution, U(-a, a) with a = sqrt(6 / (fan_in +
+    """Initialize weights from Glorot's uniform distribution, U(-a, a) with a = sqrt(6 / (fan_in +
     fan_out)); biases 0.
     """
     for layer in layers:

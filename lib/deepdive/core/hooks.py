@@ -1,10 +1,10 @@
-"""Look into a model, and reach into it: hook points, `record`, `replace`, `ablate`,
-`collect_losses`, `forward_once`.
+"""Record and replace activations: hook points, `record`, `replace`, `ablate`, `collect_losses`,
+`forward_once`.
 
-A hook point is an identity module with a name through which a tensor passes. Whoever wants the
-tensor puts a plain PyTorch hook on the point; whoever wants another tensor there lets the hook
-return it. No module stores its weights for later, none returns them beside its output, and a
-recorded tensor is the one that was used.
+A hook point is an identity module with a name through which a tensor passes. To read the tensor,
+register a plain PyTorch hook on the point; to replace it, let the hook return another tensor. No
+module stores its attention weights or returns them with its output, and a recorded tensor is the
+one that was used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ from torch import Tensor, nn
 class HookPoint(nn.Module):
     """The identity, x -> x, with a name in the module tree.
 
-    `listening` is true while any hook (forward, pre-forward, backward) is on the point; a
-    mechanism then computes its weights explicitly instead of calling the fused kernel. A silent
-    point is passed without the cost of a module's call.
+    `listening` is true while any hook (forward, pre-forward, backward) is registered; a mechanism
+    then computes its weights explicitly instead of calling the fused kernel. A point without hooks
+    avoids the cost of a module's call.
     """
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ def hook_points(
 ) -> dict[str, HookPoint]:
     """Return the hook points of `model` whose names match one of `patterns` (shell wildcards).
 
-    Raises ValueError when a pattern matches none; the message lists the names there are.
+    Raises ValueError when a pattern matches none; the message lists the available names.
     """
     points = {name: m for name, m in model.named_modules() if isinstance(m, kind)}
     for pattern in patterns:
@@ -76,8 +76,8 @@ def hook_points(
 def _hooked(
     points: dict[str, HookPoint], make: Callable[[str], Callable[..., Any]]
 ) -> Iterator[None]:
-    """Hold one forward hook on each point; compiled models run eagerly meanwhile, so that hooks
-    are seen.
+    """Register one forward hook on each point; compiled models run eagerly meanwhile, so that the
+    hooks run.
     """
     with ExitStack() as stack:
         stack.enter_context(torch.compiler.set_stance("force_eager"))
@@ -88,10 +88,10 @@ def _hooked(
 
 @contextmanager
 def record(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Tensor]]]:
-    """Record what passes through the hook points that match `patterns`.
+    """Record the activations at the hook points that match `patterns`.
 
     Yields a dictionary: name -> the tensors of each call, in call order (a shared block or a
-    decoding step calls one point many times). The tensors are the ones in use, still in the graph:
+    decoding step calls one point many times). The tensors are still in the autograd graph:
     call `retain_grad()` on them for gradients, `detach()` to keep them.
 
     Raises ValueError when a pattern matches no point, or when a matched point was never called.
@@ -129,8 +129,8 @@ def record(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Tensor]]
 def replace(
     model: nn.Module, pattern: str, value: Tensor | Callable[[Tensor], Tensor]
 ) -> Iterator[None]:
-    """Let the points that match `pattern` pass `value` on (a tensor, or a function of what came)
-    instead.
+    """Replace the output of the points that match `pattern` by `value` (a tensor, or a function of
+    the original).
 
     Raises ValueError when the pattern matches no point, or when the replacement has another shape.
     """
@@ -153,7 +153,7 @@ def replace(
 
 @contextmanager
 def ablate(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -> Iterator[None]:
-    """Set what passes through the matching points to zero: all of it, or the given `heads` (axis
+    """Zero-ablate the activations at the matching points: all of them, or those of `heads` (axis
     1).
 
     On `*.heads` this removes a head's contribution to the residual stream.
@@ -168,9 +168,9 @@ def ablate(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -
                 f"heads={list(heads)} asked of a tensor of shape {tuple(x.shape)}, expected (B, H, "
                 f"T, ...)"
             )
-        keep = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
-        keep[list(heads)] = 0
-        return x * keep.view(1, -1, 1, 1)
+        keep_mask = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
+        keep_mask[list(heads)] = 0
+        return x * keep_mask.view(1, -1, 1, 1)
 
     with replace(model, pattern, zero):
         yield
@@ -180,7 +180,7 @@ def ablate(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -
 def collect_losses(model: nn.Module) -> Iterator[Losses]:
     """Collect the auxiliary losses of every call made inside: `losses.total()` is their sum.
 
-    Yields an empty list for a model that has none. Nothing stays on the modules.
+    Yields an empty list for a model that has none. Nothing is stored on the modules.
     """
     losses = Losses()
 
@@ -201,10 +201,10 @@ def collect_losses(model: nn.Module) -> Iterator[Losses]:
 
 
 def forward_once(model: nn.Module, inputs: Any, **more: Any) -> Any:
-    """Call the model once to look at it: in evaluation mode, without gradients; leave it as it was.
+    """Run one forward pass in evaluation mode, without gradients; restore the training mode.
 
-    `inputs` is one tensor, a tuple or list of arguments, or a mapping of keywords (a tokeniser's
-    result); `more` are further keywords.
+    `inputs` is one tensor, a tuple or list of arguments, or a mapping of keywords (a tokenizer's
+    output); `more` are further keywords.
     """
     training = [module for module in model.modules() if module.training]
     model.eval()

@@ -1,10 +1,10 @@
-"""Who may attend to whom. True = may attend, everywhere (the opposite of `nn.MultiheadAttention`).
+"""Attention masks. True = may attend, everywhere (the opposite of `nn.MultiheadAttention`).
 
-A mask is a small description that is combined with `&` and `|`; `dense(T, S)` writes it out for
-teaching, pictures and tests. A mechanism with a faster form reads the description instead, and
-refuses a part that it cannot honour. Queries stand right-aligned to the keys: query t of T has
-position S - T + t, so that one mask serves training (T = S) and cached decoding (T = 1, S = what
-is in the cache).
+A mask is a small description that is combined with `&` and `|`; `dense(T, S)` is the bool tensor,
+for teaching, pictures and tests. A mechanism with a faster form reads the description instead, and
+refuses a part that it cannot honor. Queries are right-aligned to the keys: query t of T has
+position S - T + t, so that one mask serves training (T = S) and cached decoding (T = 1, S = the
+cache's length).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _positions(T: int, S: int, device: torch.device | None) -> tuple[Tensor, Ten
 
 
 def _of_keys(values: Tensor, S: int, name: str) -> Tensor:
-    """Return values (B, S). Raises ValueError where they are made for another number of keys."""
+    """Return values (B, S). Raises ValueError where they are for another number of keys."""
     if values.shape[1] != S:
         raise ValueError(f"the {name} mask describes {values.shape[1]} keys, but there are {S}")
     return values
@@ -30,19 +30,19 @@ def _of_keys(values: Tensor, S: int, name: str) -> Tensor:
 
 def of_queries(values: Tensor, T: int, name: str) -> Tensor:
     """Return the last T of the S values along the last axis, those of the queries. Raises
-    ValueError where there are fewer: a query before the first key stands at no place.
+    ValueError where there are fewer: a query before the first key has no position.
     """
     S = values.shape[-1]
     if T > S:
         raise ValueError(
-            f"{name} describes the places of a text, and queries stand at the last of them; got "
+            f"{name} describes the positions of a text, and queries are the last of them; got "
             f"{T} queries for {S} keys. Give a Dense mask, or as many keys"
         )
     return values[..., S - T :]
 
 
 def _fitting(a: Tensor, b: Tensor) -> Tensor:
-    """Return `a`, a mask that is joined with `b`. Raises ValueError where they are made for other
+    """Return `a`, a mask to combine with `b`. Raises ValueError where they are for different
     batches or heads.
     """
     pairs = zip(a.shape[::-1], b.shape[::-1], strict=False)
@@ -55,7 +55,7 @@ def _fitting(a: Tensor, b: Tensor) -> Tensor:
 
 
 class Mask:
-    """Base of all masks. `a & b` allows what both allow, `a | b` what either allows."""
+    """Base class of all masks. `a & b` allows what both allow, `a | b` what either allows."""
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         """Return a bool tensor that broadcasts to (B, H, T, S), or None where everything is
@@ -66,10 +66,10 @@ class Mask:
     def dense(
         self, T: int, S: int | None = None, device: torch.device | str | None = None
     ) -> Tensor:
-        """Return the mask written out: bool (B or 1, H or 1, T, S), True = query t may attend to
+        """Return the mask as a bool tensor (B or 1, H or 1, T, S), True = query t may attend to
         key s.
 
-        `S` defaults to `T`. Raises ValueError when a part was made for another number of keys.
+        `S` defaults to `T`. Raises ValueError when a part is for another number of keys.
         """
         S = T if S is None else S
         device = torch.device(device) if device is not None else None
@@ -80,9 +80,7 @@ class Mask:
 
     @property
     def parts(self) -> tuple[Mask, ...]:
-        """The masks that are joined by `&`; a mask that is not a conjunction is its own only
-        part.
-        """
+        """The masks that are combined by `&`; a mask that is not a conjunction is its only part."""
         return (self,)
 
     def __and__(self, other: Mask) -> Mask:
@@ -132,7 +130,7 @@ class Causal(Mask):
     """A query attends to its own position and those before it: s <= t."""
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        if T == 1:  # the last row: it may see everything, so decoding needs no mask
+        if T == 1:  # the last query may attend to every key, so decoding needs no mask
             return None
         queries, keys = _positions(T, S, device)
         return (keys <= queries)[None, None]
@@ -155,7 +153,7 @@ class Padding(Mask):
 
     @classmethod
     def from_lengths(cls, lengths: Tensor, size: int | None = None) -> Padding:
-        """Return the mask of rows whose first `lengths[b]` keys are real; `size`: the longest."""
+        """Return the mask of sequences whose first `lengths[b]` keys are real, padded to `size`."""
         size = int(lengths.max()) if size is None else size
         return cls(torch.arange(size, device=lengths.device) < lengths[:, None])
 
@@ -163,7 +161,7 @@ class Padding(Mask):
         return _of_keys(self.real, S, "padding")[:, None, None, :]
 
     def reorder(self, index: Tensor) -> Padding:
-        """Return the mask with row index[b] in row b."""
+        """Return the mask with sequence index[b] at b."""
         return Padding(self.real.index_select(0, index))
 
 
@@ -184,13 +182,13 @@ class Window(Mask):
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         queries, keys = _positions(T, S, device)
         offset = keys - queries
-        near = (offset >= -self.left * self.dilation) & (offset <= self.right * self.dilation)
-        return (near & (offset % self.dilation == 0))[None, None]
+        in_range = (offset >= -self.left * self.dilation) & (offset <= self.right * self.dilation)
+        return (in_range & (offset % self.dilation == 0))[None, None]
 
 
 @dataclass(frozen=True)
 class Prefix(Mask):
-    """The first `length` keys are open to every query (combine with `Causal() | Prefix(n)`)."""
+    """Every query attends to the first `length` keys (combine with `Causal() | Prefix(n)`)."""
 
     length: int
 
@@ -213,14 +211,14 @@ class Global(Mask):
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         if any(not -S <= position < S for position in self.at):
             raise ValueError(f"Global(at={self.at}) names a position outside a text of {S} tokens")
-        chosen = torch.zeros(S, dtype=torch.bool, device=device)
-        chosen[list(self.at)] = True
-        return (of_queries(chosen, T, "Global")[:, None] | chosen)[None, None]
+        is_global = torch.zeros(S, dtype=torch.bool, device=device)
+        is_global[list(self.at)] = True
+        return (of_queries(is_global, T, "Global")[:, None] | is_global)[None, None]
 
 
 @dataclass(frozen=True, eq=False)
 class Segments(Mask):
-    """Tokens attend only within their own segment. `ids`: integers (B, S), one a position."""
+    """Tokens attend only within their own segment. `ids`: integers (B, S), one per position."""
 
     ids: Tensor
 
@@ -231,8 +229,8 @@ class Segments(Mask):
             )
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        asking = of_queries(_of_keys(self.ids, S, "segment"), T, "Segments")
-        return (asking[:, :, None] == self.ids[:, None, :])[:, None]
+        query_ids = of_queries(_of_keys(self.ids, S, "segment"), T, "Segments")
+        return (query_ids[:, :, None] == self.ids[:, None, :])[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +250,7 @@ class Dense(Mask):
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         values = self.values
         fits = values.ndim <= 4 and all(
-            have in (1, want) for have, want in zip(values.shape[::-1], (S, T), strict=False)
+            m in (1, n) for m, n in zip(values.shape[::-1], (S, T), strict=False)
         )
         if not fits or values.ndim == 0:
             raise ValueError(
@@ -263,7 +261,7 @@ class Dense(Mask):
 
 
 def describe(value: object) -> str:
-    """Return what an argument is, for messages: dtype and shape of a tensor, else its type."""
+    """Describe an argument, for messages: dtype and shape of a tensor, else its type."""
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     return type(value).__name__
@@ -292,8 +290,8 @@ def padding(mask: Tensor | Padding | None, tokens: Tensor, name: str) -> Padding
     and a `Padding` stay as they are. `name` is the argument's, for the message.
 
     Raises TypeError unless `mask` is bool, ValueError unless its shape is that of `tokens`, and
-    when a row has no real token: an inverted mask (True = padding) shows itself so in every batch
-    that is padded to its longest row.
+    when a sequence has no real token, which detects an inverted mask (True = padding) in every
+    batch that is padded to its longest sequence.
     """
     if mask is None or isinstance(mask, Padding):
         return mask

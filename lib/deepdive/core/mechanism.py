@@ -1,4 +1,4 @@
-"""What every attention mechanism takes and refuses, checked in one place."""
+"""Base class of attention mechanisms, with the checks of their arguments."""
 
 from typing import Literal
 
@@ -11,17 +11,17 @@ Queries = Literal["any", "last", "last if causal", "all"]
 
 
 class Mechanism(nn.Module):
-    """The base class of every attention mechanism: it checks what is given, then calls `compute`.
+    """Base class of every attention mechanism: it checks the arguments, then calls `compute`.
 
-    A mechanism says what it takes in these attributes, and need not check it again:
+    A mechanism declares what it supports in these attributes, and need not check it again:
 
-    honours      the kinds of mask that it reads, alone or joined by `&`
-    queries      how many it takes: "any" number; no more than there are keys, because they stand at
+    honours      the kinds of mask that it supports, alone or combined by `&`
+    queries      how many it takes: "any" number; no more than there are keys, because they are at
                  the last positions ("last", or "last if causal"); one for each key ("all")
-    takes_bias, takes_scale    whether it has a use for them
-    one_width    whether queries and keys are compared as they are, and so have one width
-    n_heads, d_head    the heads and the width that its parameters are made for; None: any
-    instead      what else to use, for the messages
+    takes_bias, takes_scale    whether it supports them
+    one_width    whether queries and keys must have the same width, as for a dot product
+    n_heads, d_head    the number of heads and the width of its parameters; None: any
+    instead      an alternative, for the messages
     """
 
     honours: tuple[type[Mask], ...] = (Mask,)
@@ -42,13 +42,12 @@ class Mechanism(nn.Module):
         bias: Tensor | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v) for q (B, H, T, d), k (B, H, S, d), v (B, H, S,
-        d_v).
+        """Return the output (B, H, T, d_v) for q (B, H, T, d), k (B, H, S, d), v (B, H, S, d_v).
 
         `mask` is a `Mask` or a bool tensor, True = may attend; `bias` is added to the scores, where
-        minus infinity closes a pair; both broadcast to (B, H, T, S). `scale` multiplies the scores
+        minus infinity masks a pair; both broadcast to (B, H, T, S). `scale` multiplies the scores
         and defaults to `default_scale`. Raises ValueError or TypeError for what does not fit, and
-        for what this mechanism does not honour.
+        for what this mechanism does not support.
         """
         mask, bias, scale = self.checked(q, k, v, mask, bias, scale)
         return self.compute(q, k, v, mask, bias, scale)
@@ -56,16 +55,16 @@ class Mechanism(nn.Module):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v), from arguments that are checked."""
+        """Return the output (B, H, T, d_v) for checked arguments."""
         raise NotImplementedError
 
     @property
     def listening(self) -> bool:
-        """Whether a hook listens at `scores` or `weights`; False for a mechanism without them."""
+        """Whether `scores` or `weights` has a hook; False for a mechanism without them."""
         return False
 
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
-        """Raise ValueError for rows that this mechanism alone cannot take."""
+        """Raise ValueError for q, k, or v that this mechanism does not support."""
 
     @staticmethod
     def default_scale(d_head: int) -> float:
@@ -79,7 +78,7 @@ class Mechanism(nn.Module):
         return q.shape[0], q.shape[1], q.shape[2], k.shape[2]
 
     def allowed(self, mask: Mask | None, q: Tensor, k: Tensor) -> Tensor | None:
-        """Return the mask written out, bool with four axes, or None where all is allowed."""
+        """Return the mask as a bool tensor with four axes, or None where everything is allowed."""
         values = None if mask is None else mask.allowed(q.shape[2], k.shape[2], q.device)
         return None if values is None else fitting("mask", values, self.score_shape(q, k))
 
@@ -92,7 +91,7 @@ class Mechanism(nn.Module):
         bias: Tensor | None,
         scale: float | None,
     ) -> tuple[Mask | None, Tensor | None, float]:
-        """Return mask, bias (in q's dtype, with four axes) and scale as `compute` takes them."""
+        """Return the mask, bias (in q's dtype, with four axes) and scale for `compute`."""
         name = type(self).__name__
         check_rows(q, k, v)
         self._check_sizes(q, k, name)
@@ -125,14 +124,14 @@ class Mechanism(nn.Module):
         if self.queries == "all" and T != S:
             raise ValueError(
                 f"{name} has a key for each query, of one text; got {T} queries and {S} keys. For "
-                "foreign rows or cached decoding use SoftmaxAttention"
+                "cross-attention or cached decoding use SoftmaxAttention"
             )
         causal = mask is not None and any(isinstance(part, Causal) for part in mask.parts)
         last = self.queries == "last" or (self.queries == "last if causal" and causal)
         if last and T > S:
             raise ValueError(
-                f"{name}: {T} queries stand at the last positions of {S} keys, which are too few. "
-                "Use SoftmaxAttention for foreign rows"
+                f"{name}: {T} queries are at the last positions of {S} keys, which are too few. "
+                "Use SoftmaxAttention for cross-attention"
             )
 
     def _checked_bias(self, bias: Tensor, q: Tensor, k: Tensor, name: str) -> Tensor:
@@ -185,12 +184,12 @@ def honoured(
 
 def fitting(name: str, values: Tensor, shape: tuple[int, int, int, int]) -> Tensor:
     """Return `values` with four axes. Raises ValueError unless they broadcast to `shape`."""
-    given = tuple(values.shape)
-    if not 1 <= len(given) <= 4 or any(
-        size not in (1, wanted) for size, wanted in zip(given[::-1], shape[::-1], strict=False)
+    actual = tuple(values.shape)
+    if not 1 <= len(actual) <= 4 or any(
+        size not in (1, expected) for size, expected in zip(actual[::-1], shape[::-1], strict=False)
     ):
         raise ValueError(
-            f"{name} must broadcast to (B, H, T, S) = {shape}; got shape {given}. Each axis has "
+            f"{name} must broadcast to (B, H, T, S) = {shape}; got shape {actual}. Each axis has "
             "that size, or 1"
         )
-    return values.reshape((1,) * (4 - len(given)) + given)
+    return values.reshape((1,) * (4 - len(actual)) + actual)

@@ -1,10 +1,10 @@
-"""Multi-head attention: projections, heads, cache. What happens inside a head is the mechanism's
-business.
+"""Multi-head attention: projections, heads, cache. The mechanism computes the attention inside the
+heads.
 
 System: self_attention
 Parent: scaled_dot_attention
 What differs:
-- queries, keys and values are projections of the same states: each attends to all
+- queries, keys and values are projections of the same states: each position attends to all
 Source: Vaswani et al. 2017, section 3.2.3; Cheng, Dong and Lapata 2016, section 3.
 Book: 2.4.2.1
 
@@ -19,8 +19,8 @@ Book: 2.4.2.4
 System: masked_attention
 Parent: multi_head
 What differs:
-- a query does not see what comes after it (`mask`, a `deepdive.core.masks.Causal`), so that all
-  positions train at once
+- a query does not attend to later positions (`mask`, a `deepdive.core.masks.Causal`), so that all
+  positions train in parallel
 Source: Vaswani et al. 2017, section 3.2.3.
 Book: 2.4.2.3
 """
@@ -43,13 +43,13 @@ from deepdive.core.position import (
 from deepdive.core.softmax import SoftmaxAttention
 
 
-def split_heads(rows: Tensor, n_heads: int) -> Tensor:
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """(B, T, H * d_head) -> (B, H, T, d_head)."""
-    return rows.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
 class MultiHeadAttention(Layer):
-    """n_heads attentions side by side, each in its own d_head dimensions.
+    """Multi-head attention: n_heads attentions in parallel, each in d_head dimensions.
 
         q      = split(x @ W_q)                                 # (B, H, T, d_head)
         k, v   = split(memory @ W_kv)                           # (B, H, S, d_head)
@@ -71,7 +71,7 @@ class MultiHeadAttention(Layer):
     System: multi_head
     Parent: self_attention
     What differs:
-    - `n_heads` attentions of width d_model / n_heads, joined by one more matrix (`out`)
+    - `n_heads` attentions of width d_model / n_heads, concatenated and projected (`out`)
     Source: Vaswani et al. 2017, section 3.2.2.
     Book: 2.4.2.2
 
@@ -132,9 +132,9 @@ class MultiHeadAttention(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw each projection from Glorot's uniform distribution, biases 0.
+        """Initialize each projection from Glorot's uniform distribution, biases 0.
 
-        Keys and values are drawn apart, as if W_k and W_v stood alone.
+        Keys and values are initialized separately, as two matrices W_k and W_v.
         """
         for weight in (self.q.weight, *self.kv.weight.chunk(2), self.out.weight):
             nn.init.xavier_uniform_(weight)
@@ -143,12 +143,12 @@ class MultiHeadAttention(Layer):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model): attention to the memory if there is one,
-        else self-attention.
+        """Return (B, T, d_model) for x (B, T, d_model): cross-attention to the memory if there is
+        one, else self-attention.
 
-        With a cache, self-attention sees the states of earlier calls too, and the keys and values
-        of a memory are computed once. Positions rotate self-attention only: a memory has an order
-        of its own.
+        With a cache, self-attention also attends to the states of earlier calls, and the keys and
+        values of a memory are computed once. Positions rotate only self-attention: a memory has an
+        order of its own.
         """
         self.check_context(x, context)
         q, slot = self.queries(x), context.slot  # (B, H, T, d_head)
@@ -169,7 +169,7 @@ class MultiHeadAttention(Layer):
         return self.output(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
 
     def position_bias(self, q: Tensor, k: Tensor, context: Context) -> Tensor | None:
-        """Return what is added to the scores: the context's bias, and that of the positions."""
+        """Return the bias of the scores: the context's plus that of the positions."""
         if self.position is None or not overrides(self.position, "bias"):
             return context.bias
         added = self.position.bias(q, k, *pair_positions(q, k, context))
@@ -180,36 +180,36 @@ class MultiHeadAttention(Layer):
     def rotated(self, q: Tensor, k: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """Return queries and keys rotated by their positions `at`, (T,) or (B, T).
 
-        Both at once: with one token a call, what counts is how many operations there are.
+        Both in one call: with one token per call, the number of operations sets the time.
         """
         assert self.position is not None
-        both = self.position.rotate(torch.cat((q, k), 1), at)
-        return both[:, : self.n_heads], both[:, self.n_heads :]
+        rotated = self.position.rotate(torch.cat((q, k), 1), at)
+        return rotated[:, : self.n_heads], rotated[:, self.n_heads :]
 
     def queries(self, x: Tensor) -> Tensor:
         """Return split(x @ W_q), (B, H, T, d_head), for x (B, T, d_model)."""
         return split_heads(self.q(x), self.n_heads)
 
-    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return split(rows @ W_kv), two of (B, n_kv_heads, S, d_head), for rows (B, S,
-        d_context). A cache keeps these.
+    def keys_and_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Return split(states @ W_kv), two of (B, n_kv_heads, S, d_head), for states (B, S,
+        d_context). A cache stores these.
         """
-        k, v = split_heads(self.kv(rows), 2 * self.n_kv_heads).chunk(2, dim=1)
+        k, v = split_heads(self.kv(states), 2 * self.n_kv_heads).chunk(2, dim=1)
         return k, v
 
     def to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Return keys and values (B, H, S, d_head), as each query head sees them."""
+        """Return keys and values (B, H, S, d_head), repeated for the query heads of each group."""
         if self.n_kv_heads == self.n_heads:
             return k, v
-        queries = self.n_heads // self.n_kv_heads
-        return k.repeat_interleave(queries, dim=1), v.repeat_interleave(queries, dim=1)
+        group_size = self.n_heads // self.n_kv_heads
+        return k.repeat_interleave(group_size, dim=1), v.repeat_interleave(group_size, dim=1)
 
     def output(self, heads: Tensor) -> Tensor:
         """Return join(heads) @ W_out, (B, T, d_model), for heads (B, H, T, d_head)."""
         return self.out(self.heads(heads).transpose(1, 2).flatten(2))
 
     def check_context(self, x: Tensor, context: Context) -> None:
-        """Raise ValueError for states that do not fit the projections, or one another."""
+        """Raise ValueError for states that fit neither the projections nor each other."""
         memory = context.memory
         if memory is None and self.d_context != self.d_model:
             raise ValueError(

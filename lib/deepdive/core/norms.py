@@ -1,4 +1,4 @@
-"""Normalisation of the residual stream, row by row."""
+"""Layer normalization and RMSNorm, over the last axis."""
 
 import torch
 import torch.nn.functional as F
@@ -23,15 +23,15 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x (..., d_model) with each row brought to mean 0 and variance 1, then scaled and
-        shifted.
+        """Return x (..., d_model) with each vector normalized to mean 0 and variance 1, then scaled
+        and shifted.
         """
         width("x", x, len(self.weight))
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.Module):
-    """y = weight * x / sqrt(mean(x ** 2) + eps), over the last axis: no mean is taken away, no
+    """y = weight * x / sqrt(mean(x ** 2) + eps), over the last axis: no mean is subtracted, no
     bias added.
 
     Source: Zhang and Sennrich 2019, equation 4.
@@ -45,7 +45,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
+        """Return x (..., d_model) with each vector divided by its root mean square, then scaled."""
         width("x", x, len(self.weight))
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
@@ -62,6 +62,6 @@ class OffsetRMSNorm(RMSNorm):
         nn.init.zeros_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x (..., d_model) with each row divided by its root mean square, then scaled."""
+        """Return x (..., d_model) with each vector divided by its root mean square, then scaled."""
         width("x", x, len(self.weight))
         return F.rms_norm(x, self.weight.shape, 1 + self.weight, self.eps)

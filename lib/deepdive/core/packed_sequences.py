@@ -1,4 +1,4 @@
-"""Texts of mixed length in one row, without padding: each attends only within itself."""
+"""Sequence packing: texts of mixed length in one sequence, without padding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from deepdive.core.masks import Mask, Segments
 
 @dataclass(frozen=True)
 class PackedSequences(Mask):
-    """`Segments` of a single row in which text i is `lengths[i]` tokens, one after the other.
+    """`Segments` of a single sequence in which text i is `lengths[i]` tokens, one after the other.
 
-    Because it is known where each text ends, exact attention needs no scores between texts: it
-    takes those of one length, where they stand side by side, as a batch (`per_sequence`). Sort by
-    length to have few such runs. Raises ValueError unless every length is positive.
+    Because the boundaries are known, exact attention needs no scores between texts: neighboring
+    texts of one length become a batch (`per_sequence`). Sort by length to have few such runs.
+    Raises ValueError unless every length is positive.
     """
 
     lengths: tuple[int, ...]
@@ -30,7 +30,7 @@ class PackedSequences(Mask):
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """How many texts in a row have one length, and that length: (n, T) for each run."""
+        """Runs of consecutive texts of one length: (n, T), their number and length, for each."""
         return [(len(list(same)), T) for T, same in groupby(self.lengths)]
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
@@ -46,21 +46,21 @@ def per_sequence(
     v: Tensor,
     mask: PackedSequences,
 ) -> Tensor:
-    """Return (1, H, N, d_v), each text attended to alone, a run of one length by one `attend`.
+    """Return attention within each text, (1, H, N, d_v), with one `attend` per run of one length.
 
-    q, k, v are (1, H, N, d), N = sum(lengths). Cost: the sum of T^2 over the texts, in place of
-    N^2. Raises ValueError where the rows are not those that the mask describes.
+    q, k, v are (1, H, N, d), N = sum(lengths). Cost: the sum of T^2 over the texts, instead of
+    N^2. Raises ValueError where q and k are not of the N tokens that the mask describes.
     """
     N = sum(mask.lengths)
     if q.shape[0] != 1 or q.shape[2] != N or k.shape[2] != N:
         raise ValueError(
-            f"the mask describes {len(mask.lengths)} texts of {N} tokens in a single row, but "
+            f"the mask describes {len(mask.lengths)} texts of {N} tokens in one sequence, but "
             f"there are {q.shape[2]} queries and {k.shape[2]} keys in a batch of {q.shape[0]}"
         )
     runs = mask.runs
     parts = zip(*(x[0].split([n * T for n, T in runs], 1) for x in (q, k, v)), strict=True)
-    mixed = []
-    for (n, T), rows in zip(runs, parts, strict=True):
-        text_rows = (x.unflatten(1, (n, T)).transpose(0, 1) for x in rows)  # (n, H, T, d)
-        mixed.append(attend(*text_rows).transpose(1, 2).flatten(0, 1))  # (n T, H, d_v)
-    return torch.cat(mixed)[None].transpose(1, 2)
+    outputs = []
+    for (n, T), states in zip(runs, parts, strict=True):
+        sequences = (x.unflatten(1, (n, T)).transpose(0, 1) for x in states)  # (n, H, T, d)
+        outputs.append(attend(*sequences).transpose(1, 2).flatten(0, 1))  # (n T, H, d_v)
+    return torch.cat(outputs)[None].transpose(1, 2)

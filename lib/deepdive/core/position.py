@@ -1,4 +1,4 @@
-"""The base of all position schemes, and what their cases share."""
+"""Base class of position encodings, and shared checks of positions."""
 
 import torch
 from torch import Tensor, nn
@@ -7,10 +7,9 @@ from deepdive.core.context import Context
 
 
 class Position(nn.Module):
-    """Base of all position schemes: every method does nothing. A scheme overrides one or two of
-    them.
+    """Base class of position encodings: every method does nothing. A scheme overrides one or two.
 
-    Positions are integers (T,) or (B, T). One instance given to all blocks shares its parameters.
+    Positions are integers (T,) or (B, T). One instance passed to all blocks shares its parameters.
     `n_heads`, `d_head` and `d_model` are the sizes that a scheme is built for; None: any.
     """
 
@@ -19,38 +18,38 @@ class Position(nn.Module):
     d_model: int | None = None
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return token embeddings x (B, T, d_model) with position added."""
+        """Return token embeddings x (B, T, d_model) plus position embeddings."""
         return x
 
-    def rotate(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """Return q or k (B, H, T, d_head) rotated by its position."""
-        return rows
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return x, queries or keys (B, H, T, d_head), rotated by their positions."""
+        return x
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
-        """Return what is added to the scores, broadcastable to (B, H, T, S), in score units; q is
+        """Return the bias added to the scores, broadcastable to (B, H, T, S), in score units; q is
         unscaled.
         """
         return None
 
     def check_rows(
-        self, rows: Tensor, positions: Tensor, name: str = "positions", **sizes: int
+        self, x: Tensor, positions: Tensor, name: str = "positions", **sizes: int
     ) -> None:
-        """Raise ValueError unless the `sizes` of rows (B, ..., T, width), such as
-        `d_head=rows.shape[-1]`, are those that the scheme was built for, and positions, called
-        `name`, fit the rows.
+        """Raise ValueError unless the `sizes` of x (B, ..., T, width), such as
+        `d_head=x.shape[-1]`, are those that the scheme was built for, and the positions, called
+        `name`, fit x.
         """
-        for size, came in sizes.items():
+        for size, actual in sizes.items():
             built = getattr(self, size)
-            if built is not None and built != came:
+            if built is not None and built != actual:
                 raise ValueError(
-                    f"{type(self).__name__} was built for {size}={built}, but the rows have "
-                    f"{size}={came}, {tuple(rows.shape)}: build it with {size}={came}"
+                    f"{type(self).__name__} was built for {size}={built}, but the vectors have "
+                    f"{size}={actual}, {tuple(x.shape)}: build it with {size}={actual}"
                 )
-        check_positions(name, positions, rows)
+        check_positions(name, positions, x)
 
     def check_pairs(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> None:
         """Raise ValueError unless q (B, H, T, d_head) and k (B, H, S, d_head) have the sizes that
-        the scheme was built for, and positions fit them.
+        the scheme was built for, and the positions fit them.
         """
         if q.ndim != 4 or k.ndim != 4:
             raise ValueError(
@@ -67,12 +66,12 @@ class Position(nn.Module):
 
 
 def overrides(position: Position | None, method: str) -> bool:
-    """Whether a scheme does something in this method of `Position`."""
+    """Whether a scheme overrides this method of `Position`."""
     return getattr(type(position), method, None) not in (None, getattr(Position, method))
 
 
 def query_positions(x: Tensor, context: Context) -> Tensor:
-    """Return the positions of x (B, T, d_model), (T,) or (B, T): those given, or counted from the
+    """Return the positions of x (B, T, d_model), (T,) or (B, T): the context's, or counted from the
     cache's length.
     """
     T, start = x.shape[1], 0 if context.slot is None else context.slot.length
@@ -85,43 +84,43 @@ def pair_positions(q: Tensor, k: Tensor, context: Context) -> tuple[Tensor, Tens
     """Return the positions of queries (B, H, T, d_head), (T,) or (B, T), and of all keys (B, H, S,
     d_head), (S,) or (B, S). Raises ValueError where a cache has keys of unknown positions.
     """
-    (T, S), at = (q.shape[2], k.shape[2]), context.positions
+    (T, S), positions = (q.shape[2], k.shape[2]), context.positions
     if context.memory is None:
-        at = torch.arange(S, device=q.device) if at is None else at
-        if at.shape[-1] != S:
+        positions = torch.arange(S, device=q.device) if positions is None else positions
+        if positions.shape[-1] != S:
             raise ValueError(
                 f"positions are those of {T} queries, and the cache has earlier keys, whose "
                 f"positions the scores need too: give all {S}, the queries' last"
             )
-        return at[..., -T:], at
-    if at is None and context.slot is not None:
+        return positions[..., -T:], positions
+    if positions is None and context.slot is not None:
         raise ValueError(
-            f"positions are missing: with a cache, say where the {T} queries of a memory stand"
+            f"positions are missing: with a cache, give those of the {T} queries of a memory"
         )
-    there = context.memory_positions
-    at = torch.arange(T, device=q.device) if at is None else at[..., -T:]
-    return at, torch.arange(S, device=q.device) if there is None else there
+    k_positions = context.memory_positions
+    positions = torch.arange(T, device=q.device) if positions is None else positions[..., -T:]
+    return positions, torch.arange(S, device=q.device) if k_positions is None else k_positions
 
 
-def check_positions(name: str, positions: Tensor, rows: Tensor, so_far: int = 0) -> None:
-    """Raise ValueError unless positions are (T,) or (B, T), for rows (B, ..., T, width), or those
-    of all `so_far` rows, with a cache.
+def check_positions(name: str, positions: Tensor, x: Tensor, so_far: int = 0) -> None:
+    """Raise ValueError unless positions are (T,) or (B, T), for x (B, ..., T, width), or, with a
+    cache, those of all `so_far` states.
     """
-    T = rows.shape[-2]
-    fit = [(T,), (rows.shape[0], T)] if rows.ndim > 2 else [(T,)]
+    T = x.shape[-2]
+    fit = [(T,), (x.shape[0], T)] if x.ndim > 2 else [(T,)]
     if so_far > T:
-        fit += [(so_far,), (rows.shape[0], so_far)]
+        fit += [(so_far,), (x.shape[0], so_far)]
     if positions.shape not in fit:
         raise ValueError(
-            f"{name} must be {' or '.join(map(str, fit))}, an integer for each of the rows "
-            f"{tuple(rows.shape)}; got {tuple(positions.shape)}"
+            f"{name} must be {' or '.join(map(str, fit))}, an integer for each position of "
+            f"{tuple(x.shape)}; got {tuple(positions.shape)}"
         )
 
 
 def outside(positions: Tensor, length: int) -> int | None:
-    """Return a position that a table of `length` rows does not have, or None."""
+    """Return a position outside a table of `length` positions, or None."""
     first, last = int(positions.min()), int(positions.max())
     return first if first < 0 else last if last >= length else None
 
 
-FIX_NEGATIVE = "places count from 0: give padding place 0 (positions.clamp(min=0)) and mask it"
+FIX_NEGATIVE = "positions count from 0: give padding 0 (positions.clamp(min=0)), and mask it"

@@ -1,11 +1,11 @@
-"""How a sublayer joins the residual stream: where the norm stands.
+"""Residual connections around a sublayer: post-norm, pre-norm, and sandwich norm.
 
 System: residual_norm
 Parent: none
 What differs:
-- a sublayer's output is added to what it read, so that a gradient has a path past it
-- the norm stands behind the sum (`PostNorm`), inside the branch (`PreNorm`), or on both sides of
-  the sublayer (`SandwichNorm`)
+- a sublayer's output is added to its input, so that a gradient has a path around it
+- the norm is after the sum (`PostNorm`), inside the branch (`PreNorm`), or on both sides of the
+  sublayer (`SandwichNorm`)
 Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020, figure 1.
 Book: 2.4.3
 """
@@ -23,7 +23,7 @@ Norm = Callable[[int], nn.Module]
 
 
 class PreNorm(nn.Module):
-    """x + dropout(sublayer(norm(x))): the stream itself is never normalised, so a stack ends in
+    """x + dropout(sublayer(norm(x))): the stream itself is never normalized, so a stack ends in
     one more norm.
 
     Source: Xiong et al. 2020, figure 1 (b).
@@ -43,8 +43,8 @@ class PreNorm(nn.Module):
 
 
 class ScaledPreNorm(PreNorm):
-    """x + gain * dropout(sublayer(norm(x))): each number of a branch has a gain of its own, which
-    begins small, so that a deep stack begins near the identity.
+    """x + gain * dropout(sublayer(norm(x))): a learned gain per channel of a branch, which starts
+    small, so that a deep stack starts near the identity.
 
     Source: Touvron et al. 2021, "Going Deeper with Image Transformers" (LayerScale), section 2.
     """
@@ -61,7 +61,7 @@ class ScaledPreNorm(PreNorm):
 
 
 class PostNorm(nn.Module):
-    """norm(x + dropout(sublayer(x))): the original form. It needs a warm-up when it is deep.
+    """norm(x + dropout(sublayer(x))): the original form. A deep stack needs a warm-up.
 
     Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1 (a).
     """
@@ -80,8 +80,8 @@ class PostNorm(nn.Module):
 
 
 class SandwichNorm(nn.Module):
-    """x + norm_out(dropout(sublayer(norm_in(x)))): a norm before the sublayer and one on what it
-    returns.
+    """x + norm_out(dropout(sublayer(norm_in(x)))): a norm before the sublayer and one on its
+    output.
 
     Source: Ding et al. 2021 (CogView), section 2.4.
     """

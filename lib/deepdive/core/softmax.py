@@ -1,6 +1,4 @@
-"""Softmax attention, the exact mechanism: score, weigh, mix, step by step and in one fused
-kernel.
-"""
+"""Scaled dot-product attention: score, weigh, mix, step by step and in one fused kernel."""
 
 from typing import Any
 
@@ -22,18 +20,19 @@ class SoftmaxAttention(Mechanism):
         weights = softmax(scores where the mask allows)         # (B, H, T, S), float32
         output  = weights @ v                                   # (B, H, T, d_v)
 
-    A variant overrides one of the steps `score`, `weigh`, `mix`, or `compute`. While a hook
-    listens at `scores` or `weights`, and while dropout acts on a CPU, the steps run one by one;
-    otherwise the three are one call of `F.scaled_dot_product_attention`. The two agree to rounding
-    (under dropout, in distribution).
-    A row with no allowed key, or none whose bias is above minus infinity, has weights and output
+    A variant overrides one of the steps `score`, `weigh`, `mix`, or `compute`. While `scores` or
+    `weights` has a hook, and while dropout acts on a CPU, the steps run one by one; otherwise the
+    three are one call of `F.scaled_dot_product_attention`. The two agree to rounding (under
+    dropout, in distribution).
+    A query with no allowed key, or none whose bias is above minus infinity, has weights and output
     exactly 0 in both, and finite gradients.
 
     System: scaled_dot_attention
     Parent: dot_attention
     What differs:
     - the scores are divided by sqrt(d_head) (`scale`), so that their variance does not grow with it
-    - each step can be replaced alone (`score`, `weigh`, `mix`); unchanged, all run as one (`fused`)
+    - each step can be replaced separately (`score`, `weigh`, `mix`); unchanged, they run as one
+      kernel (`fused`)
     Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1, equation 1.
     Book: 2.3.2.2
     """
@@ -41,7 +40,7 @@ class SoftmaxAttention(Mechanism):
     fused = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """A class that changes a step has no fused form unless it says so itself."""
+        """A class that overrides a step has no fused form unless it sets `fused` itself."""
         super().__init_subclass__(**kwargs)
         if "fused" not in cls.__dict__ and {"score", "weigh", "mix"} & set(cls.__dict__):
             cls.fused = False
@@ -73,7 +72,7 @@ class SoftmaxAttention(Mechanism):
         bias: Tensor | None,
         scale: float,
     ) -> Tensor:
-        """Return what the three steps make; `allowed` bool, broadcasting to (B, H, T, S)."""
+        """Return the output of the three steps; `allowed`: bool, broadcast to (B, H, T, S)."""
         if self.fused and not (self.listening or self.drops_on_cpu(q)):
             return self.in_one_call(q, k, v, allowed, bias, scale)
         scores, allowed = biased(self.score(q, k, scale), allowed, bias)
@@ -86,12 +85,12 @@ class SoftmaxAttention(Mechanism):
 
     @property
     def dropped(self) -> float:
-        """The probability with which a weight is dropped now."""
+        """The dropout probability: 0 outside training."""
         return self.dropout.p if self.training else 0.0
 
     def drops_on_cpu(self, q: Tensor) -> bool:
-        """Whether weights are dropped where the fused kernel only runs the same steps, with a
-        slower dropout: on a CPU.
+        """Whether dropout acts on a CPU, where the fused kernel only runs the same steps, with a
+        slower dropout.
         """
         return self.dropped > 0 and q.device.type == "cpu"
 
@@ -100,13 +99,13 @@ class SoftmaxAttention(Mechanism):
         return (scale * q) @ k.transpose(-2, -1)
 
     def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
-        """Return the softmax of `scores` over the allowed keys, in float32 at least, 0 for a row
+        """Return the softmax of `scores` over the allowed keys, in float32 at least, 0 for a query
         with none.
         """
         precise = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
         if allowed is None:
             return precise.softmax(-1).to(scores.dtype)
-        # The lowest number instead of -inf: a row with no key then has finite gradients. The
+        # The lowest number instead of -inf: a query with no key then has finite gradients. The
         # second fill zeroes it.
         lowest = torch.finfo(precise.dtype).min
         weights = precise.masked_fill(~allowed, lowest).softmax(-1).masked_fill(~allowed, 0.0)
@@ -125,7 +124,7 @@ class SoftmaxAttention(Mechanism):
         bias: Tensor | None,
         scale: float,
     ) -> Tensor:
-        """Return what the three steps make, from torch's kernel for all of them."""
+        """Return the output of the three steps from torch's fused kernel."""
         if bias is not None:
             allowed = bias if allowed is None else bias.masked_fill(~allowed, float("-inf"))
         return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
@@ -134,12 +133,12 @@ class SoftmaxAttention(Mechanism):
 def biased(
     scores: Tensor, allowed: Tensor | None, bias: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the scores with the bias added, and what is allowed: not where it is minus infinity,
-    so that a row of that alone is one without a key, and not NaN.
+    """Return the scores plus the bias, and `allowed` without the pairs whose bias is minus
+    infinity: a query with only such pairs then has no key, and no NaN.
     """
     if bias is None:
         return scores, allowed
     finite = bias != float("-inf")
-    if finite.all():  # as most are: then no score need be filled
+    if finite.all():  # the usual case: no score needs filling
         return scores + bias, allowed
     return scores + bias, finite if allowed is None else allowed & finite

@@ -1,4 +1,4 @@
-"""What flows from block to block."""
+"""A stack of transformer layers."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from deepdive.core.context import Context, Layer
 
 
 class Stack(Layer):
-    """Blocks one after the other, then `norm` if there is one.
+    """A stack of blocks, then `norm` if there is one.
 
-    `make_block(i)` builds the block of layer i: layers that differ, or one block for all of them,
-    are ordinary Python. Pre-norm blocks leave the stream unnormalized, so their stack needs a
+    `make_block(i)` builds the block of layer i: different layers, or one block shared by all of
+    them, are ordinary Python. Pre-norm blocks leave the stream unnormalized, so their stack needs a
     final `norm`; post-norm blocks need none.
     Raises ValueError when n_layers is negative.
     """

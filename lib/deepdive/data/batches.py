@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 from deepdive.data.errors import DataError
 
 Tokens = Sequence[int] | Tensor
@@ -56,8 +56,8 @@ class BucketBatches:
                 f"max_tokens: item {worst} has {int(self._longest[worst])} tokens, more than "
                 f"max_tokens={max_tokens}; raise it, or drop or cut long items"
             )
-        self.max_tokens, self.seed = whole("max_tokens", max_tokens), whole("seed", seed)
-        self.pad = whole("pad", pad)
+        self.max_tokens, self.seed = as_int("max_tokens", max_tokens), as_int("seed", seed)
+        self.pad = as_int("pad", pad)
         self.epoch = self.index = 0
         self._len = len(self._plan(0))
 

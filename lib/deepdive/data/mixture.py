@@ -23,7 +23,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 from deepdive.data.errors import DataError
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Mixture(Generic[T]):
     """
 
     def __init__(self, data: Mapping[str, Sequence[T]], alpha: float, seed: int = 0) -> None:
-        self.data, self.alpha, self.seed = dict(data), alpha, whole("seed", seed)
+        self.data, self.alpha, self.seed = dict(data), alpha, as_int("seed", seed)
         self.sizes = {name: len(texts) for name, texts in self.data.items()}
         self.shares = shares(self.sizes, alpha)
         self._ends = [*itertools.accumulate(self.shares.values())]

@@ -22,7 +22,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import finite, whole
+from deepdive.core.checks import as_int, finite
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -129,7 +129,7 @@ def structural(
                 "(W, W) distances or (W,) depths"
             )
     scale = torch.cat(list(sentences)).std(0).clamp_min(1e-12)  # (d,)
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     d = sentences[0].shape[1]
     start = (2 / (rank * d)) ** 0.5  # distances near 4 at first, like those of a tree
     b = (start * torch.randn(rank, d, generator=draw)).to(sentences[0]).requires_grad_()

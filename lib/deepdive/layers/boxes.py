@@ -1,5 +1,5 @@
-"""Boxes and how much two of them share. A box is (x, y, width, height), its middle first, in parts
-of the image's sides; its corners are (left, top, right, bottom).
+"""Bounding boxes: corners, area, and intersection over union. A box is (center x, center y, width,
+height), as fractions of the image's sides; its corners are (left, top, right, bottom).
 """
 
 import torch
@@ -13,36 +13,36 @@ def corners(boxes: Tensor) -> Tensor:
 
 
 def area(boxes: Tensor) -> Tensor:
-    """Return the areas (...) of boxes given by their corners; 0 where no inside is left."""
+    """Return the areas (...) of boxes as corners; 0 for empty boxes."""
     return (boxes[..., 2:] - boxes[..., :2]).clamp(min=0).prod(-1)
 
 
 def shared(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the areas that boxes a (N, 4) and b (M, 4), given by their corners, have in common and
-    together: intersection and union, both (N, M).
+    """Return the areas of intersection and union, both (N, M), of boxes a (N, 4) and b (M, 4), as
+    corners.
     """
-    first = torch.maximum(a[:, None, :2], b[:, :2])
-    last = torch.minimum(a[:, None, 2:], b[:, 2:])
-    both = area(torch.cat([first, last], -1))
-    return both, area(a)[:, None] + area(b) - both
+    top_left = torch.maximum(a[:, None, :2], b[:, :2])
+    bottom_right = torch.minimum(a[:, None, 2:], b[:, 2:])
+    intersection = area(torch.cat([top_left, bottom_right], -1))
+    return intersection, area(a)[:, None] + area(b) - intersection
 
 
 def iou(a: Tensor, b: Tensor) -> Tensor:
-    """Intersection over union (N, M) of boxes a (N, 4) and b (M, 4), given as middles and sides."""
-    both, either = shared(corners(a), corners(b))
-    return both / either
+    """Intersection over union (N, M) of boxes a (N, 4) and b (M, 4), as centers and sides."""
+    intersection, union = shared(corners(a), corners(b))
+    return intersection / union
 
 
 def generalized_iou(a: Tensor, b: Tensor) -> Tensor:
-    """Generalised IoU (N, M), from -1 to 1: it still falls where boxes share nothing.
+    """Generalized IoU (N, M), from -1 to 1: it also varies where boxes do not overlap.
 
-        giou = both / either - (hull - either) / hull
+        giou = intersection / union - (hull - union) / hull
 
     `hull` is the area of the smallest box around both.
     Source: Rezatofighi et al. 2019, algorithm 1.
     """
     a, b = corners(a), corners(b)
-    both, either = shared(a, b)
-    first = torch.minimum(a[:, None, :2], b[:, :2])
-    hull = area(torch.cat([first, torch.maximum(a[:, None, 2:], b[:, 2:])], -1))
-    return both / either - (hull - either) / hull
+    intersection, union = shared(a, b)
+    top_left = torch.minimum(a[:, None, :2], b[:, :2])
+    hull = area(torch.cat([top_left, torch.maximum(a[:, None, 2:], b[:, 2:])], -1))
+    return intersection / union - (hull - union) / hull

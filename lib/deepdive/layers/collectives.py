@@ -1,5 +1,5 @@
-"""Several machines that compute one model together, and the two ways in which rows pass from what
-all of them hold to what each holds a share of.
+"""Collective operations of tensor parallelism: all-reduce and all-gather with their gradients, and
+the sharding of matrices.
 """
 
 from typing import Any
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class DeviceGroup:
-    """One machine alone, which holds everything; `ProcessGroup` are several.
+    """A group of one machine, without communication; `ProcessGroup` has several.
 
     ways, rank  how many there are, and which of them this is, from 0
-    told        what was said so far: "sum", "most" or "pieces", and how many numbers
+    told        the communication so far: "sum", "most" or "pieces", and how many numbers
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class DeviceGroup:
 
 
 class ProcessGroup(DeviceGroup):
-    """The processes of torch's default group, which has begun; they may stand on one computer."""
+    """The processes of torch's initialized default group; they may run on one computer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,11 +48,11 @@ class ProcessGroup(DeviceGroup):
 
     def pieces(self, x: Tensor) -> list[Tensor]:
         self.told.append(("pieces", x.numel()))
-        found = [
+        gathered = [
             torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(self.ways)
         ]
-        dist.all_gather(found, x.contiguous())
-        return found
+        dist.all_gather(gathered, x.contiguous())
+        return gathered
 
     def _reduced(self, name: str, x: Tensor, operation: Any) -> Tensor:
         self.told.append((name, x.numel()))
@@ -95,42 +95,42 @@ class _Joined(torch.autograd.Function):
 
 
 def broadcast_in(x: Tensor, machines: DeviceGroup) -> Tensor:
-    """Return x, which all machines have, for each to use in its own way: the gradients of these
-    uses are summed. The paper's f.
+    """Return x, which all machines have: the identity, whose gradients are summed over the machines
+    (all-reduce). The paper's f.
     """
     result: Tensor = _Copied.apply(x, machines)  # type: ignore[no-untyped-call]
     return result
 
 
 def all_reduce(x: Tensor, machines: DeviceGroup) -> Tensor:
-    """Return the sum of every machine's x, which then all have: its gradient is that of each
-    summand. The paper's g.
+    """Return the sum of every machine's x on all of them, whose gradient is passed to each
+    unchanged. The paper's g.
     """
     result: Tensor = _Summed.apply(x, machines)  # type: ignore[no-untyped-call]
     return result
 
 
 def all_gather(x: Tensor, machines: DeviceGroup) -> Tensor:
-    """Return every machine's x (..., n) side by side, (..., ways * n)."""
+    """Return every machine's x (..., n) concatenated, (..., ways * n)."""
     result: Tensor = _Joined.apply(x, machines)  # type: ignore[no-untyped-call]
     return result
 
 
-def share(whole: Tensor, machines: DeviceGroup, axis: int = 0, parts: int = 1) -> Tensor:
-    """Return this machine's piece of `whole`, cut along `axis`; where that holds `parts` matrices
-    one after the other, a piece of each. Raises ValueError where no even cut is possible.
+def share(full: Tensor, machines: DeviceGroup, axis: int = 0, parts: int = 1) -> Tensor:
+    """Return this machine's shard of `full`, split along `axis`; where that has `parts` matrices
+    one after the other, a shard of each. Raises ValueError where no even split is possible.
     """
-    size = whole.shape[axis] // parts
+    size = full.shape[axis] // parts
     if size % machines.ways:
         raise ValueError(
-            f"ways={machines.ways} does not divide {size}, the side of {tuple(whole.shape)} that "
+            f"ways={machines.ways} does not divide {size}, the side of {tuple(full.shape)} that "
             "is cut: choose a divisor, or fill the side up"
         )
-    pieces = [part.chunk(machines.ways, axis)[machines.rank] for part in whole.chunk(parts, axis)]
-    return torch.cat(pieces, axis)
+    shards = [part.chunk(machines.ways, axis)[machines.rank] for part in full.chunk(parts, axis)]
+    return torch.cat(shards, axis)
 
 
 def together(pieces: list[Tensor], axis: int = 0, parts: int = 1) -> Tensor:
-    """Return the whole of which these are the machines' shares."""
-    halves = zip(*(piece.chunk(parts, axis) for piece in pieces), strict=True)
-    return torch.cat([part for half in halves for part in half], axis)
+    """Return the full tensor from the machines' shards."""
+    groups = zip(*(piece.chunk(parts, axis) for piece in pieces), strict=True)
+    return torch.cat([part for group in groups for part in group], axis)

@@ -1,5 +1,5 @@
-"""A convolution over time in the place of attention: the neighbours are fixed, and so is how much
-each of them counts.
+"""A convolution over time in place of attention: the neighbors are fixed, and so are their
+weights.
 """
 
 import torch.nn.functional as F
@@ -11,17 +11,17 @@ from deepdive.core.masks import Causal, Mask, Padding, Window, as_mask, describe
 
 
 class Convolution(Layer):
-    """Each position mixes the rows near it, with one matrix for each distance.
+    """Convolution over time, with one matrix for each distance.
 
-        y[t] = b + sum over j = 0 .. width - 1 of W[j] @ x[t + (j - left) * dilation]
+        y[t] = b + sum over j = 0 .. left + right of W[j] @ x[t + (j - left) * dilation]
 
-    `width` = left + 1 + right rows are read, those of the mask `Window(left, right, dilation)`;
-    outside the sequence they are 0.
-    Causal when `right` is 0. Cost: 2 * T * width * d_model^2 operations.
+    The kernel covers left + 1 + right positions, those of the mask `Window(left, right, dilation)`;
+    outside the sequence x is 0.
+    Causal when `right` is 0. Cost: 2 * T * (left + 1 + right) * d_model^2 operations.
 
-    `groups` cuts the channels into as many parts, each mixed alone: d_model of them mix none.
+    `groups` divides the channels into groups, each mixed separately; d_model groups: depthwise.
 
-    Honours `Padding`, whose rows count as 0, and `Causal` when `right` is 0; refuses other masks.
+    Honours `Padding`, where x counts as 0, and `Causal` when `right` is 0; refuses other masks.
     No weights exist that `record` could show.
 
     Raises ValueError when left or right is negative, or dilation below 1.
@@ -59,45 +59,45 @@ class Convolution(Layer):
     def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model) for x (B, T, d_model).
 
-        With a cache the rows of earlier calls are read too. A distance is counted in rows, so
-        positions change nothing. Raises ValueError for a mask that cannot be honored, and for a
-        cache when `right` is above 0: later rows are not there yet.
+        With a cache the inputs of earlier calls are included. Distances do not depend on positions.
+        Raises ValueError for a mask that cannot be honored, and for a cache when `right` is above
+        0: later inputs do not exist yet.
         """
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
-        T, rows, slot = x.shape[1], x, context.slot
+        T, inputs, slot = x.shape[1], x, context.slot
         if slot is not None:
             self._needs_no_future("a cache")
-            rows = slot.append(x.unsqueeze(1), x[:, None, :, :0])[0].squeeze(1)  # (B, S, d_model)
-        real = self._real(context.mask, rows)
+            inputs = slot.append(x.unsqueeze(1), x[:, None, :, :0])[0].squeeze(1)  # (B, S, d_model)
+        real = self._real(context.mask, inputs)
         if real is not None:
-            rows = rows * real.unsqueeze(-1)
+            inputs = inputs * real.unsqueeze(-1)
         before, after = self.left * self.dilation, self.right * self.dilation
-        # the last T rows and those that they read; a negative pad cuts off what nobody reads
-        rows = F.pad(rows, (0, 0, before - (rows.shape[1] - T), after))
-        return self.W(rows.transpose(1, 2)).transpose(1, 2)
+        # the last T inputs and those in their kernels; a negative pad drops unused ones
+        inputs = F.pad(inputs, (0, 0, before - (inputs.shape[1] - T), after))
+        return self.W(inputs.transpose(1, 2)).transpose(1, 2)
 
-    def _real(self, mask: Mask | Tensor | None, rows: Tensor) -> Tensor | None:
-        """Return which rows are real, bool (B, S), None = all."""
+    def _real(self, mask: Mask | Tensor | None, x: Tensor) -> Tensor | None:
+        """Return which inputs are real, bool (B, S), None = all."""
         mask, real = as_mask(mask), None
         for part in () if mask is None else mask.parts:
             if isinstance(part, Causal):
                 self._needs_no_future("a causal mask")
             elif isinstance(part, Padding):
-                keys = part.allowed(1, rows.shape[1], rows.device)
+                keys = part.allowed(1, x.shape[1], x.device)
                 assert keys is not None
                 real = keys[:, 0, 0] if real is None else real & keys[:, 0, 0]
             else:
                 raise ValueError(
                     f"mask: a convolution honours Padding, and Causal when right is 0; got "
-                    f"{describe(part)}. Which rows it reads is set when it is built: left, right"
+                    f"{describe(part)}. Its kernel is set when it is built: left, right"
                 )
         return real
 
     def _needs_no_future(self, what: str) -> None:
         if self.right:
             raise ValueError(
-                f"{what} came, but this convolution reads {self.right} rows to the right: build "
+                f"{what} came, but this convolution reads {self.right} later inputs: build "
                 "it with right=0"
             )
 

@@ -1,4 +1,4 @@
-"""Mixing by Fourier transforms in the place of attention: nothing to train, nothing to choose."""
+"""Fourier mixing (FNet): a Fourier transform in place of attention, without parameters."""
 
 from typing import Any
 
@@ -37,30 +37,30 @@ def fourier(x: Tensor) -> Tensor:
 
 
 def transform(x: Tensor) -> Tensor:
-    """Return y of `Fourier`; in float32 where torch transforms nothing narrower."""
+    """Return y of `Fourier`; computed in float32 for half precision."""
     precise = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
     half = torch.fft.rfftn(precise, dim=(1, 2)).real  # (B, T, d // 2 + 1)
-    rest = half[:, :, 1 : (x.shape[2] + 1) // 2].flip(2)
-    rest = torch.cat([rest[:, :1], rest[:, 1:].flip(1)], dim=1)
-    return torch.cat([half, rest], dim=2).to(x.dtype)
+    mirrored = half[:, :, 1 : (x.shape[2] + 1) // 2].flip(2)
+    mirrored = torch.cat([mirrored[:, :1], mirrored[:, 1:].flip(1)], dim=1)
+    return torch.cat([half, mirrored], dim=2).to(x.dtype)
 
 
 class FourierMixing(Layer):
-    """y = Re(DFT over positions (DFT over width (x))): every row meets every row, without weights.
+    """y = Re(DFT over positions (DFT over width (x))): mixes all positions, without weights.
 
     It costs O(log(T d)) operations for each of the T d numbers.
 
-    Honours `Padding`: the real rows of a text are transformed as that text alone, one length after
-    the other, and rows under padding are 0. (The published model has no mask: there, padding is
-    text.) Refuses `Causal` and every other mask, a memory, a bias and a cache: each output holds
-    every row. No weights exist that `record` could show.
+    Honours `Padding`: the real tokens of a text are transformed as that text alone, one length
+    after the other, and outputs at padding are 0. (The published model has no mask: there, padding
+    is text.) Refuses `Causal` and every other mask, a memory, a bias and a cache: each output
+    depends on every position. No weights exist that `record` could show.
 
     Source: Lee-Thorp et al. 2022 (FNet), section 3.2, equation 3.
     """
 
     reads = ("mask", "positions")
     instead = (
-        "a Fourier transform mixes the rows of one whole text: it has no scores for a bias, and a "
+        "a Fourier transform mixes all positions of one text: it has no scores for a bias, and a "
         "memory or a cache needs MultiHeadAttention"
     )
 
@@ -73,8 +73,8 @@ class FourierMixing(Layer):
         return f"d_model={self.d_model}"
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model). A place is that in the text, so positions
-        change nothing.
+        """Return (B, T, d_model) for x (B, T, d_model). Positions count from the start of the
+        text; others change nothing.
         """
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
@@ -85,6 +85,6 @@ class FourierMixing(Layer):
             return fourier(x)
         y, lengths = torch.zeros_like(x), real.sum(1)
         for n in lengths[lengths > 0].unique().tolist():
-            here = real & (lengths == n).unsqueeze(1)
-            y[here] = fourier(x[here].view(-1, n, self.d_model)).flatten(0, 1)
+            same_length = real & (lengths == n).unsqueeze(1)
+            y[same_length] = fourier(x[same_length].view(-1, n, self.d_model)).flatten(0, 1)
         return y

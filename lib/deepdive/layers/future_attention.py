@@ -1,4 +1,4 @@
-"""Attention of a text and of rows ahead of it, in streams of which each has read a token less."""
+"""ProphetNet's n-stream self-attention: a text, and streams that predict future tokens."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from deepdive.positions.t5 import widening
 
 @dataclass(frozen=True)
 class Futures(Mask):
-    """What the T rows of a text and the T rows of each of n streams may read: (1 + n) T queries.
-    The keys are all tokens so far, then the rows of the streams.
+    """The mask of the T tokens of a text and the T states of each of n streams: (1 + n) T queries.
+    The keys are all tokens so far, then the states of the streams.
 
-    Token t sees tokens 0 .. t; row t of stream j = 0, 1 ... sees 0 .. t - j (0 always), and itself.
+    Token t attends to 0 .. t; state t of stream j = 0, 1 ... to 0 .. t - j (0 always), and itself.
     """
 
     n: int
@@ -29,18 +29,18 @@ class Futures(Mask):
         not_negative(n=self.n)
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
-        each = T // (1 + self.n)
-        unread = T - each
-        at = torch.arange(S - T, S - unread, device=device)  # the last tokens so far
+        text_length = T // (1 + self.n)
+        stream_length = T - text_length
+        at = torch.arange(S - T, S - stream_length, device=device)  # the last tokens so far
         last = torch.cat((at, *(at - j for j in range(self.n)))).clamp(min=0)
-        read = torch.arange(S - unread, device=device) <= last[:, None]
-        own = torch.eye(unread, dtype=torch.bool, device=device)
-        return torch.cat((read, F.pad(own, (0, 0, each, 0))), 1)[None, None]
+        to_text = torch.arange(S - stream_length, device=device) <= last[:, None]
+        to_self = torch.eye(stream_length, dtype=torch.bool, device=device)
+        return torch.cat((to_text, F.pad(to_self, (0, 0, text_length, 0))), 1)[None, None]
 
 
 class FutureAttention(MultiHeadAttention):
-    """Self-attention of a text and of the streams that stand one place ahead, (B, (1 + n) T,
-    d_model); n is what its mask says (`Futures`), or 0. A cache keeps the text alone.
+    """Self-attention of a text and of the streams, one position ahead of it, (B, (1 + n) T,
+    d_model); n is that of its mask (`Futures`), or 0. A cache stores only the text.
 
         bias[h, t, s] = (x_t @ W_r)[bucket(s - t), h]
 
@@ -49,7 +49,7 @@ class FutureAttention(MultiHeadAttention):
     """
 
     reads = ("mask", "cache")
-    instead = "these rows read their own text, counted from its start, by their own bias"
+    instead = "the streams attend to their own text, from its start, with their own bias"
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class FutureAttention(MultiHeadAttention):
         k, v = (torch.cat((a, b[:, :, T:]), 2) for a, b in zip(text, (k, v), strict=True))
         ahead = [at + 1] * n
         k_at = torch.cat((torch.arange(text[0].shape[2], device=x.device), *ahead))
-        worth = self.worth(x, torch.cat((at, *ahead)), k_at)
-        return self.output(self.mechanism(q, k, self.values(v), context.mask, worth, self.scale))
+        bias = self.worth(x, torch.cat((at, *ahead)), k_at)
+        return self.output(self.mechanism(q, k, self.values(v), context.mask, bias, self.scale))
 
     def worth(self, x: Tensor, q_at: Tensor, k_at: Tensor) -> Tensor:
-        """Return what the distance of each key is worth to each row, (B, H, R, S)."""
+        """Return the relative position bias of each key for each query, (B, H, R, S)."""
         behind = (q_at[..., :, None] - k_at[..., None, :]).clamp(min=0)
         bucket = widening(behind, self.n_buckets, self.max_distance)  # (R, S) or (B, R, S)
-        worth = self.relative(x).unflatten(-1, (self.n_buckets, self.n_heads)).permute(0, 3, 1, 2)
+        values = self.relative(x).unflatten(-1, (self.n_buckets, self.n_heads)).permute(0, 3, 1, 2)
         bucket = bucket if bucket.ndim == 2 else bucket[:, None]
-        found: Tensor = worth.gather(-1, bucket.expand(*worth.shape[:3], -1))
-        return found
+        bias: Tensor = values.gather(-1, bucket.expand(*values.shape[:3], -1))
+        return bias

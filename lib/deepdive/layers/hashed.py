@@ -1,4 +1,4 @@
-"""Rows without a vocabulary: several small tables, each asked by a hash of its own."""
+"""Hash embeddings (CANINE): no vocabulary, but several small tables, each with its own hash."""
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,9 @@ CODE_POINTS = 0x110000  # Unicode's
 class HashEmbedding(nn.Module):
     """x = [table_1[h_1(c)], ..., table_K[h_K(c)]],  h_k(c) = (c + 1) * prime_k mod n_buckets
 
-    Each of `n_hashes` tables (n_buckets, d_model / n_hashes) gives a part of the row of a code
-    point c, so that a million of them need no million of rows. The hashes differ by a factor alone:
-    code points that are n_buckets apart, as A and U+4041 are, meet in every table.
+    Each of `n_hashes` tables (n_buckets, d_model / n_hashes) has a part of the embedding of a code
+    point c, so that a million code points need fewer rows. The hashes differ only by a factor: code
+    points that are n_buckets apart, such as A and U+4041, collide in every table.
     Raises ValueError for more hashes than there are primes, a number of them that does not divide
     the width, or what is no code point, TypeError for code points that are no integers.
     Source: Clark et al. 2022, section 3.1, and their released code, which has the primes.
@@ -33,12 +33,12 @@ class HashEmbedding(nn.Module):
         )
 
     def buckets(self, tokens: Tensor) -> Tensor:
-        """Return the row that each table has for code points (...): (..., n_hashes)."""
+        """Return the bucket in each table for code points (...): (..., n_hashes)."""
         primes = torch.tensor(PRIMES[: self.n_hashes], device=tokens.device)
         return (tokens.unsqueeze(-1) + 1) * primes % self.n_buckets
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for code points (B, T)."""
+        """Return embeddings (B, T, d_model) for code points (B, T)."""
         check_tokens(tokens)
         low, high = int(tokens.min()), int(tokens.max())
         if low < 0 or high >= CODE_POINTS:
@@ -47,4 +47,4 @@ class HashEmbedding(nn.Module):
                 "give ord(character)"
             )
         parts = zip(self.tables, self.buckets(tokens).unbind(-1), strict=True)
-        return torch.cat([table(rows) for table, rows in parts], dim=-1)
+        return torch.cat([table(index) for table, index in parts], dim=-1)

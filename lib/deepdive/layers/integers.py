@@ -1,8 +1,8 @@
-"""Arithmetic on whole numbers alone: what I-BERT puts in the place of erf, exp and the square root.
+"""Integer-only arithmetic of I-BERT: polynomials for erf and exp, Newton's method for square roots.
 
-A real number x is written as a whole number q times a scale, x = q * scale. Every function below
-computes q with sums, products, shifts and divisions of whole numbers; the scale goes with it as a
-float that is known before any input comes, so that a machine without floats need not have it.
+A real number x is represented by an integer q times a scale, x = q * scale. Every function below
+computes q with sums, products, shifts and divisions of integers; the scale goes with it as a
+float that is known before any input, so that hardware without floats does not need it.
 
 Long because every float operation of an encoder has its integer form here.
 """
@@ -20,14 +20,14 @@ ERF = (-0.2888, -1.769)  # a, b of sign(x) (a (min(|x|, -b) + b)^2 + 1), equatio
 # digits of the released code. They hold the paper's bound of 0.0019; the printed four do not.
 EXP = (0.35815147, 0.96963238, 1.0)
 LN2, ROOT_2 = 0.6931, 1.4142  # to the digits of the released code
-ROOM = 30  # by how many bits exp is lifted before its shift, so that few are lost
-DROPPED = 14  # bits that erf leaves behind, so that its product with x stays small
+ROOM = 30  # by how many bits exp is shifted left before its right shift, so that few are lost
+DROPPED = 14  # bits that erf drops, so that its product with x stays small
 WIDE = 62  # bits of a product; int64 has 63 and a sign
 
 
 @dataclass(frozen=True)
 class QuantizedTensor:
-    """x = q * scale: `q` whole numbers, `scale` one float, or one a column (the last axis)."""
+    """x = q * scale: `q` integers, `scale` one float, or one per column (the last axis)."""
 
     q: Tensor
     scale: Tensor
@@ -39,8 +39,8 @@ class QuantizedTensor:
 
     def rescaled(self, scale: Tensor, bits: int) -> QuantizedTensor:
         """Return x on another scale, in `bits` bits: q' = round(q * m / 2^e), m / 2^e the ratio of
-        the scales, m of 31 bits (a dyadic number). What is too large saturates. q has 47 bits at
-        most.
+        the scales, m of 31 bits (a dyadic number). Values that are too large saturate. q has 47
+        bits at most.
 
         Raises ValueError where the new scale is 2^30 times as fine, or more.
         Source: Kim et al. 2021, section 3.1, after Jacob et al. 2018.
@@ -54,31 +54,31 @@ class QuantizedTensor:
         q = self.q.long().clamp(-(2**47), 2**47)
         low = (e - 1).clamp(0, 16)  # q m may have 78 bits: take the low part apart
         high, rest = q >> low, q & ((1 << low) - 1)
-        product, left = high * m + ((rest * m) >> low), e - low
-        return QuantizedTensor(saturated((product + (1 << (left - 1))) >> left, bits), scale)
+        product, shift = high * m + ((rest * m) >> low), e - low
+        return QuantizedTensor(saturated((product + (1 << (shift - 1))) >> shift, bits), scale)
 
 
 def dyadic(ratio: Tensor) -> tuple[Tensor, Tensor]:
-    """Return whole numbers m < 2^31 and e with ratio = m / 2^e, to 31 bits."""
+    """Return integers m < 2^31 and e with ratio = m / 2^e, to 31 bits."""
     mantissa, exponent = torch.frexp(ratio.double())
     return (mantissa * 2**31).round().long(), 31 - exponent.long()
 
 
 def saturated(q: Tensor, bits: int) -> Tensor:
-    """Return q cut to [-(2^(bits - 1) - 1), 2^(bits - 1) - 1], in the least dtype that holds it."""
+    """Return q clamped to [-(2^(bits - 1) - 1), 2^(bits - 1) - 1], in the smallest dtype for it."""
     top = 2 ** (bits - 1) - 1
     return q.clamp(-top, top).to(torch.int8 if bits <= 8 else torch.int32)
 
 
-def scale_of(reach: Tensor, bits: int) -> Tensor:
-    """Return alpha / (2^(bits - 1) - 1), alpha = `reach` the largest |x| (equation 1)."""
-    return reach.double().clamp(min=1e-8) / (2 ** (bits - 1) - 1)
+def scale_of(largest: Tensor, bits: int) -> Tensor:
+    """Return alpha / (2^(bits - 1) - 1), alpha = `largest` the largest |x| (equation 1)."""
+    return largest.double().clamp(min=1e-8) / (2 ** (bits - 1) - 1)
 
 
 def quantised(x: Tensor, scale: Tensor, bits: int) -> QuantizedTensor:
     """Return q = round(clip(x, -alpha, alpha) / scale), symmetric around 0.
 
-    Source: Kim et al. 2021, equation 1. The released code cuts at 2^(bits - 1) - 2 from above.
+    Source: Kim et al. 2021, equation 1. The released code clamps at 2^(bits - 1) - 2 from above.
     """
     return QuantizedTensor(saturated((x / scale).round().long(), bits), scale)
 
@@ -108,7 +108,7 @@ def i_gelu(x: QuantizedTensor) -> QuantizedTensor:
     """Return x (1 + erf(x / sqrt(2))) / 2, which is within 0.018 of GELU (for |x| < 4: 0.0182).
 
     The scale of erf, a S^2 2^14, is negative: so is that of the result.
-    Raises ValueError where S is so coarse that fewer than 64 steps are left to erf.
+    Raises ValueError where S is so coarse that erf has fewer than 64 steps.
     Source: Kim et al. 2021, algorithm 2.
     """
     erf = i_erf(QuantizedTensor(x.q, x.scale / ROOT_2))
@@ -116,7 +116,7 @@ def i_gelu(x: QuantizedTensor) -> QuantizedTensor:
     if bool((one > -64).any()):
         raise ValueError(
             f"x has the scale {float(x.scale.max()):.1e}, expected 1e-3 or less, as the int32 sums "
-            "of a matrix have: quantise with more bits"
+            "of a matrix have: quantize with more bits"
         )
     return QuantizedTensor(x.q.long() * (erf.q + one), x.scale * erf.scale / 2)
 
@@ -135,45 +135,45 @@ def i_exp(x: QuantizedTensor) -> QuantizedTensor:
     bits = math.ceil(math.log2(float(q_c) + 1))
     if float(x.scale) > LN2 or bits > WIDE:
         raise ValueError(
-            f"x has the scale {float(x.scale):.1e}, expected one between 1e-9 and ln 2: quantise "
+            f"x has the scale {float(x.scale):.1e}, expected one between 1e-9 and ln 2: quantize "
             "with more bits, or over a wider range"
         )
-    room = min(ROOM, WIDE - bits)
+    shift = min(ROOM, WIDE - bits)
     q = x.q.long().maximum(-ROOM * q_ln2)
     z = -q // q_ln2
     p = q + z * q_ln2
-    return QuantizedTensor((p * (p + q_b) + q_c << room) >> z, a * x.scale**2 / 2**room)
+    return QuantizedTensor((p * (p + q_b) + q_c << shift) >> z, a * x.scale**2 / 2**shift)
 
 
 def i_softmax(x: QuantizedTensor, allowed: Tensor | None = None, bits: int = 8) -> QuantizedTensor:
-    """Return the weights of the keys, whole numbers from 0 to 2^bits; a row without an allowed key
-    is 0.
+    """Return the attention weights, integers from 0 to 2^bits; 0 for a query without an allowed
+    key.
 
         e = i_exp(q - max(q));   weights = e (2^32 // sum(e)) >> (32 - bits)
 
-    `allowed` is bool and broadcasts to x. e is brought to 16 bits, whose reach is exp(0).
+    `allowed` is bool and broadcasts to x. e is rescaled to 16 bits, with the maximum exp(0).
     Source: Kim et al. 2021, section 3.5, and the released code for the 16 bits.
     """
     q = x.q.long()
-    open_ = torch.ones_like(q, dtype=torch.bool) if allowed is None else allowed.expand_as(q)
+    mask = torch.ones_like(q, dtype=torch.bool) if allowed is None else allowed.expand_as(q)
     lowest = q.min() - 1
-    q = torch.where(open_, q, lowest)
-    lifted = i_exp(QuantizedTensor(q - q.amax(-1, keepdim=True), x.scale))
-    e = _in_16_bits(lifted).q.long() * open_
-    share = 2**32 // e.sum(-1, keepdim=True).clamp(min=1)
-    return QuantizedTensor((e * share >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
+    q = torch.where(mask, q, lowest)
+    exponentials = i_exp(QuantizedTensor(q - q.amax(-1, keepdim=True), x.scale))
+    e = _in_16_bits(exponentials).q.long() * mask
+    factor = 2**32 // e.sum(-1, keepdim=True).clamp(min=1)
+    return QuantizedTensor((e * factor >> (32 - bits)).int(), torch.tensor(2.0**-bits).double())
 
 
 def _in_16_bits(x: QuantizedTensor) -> QuantizedTensor:
-    """Return x, from 0 to 1 and of up to 62 bits, in 16: its lowest bits go first."""
-    spare = max(0, math.ceil(math.log2(float(x.q.max()) + 1)) - 31)
-    return QuantizedTensor(x.q >> spare, x.scale * 2**spare).rescaled(
+    """Return x, from 0 to 1 and of up to 62 bits, in 16: its lowest bits are dropped."""
+    excess = max(0, math.ceil(math.log2(float(x.q.max()) + 1)) - 31)
+    return QuantizedTensor(x.q >> excess, x.scale * 2**excess).rescaled(
         scale_of(torch.tensor(1.0), 16), 16
     )
 
 
 def i_sqrt(n: Tensor) -> Tensor:
-    """Return floor(sqrt(n)) for whole numbers n >= 0, by Newton's method from above:
+    """Return floor(sqrt(n)) for integers n >= 0, by Newton's method from above:
 
         x_0 = 2^ceil(bits(n) / 2);   x_{i + 1} = (x_i + n // x_i) // 2   until it no longer falls
 
@@ -193,8 +193,8 @@ def i_layer_norm(x: QuantizedTensor, weight: Tensor, bias: Tensor) -> QuantizedT
 
         y = q - round(sum(q) / d);   std = i_sqrt(sum(y^2));   y (2^31 // std) >> 1
 
-    The scale sqrt(d) / 2^30 * weight holds the weight; the bias is one whole number a column. `eps`
-    is left out, as in the released code: a constant row becomes the bias.
+    The scale sqrt(d) / 2^30 * weight includes the weight; the bias is one integer per column. `eps`
+    is left out, as in the released code: a constant vector becomes the bias.
     Source: Kim et al. 2021, section 3.6.
     """
     q, d = x.q.long(), x.q.shape[-1]

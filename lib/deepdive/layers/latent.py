@@ -1,4 +1,4 @@
-"""A layer of a few latent rows, which read foreign rows or each other."""
+"""A Perceiver layer of latents: cross-attention to an input, or self-attention."""
 
 from torch import Tensor, nn
 
@@ -12,8 +12,8 @@ from deepdive.core.residual import PreNorm
 
 
 class LatentLayer(nn.Module):
-    """x + attn(norm(x), norm(y)), then x + ff(norm(x)): a pre-norm block that may read foreign rows
-    y under a norm of their own.
+    """x + attn(norm(x), norm(y)), then x + ff(norm(x)): a pre-norm block, with
+    cross-attention to y, under a separate norm, if there is a context.
     """
 
     def __init__(self, attn: ChannelAttention, d_ff: int, d_context: int | None = None) -> None:
@@ -27,17 +27,17 @@ class LatentLayer(nn.Module):
     def forward(
         self, x: Tensor, context: Tensor | None = None, mask: Mask | Tensor | None = None
     ) -> Tensor:
-        """Return x (B, T, d_model) after the layer. Raises ValueError when a layer that reads
-        foreign rows has none, or another has them.
+        """Return x (B, T, d_model) after the layer. Raises ValueError when a cross-attention layer
+        has no context, or a self-attention layer has one.
         """
         if (context is None) != (self.context_norm is None):
             raise ValueError(
-                "context: a layer built with d_context reads foreign rows (B, S, d_context), and "
-                "any other reads its own"
+                "context: a layer built with d_context attends to states (B, S, d_context), and "
+                "any other to its own"
             )
         if context is not None and self.context_norm is not None:
-            own = Context(memory=self.context_norm(context), memory_mask=mask)
+            fields = Context(memory=self.context_norm(context), memory_mask=mask)
         else:
-            own = Context(mask=mask)
-        x = self.attn_residual(x, lambda rows: self.attn(rows, own))
+            fields = Context(mask=mask)
+        x = self.attn_residual(x, lambda h: self.attn(h, fields))
         return self.ff_residual(x, self.ff)

@@ -1,4 +1,4 @@
-"""LoRA: a frozen layer beside which a narrow one learns. Hu et al. 2022, "LoRA: Low-Rank Adaptation
+"""LoRA: a frozen layer plus a trained low-rank update. Hu et al. 2022, "LoRA: Low-Rank Adaptation
 of Large Language Models".
 """
 
@@ -14,9 +14,9 @@ from deepdive.core.checks import positive
 class LoRA(nn.Module):
     """y = frozen(x) + alpha / rank * x @ A^T @ B^T, with A (rank, in) and B (out, rank).
 
-    B begins at 0, so that nothing is changed at the start; A as `nn.Linear` draws its weights.
-    Tuning moves rank * (in + out) numbers where the layer has in * out, and `merged` adds them
-    to it: a tuned layer then costs what the layer cost.
+    B starts at 0, so that the output is unchanged at first; A as `nn.Linear` initializes weights.
+    Tuning trains rank * (in + out) numbers where the layer has in * out, and `merged` adds them
+    to it: a tuned layer then costs as much as the layer did.
     Raises ValueError for a rank that is no correction: above in or out.
     Source: Hu et al. 2022, section 4.1.
     """
@@ -38,8 +38,8 @@ class LoRA(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out) for x (..., in)."""
-        moved: Tensor = self.frozen(x) + self.scale * F.linear(F.linear(x, self.A), self.B)
-        return moved
+        output: Tensor = self.frozen(x) + self.scale * F.linear(F.linear(x, self.A), self.B)
+        return output
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:
@@ -50,25 +50,25 @@ class LoRA(nn.Module):
 
 def adapt(model: nn.Module, rank: int, endings: Sequence[str], alpha: float | None = None) -> int:
     """Freeze `model`, put a `LoRA` in place of each linear layer whose name ends so ("attn.q"), and
-    return how many numbers learn now. Raises ValueError where no layer is called so.
+    return the number of trainable parameters. Raises ValueError where no layer has such a name.
     """
-    found = [
+    targets = [
         (name, layer) for name, layer in model.named_modules()
         if isinstance(layer, nn.Linear) and name.endswith(tuple(endings))
     ]  # fmt: skip
-    if not found:
+    if not targets:
         raise ValueError(
             f"endings={list(endings)}: no linear layer of {type(model).__name__} is called so; see "
             "model.named_modules()"
         )
     model.requires_grad_(False)
-    for name, layer in found:
+    for name, layer in targets:
         model.set_submodule(name, LoRA(layer, rank, alpha))
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
 def merge(model: nn.Module) -> None:
-    """Put the merged layer in place of each `LoRA`; all of the model may learn again."""
+    """Put the merged layer in place of each `LoRA`; all of the model is trainable again."""
     for name, layer in list(model.named_modules()):
         if isinstance(layer, LoRA):
             model.set_submodule(name, layer.merged())

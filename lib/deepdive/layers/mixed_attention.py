@@ -1,4 +1,4 @@
-"""Attention beside a convolution: what is far and what is near, each in half of the stream."""
+"""ConvBERT's mixed attention: self-attention and a span-based convolution, half the width each."""
 
 import torch
 from torch import Tensor, nn
@@ -9,15 +9,15 @@ from deepdive.layers.span_convolution import SpanConvolution
 
 
 class MixedAttention(MultiHeadAttention):
-    """output = join(heads, convolved) @ W_out: softmax attention to all rows, and a convolution of
-    those near, with the same queries; each d_model / 2 wide. Honours `Padding` alone.
+    """output = join(heads, convolved) @ W_out: softmax attention to all positions, and a
+    convolution of nearby ones, with the same queries; each d_model / 2 wide. Honors only `Padding`.
 
     Source: Jiang et al. 2020, section 3.3.
     """
 
     reads = ("mask", "bias", "positions")
     instead = (
-        "the convolution reads the rows on both sides of x: use MultiHeadAttention for a memory, "
+        "the convolution includes later positions: use MultiHeadAttention for a memory, "
         "and for decoding"
     )
 
@@ -38,8 +38,8 @@ class MixedAttention(MultiHeadAttention):
         mask = as_mask(context.mask)
         if any(type(part) is not Padding for part in (() if mask is None else mask.parts)):
             raise ValueError(
-                "mask: the convolution reads the rows on both sides of x, so it honors Padding "
-                "alone; use MultiHeadAttention for other masks"
+                "mask: the convolution includes later positions, so it honors only Padding; "
+                "use MultiHeadAttention for other masks"
             )
         real = None if mask is None else mask.dense(1, x.shape[1], x.device)[:, 0, 0]
         q, (k, v) = self.queries(x), self.keys_and_values(x)

@@ -1,10 +1,9 @@
-"""An encoder run on the real tokens of texts of mixed length: nothing is padded, nothing computed
-and thrown away.
+"""An encoder on packed texts of mixed length, without padding.
 
-A batch is as long as its longest text, and what a padded token costs is what a real one costs, but
-for attention nearly all of it in products that look at one token at a time. So those run on the
-tokens of all texts, one after the other in a single row, and attention on texts of one length
-together (`deepdive.core.PackedSequences`). The states are those of the padded batch, to rounding.
+A batch is as long as its longest text, and a padded token costs as much as a real one; except for
+attention, nearly all of it is position-wise products. So those run on the tokens of all texts,
+concatenated to one sequence, and attention on texts of one length together
+(`deepdive.core.PackedSequences`). The states are those of the padded batch, to rounding.
 """
 
 from collections.abc import Sequence
@@ -21,11 +20,11 @@ Row = Sequence[int] | Tensor
 def encode(
     model: nn.Module, rows: Sequence[Row], segments: Sequence[Row] | None = None
 ) -> list[Tensor]:
-    """Return the states (T_i, d_model) of each text, in the order of `rows`.
+    """Encode texts: return the states (T_i, d_model) of each, in the order of `rows`.
 
     `rows` are the tokens of each text, T_i of them, `segments` the segment of each token (None: all
-    0). `model` is a `Bert`: it has `embeddings`, as `BertEmbeddings`, and a `stack`. Trained
-    through as it is: gradients and dropout are those of its own modules. Hook points see one row
+    0). `model` is a `Bert`: it has `embeddings`, as `BertEmbeddings`, and a `stack`. It can be
+    trained: gradients and dropout are those of its modules. Hook points get one sequence
     (1, N, ...) of all N tokens, the texts sorted by length, and where weights are recorded (1, H,
     N, N) of them, 0 between texts.
 
@@ -40,12 +39,12 @@ def encode(
     tokens = _in_a_row(rows, order, device)
     embeddings: Any = model.embeddings
     stack: Any = model.stack
-    places = embeddings.positions(tokens[:, -lengths[-1] :], None).flatten()
-    positions = torch.cat([places[:T] for T in lengths])[None]
+    text_positions = embeddings.positions(tokens[:, -lengths[-1] :], None).flatten()
+    positions = torch.cat([text_positions[:T] for T in lengths])[None]
     kinds = None if segments is None else _in_a_row(segments, order, device)
     states: Tensor = stack(embeddings(tokens, kinds, positions), mask=PackedSequences(lengths))
-    found = dict(zip(order, states[0].split(lengths), strict=True))
-    return [found[i] for i in range(len(rows))]
+    by_text = dict(zip(order, states[0].split(lengths), strict=True))
+    return [by_text[i] for i in range(len(rows))]
 
 
 def _in_a_row(rows: Sequence[Row], order: list[int], device: torch.device) -> Tensor:

@@ -1,4 +1,4 @@
-"""A learned code of each row, one entry of each of several codebooks, and how it is learned."""
+"""Product quantization by Gumbel softmax (wav2vec 2.0): an entry from each of several codebooks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from deepdive.core.checks import positive
 
 
 class Quantised(NamedTuple):
-    """codes (B, T, d_code); usage (B, T, codebooks, codes): how probable each entry was, in
-    training; after it 1 for the entry that was taken.
+    """codes (B, T, d_code); usage (B, T, codebooks, codes): the probability of each entry, in
+    training; in evaluation 1 for the selected entry.
     """
 
     codes: Tensor
@@ -20,14 +20,14 @@ class Quantised(NamedTuple):
 
 
 class Quantiser(nn.Module):
-    """A code = one entry of each codebook, side by side:
+    """Gumbel-softmax quantizer: a code is one entry of each codebook, concatenated.
 
         scores = W x + b                             # (B, T, codebooks, codes)
-        taken  = argmax(scores + noise)              # Gumbel noise in training, else none
-        code   = [table[g, taken[g]] for each g]     # (B, T, d_code)
+        index  = argmax(scores + noise)              # Gumbel noise in training, else none
+        code   = [table[g, index[g]] for each g]     # (B, T, d_code)
 
-    The step of argmax has no slope; backwards it is softmax((scores + noise) / temperature)
-    (straight through). `temperature` falls from 2 to 0.5 over the training (the caller's task).
+    argmax has no gradient; backward uses that of softmax((scores + noise) / temperature)
+    (straight-through). The caller decreases `temperature` from 2 to 0.5 over the training.
     Source: Baevski et al. 2020, section 2, equation 1; Jang, Gu and Poole 2017.
     """
 
@@ -42,19 +42,19 @@ class Quantiser(nn.Module):
         nn.init.normal_(self.scores.weight)
         nn.init.zeros_(self.scores.bias)
 
-    def forward(self, heard: Tensor) -> Quantised:
-        """Return the codes of features (B, T, d_in), and how probable each entry was."""
-        scores = self.scores(heard).unflatten(-1, (self.codebooks, -1))  # (B, T, G, V)
+    def forward(self, features: Tensor) -> Quantised:
+        """Return the codes of features (B, T, d_in), and the probability of each entry."""
+        scores = self.scores(features).unflatten(-1, (self.codebooks, -1))  # (B, T, G, V)
         if not self.training:
-            taken = torch.zeros_like(scores).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
-            return Quantised(self.entries(taken), taken)
+            one_hot = torch.zeros_like(scores).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
+            return Quantised(self.entries(one_hot), one_hot)
         noise = -torch.empty_like(scores).exponential_().log()
         soft = ((scores + noise) / self.temperature).softmax(-1)
-        taken = torch.zeros_like(soft).scatter_(-1, soft.argmax(-1, keepdim=True), 1.0)
-        taken = taken - soft.detach() + soft  # forwards the entry, backwards the softmax
-        return Quantised(self.entries(taken), scores.softmax(-1))
+        one_hot = torch.zeros_like(soft).scatter_(-1, soft.argmax(-1, keepdim=True), 1.0)
+        one_hot = one_hot - soft.detach() + soft  # forward the entry, backward the softmax
+        return Quantised(self.entries(one_hot), scores.softmax(-1))
 
-    def entries(self, taken: Tensor) -> Tensor:
-        """Return the entries (B, T, d_code) that `taken` (B, T, codebooks, codes) points at."""
+    def entries(self, one_hot: Tensor) -> Tensor:
+        """Return the entries (B, T, d_code) of `one_hot` (B, T, codebooks, codes)."""
         table = self.table.unflatten(0, (self.codebooks, -1))
-        return torch.einsum("btgv,gvd->btgd", taken, table).flatten(2)
+        return torch.einsum("btgv,gvd->btgd", one_hot, table).flatten(2)

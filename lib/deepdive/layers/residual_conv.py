@@ -1,4 +1,4 @@
-"""The layers of a ResNet, convolutions round which the map itself passes; their norms are frozen.
+"""Residual blocks of a ResNet, with frozen batch norms.
 
 Source: He et al. 2016, sections 3.3 and 4.1, figure 5; the norms: Carion et al. 2020, section A.4.
 """
@@ -13,8 +13,8 @@ EPS = 1e-5
 
 
 class FrozenBatchNorm(nn.Module):
-    """y = weight * (x - mean) / sqrt(variance + eps) + bias, all four constants: none is trained,
-    and no batch changes them (`settle` measures two of them once).
+    """y = weight * (x - mean) / sqrt(variance + eps) + bias, all four constants: not trained, and
+    no running statistics (`settle` computes mean and variance once).
 
     Source: Carion et al. 2020, appendix A.4.
     """
@@ -30,7 +30,7 @@ class FrozenBatchNorm(nn.Module):
             self.register_buffer(name, torch.full((channels,), value))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the map (B, C, H, W), each channel moved and stretched."""
+        """Return the feature map (B, C, H, W), normalized per channel."""
         scale = self.weight * (self.variance + EPS).rsqrt()
         return x * scale[:, None, None] + (self.bias - self.mean * scale)[:, None, None]
 
@@ -57,11 +57,11 @@ class Basic(nn.Module):
         self.convs = nn.ModuleList(self.branch(below, channels, stride))
 
     def branch(self, below: int, channels: int, stride: int) -> list[ConvNorm]:
-        """Return the convolutions of the branch; a relu stands between two."""
+        """Return the convolutions of the branch; a relu is between two."""
         return [ConvNorm(below, channels, 3, stride), ConvNorm(channels, channels, 3)]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the map (B, channels, H / stride, W / stride)."""
+        """Return the feature map (B, channels, H / stride, W / stride)."""
         first, *others = self.convs
         y = first(x)
         for conv in others:
@@ -70,18 +70,18 @@ class Basic(nn.Module):
 
 
 class Bottleneck(Basic):
-    """The branch of ResNet-50 and larger: 1 x 1 to a quarter of the channels, 3 x 3, 1 x 1 back."""
+    """Bottleneck block (ResNet-50): 1 x 1 to a quarter of the channels, 3 x 3, 1 x 1 back."""
 
     def branch(self, below: int, channels: int, stride: int) -> list[ConvNorm]:
         """Return the three convolutions of the branch."""
-        few = channels // 4
-        return [ConvNorm(below, few, 1), ConvNorm(few, few, 3, stride), ConvNorm(few, channels, 1)]
+        mid = channels // 4
+        return [ConvNorm(below, mid, 1), ConvNorm(mid, mid, 3, stride), ConvNorm(mid, channels, 1)]
 
 
 def settle(network: nn.Module, images: Tensor) -> None:
-    """Let each frozen norm measure, from the first to the last, mean and variance of what reaches
-    it for these images. For networks that nobody has trained before: the paper's come from ImageNet
-    with norms that were trained there.
+    """Set each frozen norm's mean and variance, from the first to the last, to those of its inputs
+    for these images. For networks without pre-training: the paper's come from ImageNet with norms
+    that were trained there.
     """
 
     def measure(norm: Any, inputs: tuple[Tensor, ...]) -> None:

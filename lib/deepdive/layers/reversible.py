@@ -1,9 +1,9 @@
-"""Layers whose inputs can be computed from their outputs, so that none need be kept.
+"""Reversible layers: inputs are recomputed from outputs, so that no activations need be stored.
 
 System: reversible
 Parent: residual_norm
 What differs:
-- two streams instead of one, each added to what the other one says (`ReversibleBlock`)
+- two streams instead of one, each plus a function of the other (`ReversibleBlock`)
 - the backward pass computes every layer's input from its output: memory does not grow with depth
   (`ReversibleStack`)
 - each sublayer is computed once more in the backward pass, with the same dropout
@@ -32,8 +32,8 @@ class ReversibleBlock(nn.Module):
         x2 = y2 - g(y1),  x1 = y1 - f(x2)                       # backward
         f(x) = dropout(attn(norm(x))),  g(x) = dropout(ff(norm(x)))
 
-    `attn` is a `Layer` with an attribute `d_model`; `ff` maps rows to rows. Hook point: `stream`,
-    both streams side by side, (B, T, 2 d_model).
+    `attn` is a `Layer` with an attribute `d_model`; `ff` is position-wise. Hook point: `stream`,
+    both streams concatenated, (B, T, 2 d_model).
     Source: Kitaev et al. 2020, section 3.
     """
 
@@ -48,17 +48,17 @@ class ReversibleBlock(nn.Module):
         self.stream = HookPoint()
 
     def f(self, x: Tensor, context: Context) -> Tensor:
-        """Return what attention adds to the first stream."""
+        """Return the output of attention, added to the first stream."""
         return self.dropout(self.attn(self.attn_norm(x), context))
 
     def g(self, x: Tensor) -> Tensor:
-        """Return what the feed-forward layer adds to the second stream."""
+        """Return the output of the feed-forward layer, added to the second stream."""
         return self.dropout(self.ff(self.ff_norm(x)))
 
     def forward(
         self, x1: Tensor, x2: Tensor, context: Context = EMPTY, seed: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return both streams after the layer; with `seed`, the sublayers draw from it."""
+        """Return both streams after the layer; `seed` sets the sublayers' random numbers."""
         with _drawn_from(seed, 0, x1):
             y1 = x1 + self.f(x2, context)
         with _drawn_from(seed, 1, x1):
@@ -79,10 +79,10 @@ class ReversibleBlock(nn.Module):
 class ReversibleStack(Stack):
     """A stack of `ReversibleBlock` on two copies of the stream; then `norm`, if any.
 
-    Returns both streams side by side, (B, T, 2 d_model). While gradients are recorded, only the
-    last streams are kept, and the backward pass runs the layers backwards. It runs plainly without
-    gradients, with a cache, and while a hook listens. A block must not change between the passes,
-    and what it draws must come from torch's generators.
+    Returns both streams concatenated, (B, T, 2 d_model). While gradients are recorded, only the
+    last streams are stored, and the backward pass inverts the layers. It runs as usual without
+    gradients, with a cache, and while there is a hook. A block must not change between the passes,
+    and its random numbers must come from torch's generators.
     Raises ValueError when n_layers is negative, and for a memory.
     """
 
@@ -104,7 +104,7 @@ class ReversibleStack(Stack):
         return streams if self.norm is None else self.norm(streams)
 
     def _seeds(self) -> list[int | None]:
-        """One seed a layer in training: what a layer draws can then be drawn again."""
+        """Return one seed per layer in training, to repeat its random numbers."""
         if not self.training:
             return [None] * len(self.blocks)
         first = int(torch.randint(2**62, ()))
@@ -115,7 +115,7 @@ class ReversibleStack(Stack):
 
 
 class _Reversed(torch.autograd.Function):
-    """All blocks as one function that keeps its output and nothing else."""
+    """All blocks as one function that stores only its output."""
 
     @staticmethod
     def forward(
@@ -140,34 +140,34 @@ class _Reversed(torch.autograd.Function):
                 output, slope = _pulled_back(block.g, y1, d2, block, gradients)
             y2, d1 = y2 - output, d1 + slope  # y2 is x2 from here on
             with _drawn_from(seed, 0, y1):
-                f = lambda rows, block=block: block.f(rows, ctx.context)  # noqa: E731
+                f = lambda x, block=block: block.f(x, ctx.context)  # noqa: E731
                 output, slope = _pulled_back(f, y2, d1, block, gradients)
             y1, d2 = y1 - output, d2 + slope
         return d1 + d2, None, None, None, *(gradients.get(id(p)) for p in ctx.parameters)
 
 
 def _pulled_back(
-    sublayer: Callable[[Tensor], Tensor], rows: Tensor, grad: Tensor, block: nn.Module,
+    sublayer: Callable[[Tensor], Tensor], x: Tensor, grad: Tensor, block: nn.Module,
     gradients: dict[int, Tensor],
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Return sublayer(rows) and the gradient with respect to rows; add those of parameters to
+    """Return sublayer(x) and the gradient with respect to x; add those of parameters to
     `gradients`, by identity.
     """
     parameters = [p for p in block.parameters() if p.requires_grad]
     with torch.enable_grad():
-        rows = rows.detach().requires_grad_()
-        output = sublayer(rows)
-    slope, *slopes = torch.autograd.grad(output, [rows, *parameters], grad, allow_unused=True)
+        x = x.detach().requires_grad_()
+        output = sublayer(x)
+    slope, *slopes = torch.autograd.grad(output, [x, *parameters], grad, allow_unused=True)
     for parameter, value in zip(parameters, slopes, strict=True):
         if value is not None:
-            before = gradients.get(id(parameter))
-            gradients[id(parameter)] = value if before is None else before + value
+            total = gradients.get(id(parameter))
+            gradients[id(parameter)] = value if total is None else total + value
     return output.detach(), slope
 
 
 @contextmanager
 def _drawn_from(seed: int | None, sublayer: int, like: Tensor) -> Iterator[None]:
-    """Let torch's generators start from the sublayer's seed inside, and go on as before outside."""
+    """Seed torch's generators by the sublayer's seed inside, and restore them afterwards."""
     if seed is None:
         yield
         return

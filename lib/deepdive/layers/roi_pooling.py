@@ -1,4 +1,4 @@
-"""Regions of a film: where and when a feature stands, and what a box of a frame says."""
+"""RoI pooling for video: positions of features in space and time, and features of a box."""
 
 import torch
 import torch.nn.functional as F
@@ -8,8 +8,8 @@ from deepdive.core.checks import positive, width
 
 
 class PositionedFeatures(nn.Module):
-    """[features; place(line, column); time(frame)], the place counted from the middle in halves of
-    a film: -1 to 1. `place` and `time` are two matrices with relu between them.
+    """[features; place(line, column); time(frame)], coordinates from -1 to 1, 0 at the middle of a
+    video. `place` and `time` are two matrices with relu between them.
     """
 
     def __init__(self, d_place: int) -> None:
@@ -31,26 +31,26 @@ class PositionedFeatures(nn.Module):
 
 
 def middle(side: int) -> Tensor:
-    """The middles of `side` cells on a line from -1 to 1."""
+    """Return the centers of `side` cells on a line from -1 to 1."""
     return (2 * torch.arange(side, dtype=torch.float64) + 1) / side - 1
 
 
 def pooled(frame: Tensor, boxes: Tensor, bins: int) -> Tensor:
-    """Return what stands in each box of a frame, (B, R, bins, bins, d), for frame (B, h, w, d) and
-    boxes (B, R, 4) of left, top, right, bottom from 0 to 1: the features at the middle of each of
-    bins x bins parts, between cells in proportion.
+    """Return the features of each box of a frame, (B, R, bins, bins, d), for frame (B, h, w, d) and
+    boxes (B, R, 4) of left, top, right, bottom from 0 to 1: those at the center of each of bins x
+    bins parts, by bilinear interpolation.
     """
     width("boxes", boxes, 4)
     first, size = boxes[..., :2], boxes[..., 2:] - boxes[..., :2]
     part = (middle(bins).to(boxes) + 1) / 2  # the middles of the parts, 0 to 1
-    across = torch.stack(torch.meshgrid(part, part, indexing="xy"), -1).flatten(0, 1)
-    at = 2 * (first[:, :, None] + size[:, :, None] * across) - 1  # (B, R, bins^2, 2)
-    found = F.grid_sample(frame.permute(0, 3, 1, 2), at, align_corners=False)
-    return found.permute(0, 2, 3, 1).unflatten(2, (bins, bins))
+    grid = torch.stack(torch.meshgrid(part, part, indexing="xy"), -1).flatten(0, 1)
+    at = 2 * (first[:, :, None] + size[:, :, None] * grid) - 1  # (B, R, bins^2, 2)
+    samples = F.grid_sample(frame.permute(0, 3, 1, 2), at, align_corners=False)
+    return samples.permute(0, 2, 3, 1).unflatten(2, (bins, bins))
 
 
 class RoI(nn.Module):
-    """query = W [parts of the box, each narrowed]: the places of the parts are kept ("HighRes")."""
+    """query = W [parts of the box, each projected]: parts keep their positions ("HighRes")."""
 
     def __init__(self, d_rows: int, d_model: int, bins: int) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
-"""Layers on a grid of rows (B, h, w, d): overlapping patches, attention to fewer keys, a
-feed-forward layer that mixes neighbors, a stage of blocks, and the decoder of all stages' grids.
+"""Layers of SegFormer on a grid (B, h, w, d): overlapping patches, attention with sequence
+reduction, a feed-forward layer with a depthwise convolution, a stage of blocks, and the decoder of
+all stages' grids.
 """
 
 from collections.abc import Sequence
@@ -31,27 +32,27 @@ class OverlappingPatches(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Return (B, h, w, d_model) for images (B, C, H, W)."""
         if images.ndim != 4 or images.shape[1] != self.project.in_channels:
-            wanted = f"(B, {self.project.in_channels}, H, W)"
-            raise ValueError(f"images: came {tuple(images.shape)}, expected {wanted}")
+            expected = f"(B, {self.project.in_channels}, H, W)"
+            raise ValueError(f"images: came {tuple(images.shape)}, expected {expected}")
         return self.norm(self.project(images).movedim(1, -1))
 
 
 class ReducedAttention(Layer):
-    """Attention of a grid to itself, with `rate` x `rate` rows made one key and one value.
+    """Self-attention of a grid, with `rate` x `rate` positions reduced to one key and one value.
 
-        few = norm(patches(grid))                                # (B, h/rate * w/rate, d)
-        output = attention(grid, memory=few)                     # T queries, T / rate^2 keys
+        memory = norm(patches(grid))                             # (B, h/rate * w/rate, d)
+        output = attention(grid, memory=memory)                  # T queries, T / rate^2 keys
 
-    rate 1: every row is a key. Where `rate` does not divide a side of the grid, the last lines or
-    columns are queries but in no key, as in the released code (a convolution of that stride).
+    rate 1: every position is a key. Where `rate` does not divide a side of the grid, the last lines
+    or columns are queries but in no key, as in the released code (a convolution of that stride).
     Raises ValueError for a grid smaller than one square.
     Source: Xie et al. 2021, section 3.1, equation 2; Wang et al. 2021 (PVT).
     """
 
     reads = ()
     instead = (
-        "a grid is whole, and its keys stand at no place of a row; MultiHeadAttention takes masks, "
-        "positions, and a cache"
+        "a grid has no padding, and its keys have no sequence positions; MultiHeadAttention takes "
+        "masks, positions, and a cache"
     )
 
     def __init__(self, d_model: int, n_heads: int, rate: int = 1, dropout: float = 0.0) -> None:
@@ -64,11 +65,11 @@ class ReducedAttention(Layer):
 
     def forward(self, grid: Tensor, context: Context) -> Tensor:
         """Return (B, h, w, d_model) for a grid of that shape."""
-        few = self.norm(self.patches(self._squares(grid))) if self.rate > 1 else None
-        return self.attention(grid.flatten(1, 2), memory=few).view_as(grid)
+        memory = self.norm(self.patches(self._squares(grid))) if self.rate > 1 else None
+        return self.attention(grid.flatten(1, 2), memory=memory).view_as(grid)
 
     def _squares(self, grid: Tensor) -> Tensor:
-        """Return what whole squares of the grid hold, (B, d_model, h, w), h and w cut to fit."""
+        """Return the grid as (B, d_model, h, w), h and w cropped to multiples of `rate`."""
         height, width = (side - side % self.rate for side in grid.shape[1:3])
         if not height or not width:
             raise ValueError(
@@ -79,8 +80,8 @@ class ReducedAttention(Layer):
 
 
 class ConvolvedFeedForward(FeedForward):
-    """out(activation(depthwise(inner(x)))): each of the d_ff numbers is mixed with that of the
-    eight neighbours in the grid. Beyond the edges stand zeros, so that an edge can be told.
+    """out(activation(depthwise(inner(x)))): each of the d_ff channels is mixed with those of the
+    eight neighbors in the grid. Zeros beyond the edges let it detect an edge.
 
     Source: Xie et al. 2021, section 3.1, equation 3.
     """

@@ -1,6 +1,4 @@
-"""What reads a series of numbers: an embedding of time steps, a pooling that halves them, and the
-encoder of both.
-"""
+"""Layers for time series (Informer): an embedding of time steps, distilling, and the encoder of both."""
 
 from itertools import zip_longest
 
@@ -27,7 +25,7 @@ class RowEmbedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Return the rows of steps start, start + 1, ..."""
+        """Return the embeddings of steps start, start + 1, ..."""
         if x.ndim != 3 or x.shape[-1] != self.n_features or 0 in x.shape:
             raise ValueError(
                 f"x must be (B, T, {self.n_features}) features, not empty; got {tuple(x.shape)}"
@@ -37,10 +35,10 @@ class RowEmbedding(nn.Module):
 
 
 class Distil(nn.Module):
-    """Half the rows: max_pool(elu(batch_norm(convolution(x)))), (B, ceil(T / 2), d_model).
+    """Half the length: max_pool(elu(batch_norm(convolution(x)))), (B, ceil(T / 2), d_model).
 
-    The convolution is three rows wide and its ends are joined; pooling takes the largest of three
-    rows at every second place.
+    The convolution has kernel 3 and circular padding; pooling takes the maximum of three at every
+    second position.
     Source: Zhou et al. 2021, self-attention distilling; batch norm as in the released code.
     """
 
@@ -51,14 +49,14 @@ class Distil(nn.Module):
         self.norm = nn.BatchNorm1d(d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the shorter rows."""
+        """Return the shorter sequence."""
         mixed = F.elu(self.norm(self.convolution(x.transpose(1, 2))))
         return F.max_pool1d(mixed, 3, stride=2, padding=1).transpose(1, 2)
 
 
 class InformerEncoder(nn.Module):
-    """Features (B, T, n_features) -> rows (B, about T / 2^len(distils), d_model): blocks, and after
-    each of the first ones its own of the `distils`.
+    """Features (B, T, n_features) -> states (B, about T / 2^len(distils), d_model): blocks, and
+    one of the `distils` after each of the first ones.
     """
 
     def __init__(
@@ -69,9 +67,9 @@ class InformerEncoder(nn.Module):
         self.blocks, self.distils = nn.ModuleList(blocks), nn.ModuleList(distils)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the last block says of the past."""
-        rows = self.embedding(x)
+        """Return the states of the last block."""
+        x = self.embedding(x)
         for block, distil in zip_longest(self.blocks, self.distils):
-            rows = block(rows)
-            rows = rows if distil is None else distil(rows)
-        return rows
+            x = block(x)
+            x = x if distil is None else distil(x)
+        return x

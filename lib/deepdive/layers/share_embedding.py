@@ -1,4 +1,4 @@
-"""A table of tokens that two models share, though only one of them trains it: DeBERTaV3's."""
+"""Gradient-disentangled embedding sharing (DeBERTaV3)."""
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,9 @@ from deepdive.core.embeddings import TokenEmbedding
 class GradientDisentangled(nn.Module):
     """weight = stop_gradient(shared.weight) + delta
 
-    The loss of the model that reads `weight` trains `delta` alone; that of the one that owns
-    `shared` moves both tables. Where both losses pull at one table (ELECTRA), filling gaps brings
-    words of like meaning together, and finding what was replaced drives them apart.
+    The loss of the model with `weight` trains only `delta`; that of the one that owns `shared`
+    changes both tables. Where both losses train one table (ELECTRA), the masked language model
+    moves words of similar meaning together, and replaced token detection moves them apart.
     Source: He, Gao and Chen 2023, section 3.3.
     """
 
@@ -30,7 +30,7 @@ class GradientDisentangled(nn.Module):
 
 
 def share_embedding(generator: TokenEmbedding, discriminator: TokenEmbedding) -> None:
-    """Make the discriminator's table the generator's plus a delta, which begins at 0.
+    """Make the discriminator's table the generator's plus a delta, which starts at 0.
 
     Raises ValueError where the tables have not the same size.
     """
@@ -45,5 +45,5 @@ def share_embedding(generator: TokenEmbedding, discriminator: TokenEmbedding) ->
 
 
 def part_embedding(discriminator: TokenEmbedding) -> None:
-    """End the sharing: the discriminator keeps its table, as numbers of its own, to be saved."""
+    """End the sharing: the discriminator keeps its table, as a parameter, to be saved."""
     parametrize.remove_parametrizations(discriminator, "weight")

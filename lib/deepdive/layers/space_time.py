@@ -1,9 +1,9 @@
-"""Who meets whom in a film: attention among some of its patches, and one step after another.
+"""Space-time attention for video: which patches attend to which, in one or more steps.
 
-A film's rows are (B, n_special + F * N, d_model): special rows, then the N = h * w patches of the
-first frame, line by line, then those of the next. A rule is a function of (F, h, w): `time`,
+A video is (B, n_special + F * N, d_model): special tokens, then the N = h * w patches of the first
+frame, line by line, then those of the next. A rule is a function of (F, h, w): `time`,
 `space`, `width`, `height` and `everything` give groups (G, L) of the numbers of patches,
-`neighborhood` and `strided` give pairs, bool (F * N, F * N). `meets` writes either out as pairs.
+`neighborhood` and `strided` give pairs, bool (F * N, F * N). `meets` returns either as pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def space(frames: int, h: int, w: int) -> Tensor:
 
 
 def time(frames: int, h: int, w: int) -> Tensor:
-    """The patches at one place, through all frames."""
+    """The patches at one position, through all frames."""
     return space(frames, h, w).t()
 
 
@@ -53,7 +53,7 @@ def _distances(frames: int, h: int, w: int) -> Tensor:
 
 
 def neighborhood(frames: int, h: int, w: int) -> Tensor:
-    """The h/2 times w/2 places around a patch, through all frames; fewer at an edge."""
+    """The h/2 times w/2 positions around a patch, through all frames; fewer at an edge."""
     _, lines, columns = _distances(frames, h, w)
     return (-h <= 4 * lines) & (4 * lines < h) & (-w <= 4 * columns) & (4 * columns < w)
 
@@ -64,22 +64,22 @@ def strided(frames: int, h: int, w: int) -> Tensor:
 
 
 def meets(rule: Rule, frames: int, h: int, w: int) -> Tensor:
-    """Return who meets whom by a rule, bool (F * N, F * N), the one who asks first."""
-    found = rule(frames, h, w)
-    if found.dtype == torch.bool:
-        return found
-    group = torch.empty(found.numel(), dtype=torch.long)
-    group[found] = torch.arange(len(found))[:, None]
+    """Return the mask of a rule, bool (F * N, F * N), queries first."""
+    result = rule(frames, h, w)
+    if result.dtype == torch.bool:
+        return result
+    group = torch.empty(result.numel(), dtype=torch.long)
+    group[result] = torch.arange(len(result))[:, None]
     return group[:, None] == group
 
 
 class _Some(Layer):
     """Attention among some patches. Raises ValueError for a mask, positions or a cache, and for
-    rows that are no whole frames.
+    incomplete frames.
     """
 
     reads = ()
-    instead = "a film comes whole"
+    instead = "a video is processed at once"
 
     def __init__(self, attn: nn.Module, rule: Rule, grid: Grid, n_special: int = 0) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class _Some(Layer):
         return f"{self.rule.__name__}, grid={self.grid}, n_special={self.n_special}"
 
     def ruled(self, x: Tensor) -> Tensor:
-        """Return the rule for as many frames as the rows (B, n_special + F * N, d_model) have."""
+        """Return the rule for as many frames as x (B, n_special + F * N, d_model) has."""
         patches, (h, w) = x.shape[1] - self.n_special, self.grid
         if patches % (h * w):
             raise ValueError(f"{patches} patches are no whole frames of {h} x {w}")
@@ -100,45 +100,45 @@ class _Some(Layer):
 
 
 class Folded(_Some):
-    """Attention inside groups of patches, which fold into the batch; what is left is plain
-    attention.
+    """Attention inside groups of patches, which fold into the batch; the rest is plain attention.
 
-        rows = [special; x[groups]]              # (B * G, n_special + L, d_model)
-        x[groups] = attn(rows)                   # special rows: the mean over the groups
+
+        inputs = [special; x[groups]]            # (B * G, n_special + L, d_model)
+        x[groups] = attn(inputs)                 # special tokens: the mean over the groups
 
     Source: Bertasius et al. 2021, section 3.
     """
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, n_special + F * N, d_model) for rows of this shape."""
+        """Return (B, n_special + F * N, d_model) for x of this shape."""
         groups, n = self.ruled(x), self.n_special
         special = x[:, None, :n].expand(-1, len(groups), -1, -1)
-        rows = torch.cat([special, x[:, n:][:, groups]], 2)  # (B, G, n + L, d)
-        mixed = self.attn(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
-        patches = mixed[:, :, n:].flatten(1, 2)[:, groups.flatten().argsort()]
-        return torch.cat([mixed[:, :, :n].mean(1), patches], 1)
+        inputs = torch.cat([special, x[:, n:][:, groups]], 2)  # (B, G, n + L, d)
+        outputs = self.attn(inputs.flatten(0, 1)).unflatten(0, inputs.shape[:2])
+        patches = outputs[:, :, n:].flatten(1, 2)[:, groups.flatten().argsort()]
+        return torch.cat([outputs[:, :, :n].mean(1), patches], 1)
 
 
 class Masked(_Some):
-    """Attention under a mask of pairs, for rules that make no groups; special rows meet all, and
-    are met by all. The mask is written out, so the pairs that are left out save nothing.
+    """Attention under a mask of pairs, for rules without groups; special tokens attend to all, and
+    are attended to by all. The mask is dense, so masked pairs save nothing.
     """
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, n_special + F * N, d_model) for rows of this shape."""
+        """Return (B, n_special + F * N, d_model) for x of this shape."""
         n = self.n_special
         pairs = F.pad(self.ruled(x), (n, 0, n, 0), value=True)
         return self.attn(x, mask=pairs)
 
 
 class Before(Layer):
-    """A step before a layer's last: patches alone meet, and a matrix stands behind their answer.
+    """A step before a layer's last: attention among patches only, then a linear layer.
 
-    x_patches = dense(step(x_patches)); special rows get 0
+    x_patches = dense(step(x_patches)); special tokens get 0
     """
 
     reads = ()
-    instead = "a film comes whole"
+    instead = "a video is processed at once"
 
     def __init__(self, step: nn.Module, n_special: int) -> None:
         super().__init__()
@@ -148,12 +148,12 @@ class Before(Layer):
         self.dense = nn.Linear(self.d_model, self.d_model)
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return what is added to rows (B, n_special + F * N, d_model)."""
+        """Return the output of the step, added to x (B, n_special + F * N, d_model)."""
         return F.pad(self.dense(self.step(x[:, self.n_special :])), (0, 0, self.n_special, 0))
 
 
 class StepwiseBlock(Block):
-    """A layer with steps before its attention, each with a norm and a sum of its own:
+    """A layer with steps before its attention, each with its own norm and residual connection:
 
     x = residual(x, first(x)) for each of `firsts`; then as in `Block`
     """

@@ -1,4 +1,4 @@
-"""A convolution whose kernel is made anew at each place, from the span of tokens around it."""
+"""Span-based dynamic convolution (ConvBERT): each position generates its kernel from its span."""
 
 import torch
 import torch.nn.functional as F
@@ -8,13 +8,13 @@ from deepdive.core.checks import positive
 
 
 class SpanConvolution(nn.Module):
-    """Each head sums its values near t, with weights that the query and the span around t choose.
+    """Span-based dynamic convolution: the query and the span around t generate the kernel.
 
         span[t]   = pointwise(sum over j of depthwise[j] * x[t + j - kernel // 2])  # (H, d_head)
         weights[t] = softmax(chosen(span[t] * q[t]))                              # (H, kernel)
         y[t]      = sum over j of weights[t, j] * value(x)[t + j - kernel // 2]
 
-    Rows outside the sequence, and rows that are not `real`, count as 0.
+    x outside the sequence, and where it is not `real`, counts as 0.
     Raises ValueError unless `kernel` is odd.
     Source: Jiang et al. 2020, section 3.2, and their released code.
     """
@@ -41,13 +41,13 @@ class SpanConvolution(nn.Module):
         if real is not None:
             x = x * real.unsqueeze(-1)
         span = self.pointwise(self.depthwise(x.transpose(1, 2)).transpose(1, 2))
-        chosen = self.chosen(span * q.transpose(1, 2).flatten(2))  # (B, T, H * kernel)
-        weights = chosen.unflatten(-1, (self.n_heads, self.kernel)).softmax(-1)
+        logits = self.chosen(span * q.transpose(1, 2).flatten(2))  # (B, T, H * kernel)
+        weights = logits.unflatten(-1, (self.n_heads, self.kernel)).softmax(-1)
         v = self.value(x)
         if real is not None:
             v = v * real.unsqueeze(-1)
         v = F.pad(v, (0, 0, self.kernel // 2, self.kernel // 2)).unflatten(-1, (-1, self.d_head))
         T, y = x.shape[1], torch.zeros_like(q.transpose(1, 2))
-        for j in range(self.kernel):  # one distance after the other: no values are copied
+        for j in range(self.kernel):  # distance by distance: no values are copied
             y = torch.addcmul(y, weights[..., j : j + 1], v[:, j : j + T])
         return y.transpose(1, 2)

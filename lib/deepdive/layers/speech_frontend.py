@@ -1,4 +1,4 @@
-"""Sound as rows: convolutions make them, and one over neighbours tells where each row stands."""
+"""The front end of wav2vec 2.0: a convolutional feature encoder, and positional convolutions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from deepdive.core.norms import LayerNorm
 
 
 class ChannelNorm(LayerNorm):
-    """Layer norm of rows that lie as channels, (B, C, T): each row of C numbers by itself. It lays
-    them out as they came: the convolution that follows is faster so, by more than this copy takes.
+    """Layer norm of (B, C, T) over the channels, at each time step. The output is contiguous as the
+    input: that speeds the next convolution up by more than this copy takes.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -24,24 +24,24 @@ class ChannelNorm(LayerNorm):
 
 
 def layer_norms(layer: int, width: int) -> nn.Module:
-    """The norm of a convolution: each row by itself, in every layer."""
+    """Return the norm of a convolution: over the channels at each time step, in every layer."""
     return ChannelNorm(width)
 
 
 def group_norm_first(layer: int, width: int) -> nn.Module:
-    """The norm of a convolution: each channel of the first layer over the whole recording, padding
-    included; later layers have none.
+    """Return the norm of a convolution: each channel of the first layer over the full recording,
+    padding included; later layers have none.
     """
     return nn.GroupNorm(width, width) if layer == 0 else nn.Identity()
 
 
 class FeatureEncoder(nn.Module):
-    """x = activation(norm_l(W_l * x)), layer after layer, without padding: sound -> rows.
+    """x = activation(norm_l(W_l * x)), layer after layer, without padding: sound -> features.
 
-    Layer l has the kernel `kernels[l]` and moves by `strides[l]`; all rows have `widths[l]`
-    numbers. What is read has `channels` numbers a step: 1 of a waveform (B, n), which may come
-    without the axis, 13 of cepstra (B, n, 13). The same convolution reads all, so that only
-    `channels`, kernels and strides differ.
+    Layer l has the kernel `kernels[l]`, the stride `strides[l]`, and `widths[l]` channels. The
+    input has `channels` numbers per step: 1 of a waveform (B, n), whose axis may be left out, 13 of
+    cepstra (B, n, 13). The same convolutions encode all, so that only `channels`, kernels and
+    strides differ.
     Source: Baevski et al. 2020, section 2 (feature encoder) and 4.2.
     """
 
@@ -51,36 +51,36 @@ class FeatureEncoder(nn.Module):
         self.channels, self.steps = config.channels, [(k, s) for _, k, s in shapes]
         self.activation: Activation = config.convolution_activation
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
-        before = config.channels
+        d_in = config.channels
         for layer, (width, kernel, stride) in enumerate(shapes):
-            convolution = nn.Conv1d(before, width, kernel, stride, bias=config.convolution_bias)
+            convolution = nn.Conv1d(d_in, width, kernel, stride, bias=config.convolution_bias)
             nn.init.kaiming_normal_(convolution.weight)
             self.convolutions.append(convolution)
             self.norms.append(config.norms(layer, width))
-            before = width
+            d_in = width
 
     @property
     def reach(self) -> int:
-        """How many steps of the sound one row is made of."""
+        """The receptive field of one output, in steps of the sound."""
         reach, stride = 1, 1
         for kernel, step in self.steps:
             reach, stride = reach + (kernel - 1) * stride, stride * step
         return reach
 
     def rows(self, n: int) -> int:
-        """Return how many rows n steps make."""
+        """Return the number of outputs for n steps."""
         for kernel, stride in self.steps:
             n = (n - kernel) // stride + 1 if n >= kernel else 0
         return n
 
     def real(self, steps: Tensor) -> Tensor:
-        """Return which rows are real, bool (B, T): those made of real steps, bool (B, n), alone."""
+        """Return which outputs are real, bool (B, T): those with only real steps, bool (B, n)."""
         for kernel, stride in self.steps:
             steps = steps.unfold(1, kernel, stride).all(-1)
         return steps
 
     def forward(self, sound: Tensor) -> Tensor:
-        """Return rows (B, T, widths[-1]) of sound (B, n) or (B, n, channels)."""
+        """Return features (B, T, widths[-1]) of sound (B, n) or (B, n, channels)."""
         shape = f"(B, n) or (B, n, {self.channels})"
         real_input("sound", sound, shape, "divide 16-bit samples by 32768")
         x = sound[..., None] if sound.ndim == 2 else sound
@@ -99,12 +99,12 @@ class FeatureEncoder(nn.Module):
 
 
 class ConvPositionalEmbedding(nn.Module):
-    """places = activation(W * x), a convolution over `width` rows around each, in groups; its rows
-    near the ends see that they are near.
+    """activation(W * x), a grouped convolution over `width` positions around each; its zero padding
+    marks the ends.
 
-        W[:, :, j] = gain[j] V[:, :, j] / |V[:, :, j]|          # a length for each distance j
+        W[:, :, j] = gain[j] V[:, :, j] / |V[:, :, j]|          # a norm for each distance j
 
-    Source: Baevski et al. 2020, section 2; Salimans and Kingma 2016 (weight normalisation).
+    Source: Baevski et al. 2020, section 2; Salimans and Kingma 2016 (weight normalization).
     """
 
     def __init__(self, config: Any) -> None:
@@ -118,12 +118,12 @@ class ConvPositionalEmbedding(nn.Module):
         self.gain = nn.Parameter(self.direction.detach().norm(dim=(0, 1)))
         self.bias = nn.Parameter(torch.zeros(d_model))
 
-    def forward(self, rows: Tensor) -> Tensor:
-        """Return what is added to rows (B, T, d_model)."""
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the position embeddings added to x (B, T, d_model)."""
         width = self.direction.shape[-1]
         weight = self.direction * (self.gain / self.direction.norm(dim=(0, 1)))
-        x = F.pad(rows.transpose(1, 2), (width // 2, (width - 1) // 2))
-        return self.activation(F.conv1d(x, weight, self.bias, groups=self.groups)).transpose(1, 2)
+        y = F.pad(x.transpose(1, 2), (width // 2, (width - 1) // 2))
+        return self.activation(F.conv1d(y, weight, self.bias, groups=self.groups)).transpose(1, 2)
 
 
 def check_steps(widths: Sequence[int], kernels: Sequence[int], strides: Sequence[int]) -> None:

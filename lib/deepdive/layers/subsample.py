@@ -1,4 +1,4 @@
-"""What stands below an encoder of speech: frames of sound become fewer, wider rows."""
+"""Subsampling of speech frames by strided convolutions, before the encoder."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ from deepdive.core.masks import padding
 
 def check_frames(frames: Tensor, n_features: int) -> None:
     """Raise ValueError unless `frames` are numbers (B, T, n_features), not empty and finite."""
-    right = frames.ndim == 3 and frames.shape[-1] == n_features and frames.numel()
-    if not right or not frames.is_floating_point():
+    valid = frames.ndim == 3 and frames.shape[-1] == n_features and frames.numel()
+    if not valid or not frames.is_floating_point():
         raise ValueError(
             f"frames must be numbers (B, T, n_features={n_features}), not empty; got "
             f"{frames.dtype} {tuple(frames.shape)}: one row a moment of sound, such as a log-mel "
@@ -25,13 +25,13 @@ def check_frames(frames: Tensor, n_features: int) -> None:
 
 
 class Subsample(nn.Module):
-    """Frames (B, T, n_features) -> rows (B, T', d_model), T' = T / 2 ** len(kernels), rounded up.
+    """Frames (B, T, n_features) -> states (B, T', d_model), T' = T / 2 ** len(kernels), rounded up.
 
-        x[i] = a * sigmoid(b),  (a, b) = conv(x)[i], which reads `kernel` frames around frame 2 i
+        x[i] = a * sigmoid(b),  (a, b) = conv(x)[i], over `kernel` frames around frame 2 i
 
-    The convolutions between are `width` wide, of which the gate leaves half. A frame under padding
-    counts as 0 in each of them, so that a recording says the same alone and in a batch. The
-    released code lets it count: `tests/models/speech/test_parity_speech2text.py` has both.
+    The convolutions between are `width` wide, which the gate halves. A padding frame counts as 0 in
+    each of them, so that the output for a recording is the same alone and in a batch. The released
+    code includes it: `tests/models/speech/test_parity_speech2text.py` has both.
     Source: Synnaeve et al. 2020, section 3; Wang et al. 2020, section 2.
     """
 
@@ -54,24 +54,24 @@ class Subsample(nn.Module):
         )  # fmt: skip
 
     def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Return rows, and which of them are real: those whose middle frame is."""
+        """Return states, and which of them are real: those whose middle frame is."""
         check_frames(frames, self.n_features)
         padding(mask, frames[..., 0], "src_mask")
-        rows = frames
+        x = frames
         for conv in self.convs:
-            rows = F.glu(conv(mask_padding(rows, mask).mT), dim=1).mT
+            x = F.glu(conv(mask_padding(x, mask).mT), dim=1).mT
             mask = None if mask is None else mask[:, ::2]
-        return rows, mask
+        return x, mask
 
 
-def mask_padding(rows: Tensor, mask: Tensor | None) -> Tensor:
-    """Return rows with 0 wherever `mask` says that nothing is there."""
-    return rows if mask is None else rows * mask.unsqueeze(-1)
+def mask_padding(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Return x with 0 where `mask` is False."""
+    return x if mask is None else x * mask.unsqueeze(-1)
 
 
 class Window(nn.Module):
-    """`length` frames, neither more nor fewer -> length / 2 rows: two convolutions of three frames,
-    the second of stride 2. A shorter recording is filled with silence, which counts as sound.
+    """Exactly `length` frames -> length / 2 states: two convolutions of kernel 3, the second of
+    stride 2. A shorter recording is padded with silence, which counts as sound.
 
     Source: Radford et al. 2022, section 2.2, and their released code.
     """
@@ -86,7 +86,7 @@ class Window(nn.Module):
         )
 
     def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, None]:
-        """Return rows, all of them real."""
+        """Return states, all of them real."""
         check_frames(frames, self.n_features)
         if frames.shape[1] != self.length or mask is not None:
             raise ValueError(
@@ -94,7 +94,7 @@ class Window(nn.Module):
                 f"{'' if mask is None else ' and src_mask'}: fill the recording with silence, or "
                 "cut it into windows"
             )
-        rows = frames.mT
+        x = frames.mT
         for conv in self.convs:
-            rows = self.activation(conv(rows))
-        return rows.mT, None
+            x = self.activation(conv(x))
+        return x.mT, None

@@ -1,4 +1,4 @@
-"""A grid of patches in windows, each a sequence of its own, and four patches merged into one."""
+"""Swin's layers: attention in shifted windows of a grid of patches, and patch merging."""
 
 import torch
 import torch.nn.functional as F
@@ -13,15 +13,15 @@ EPS = 1e-5  # of the norms that no setting names
 
 
 def folded(grid: Tensor, side: int) -> Tensor:
-    """Return the squares of a grid (B, h, w, d) as rows (B * h/side * w/side, side^2, d)."""
+    """Return the windows of a grid (B, h, w, d), (B * h/side * w/side, side^2, d)."""
     squares = grid.unflatten(2, (-1, side)).unflatten(1, (-1, side))  # (B, h/s, s, w/s, s, d)
     return squares.transpose(2, 3).reshape(-1, side * side, grid.shape[-1])
 
 
-def unfolded(rows: Tensor, side: int, height: int, width: int) -> Tensor:
-    """Return the grids (B, height, width, d) that `folded` made `rows` of."""
-    squares = rows.reshape(-1, height // side, width // side, side, side, rows.shape[-1])
-    return squares.transpose(2, 3).reshape(-1, height, width, rows.shape[-1])
+def unfolded(windows: Tensor, side: int, height: int, width: int) -> Tensor:
+    """Return the grids (B, height, width, d) of windows: the inverse of `folded`."""
+    squares = windows.reshape(-1, height // side, width // side, side, side, windows.shape[-1])
+    return squares.transpose(2, 3).reshape(-1, height, width, windows.shape[-1])
 
 
 def padded(grid: Tensor, multiple: int) -> Tensor:
@@ -31,21 +31,21 @@ def padded(grid: Tensor, multiple: int) -> Tensor:
 
 
 def sides(height: int, width: int, shift: int, device: torch.device) -> Tensor:
-    """Return for each place of a grid that was rolled by `shift` from which side of the edges it
-    comes, integers (1, height, width, 1): only what has one number stands side by side.
+    """Return the region of each position of a grid that was rolled by `shift`, integers (1, height,
+    width, 1): only positions of one region were neighbors.
     """
-    down, right = (torch.arange(n, device=device) >= n - shift for n in (height, width))
-    return (2 * down[:, None] + right[None, :]).long()[None, :, :, None]
+    bottom, right = (torch.arange(n, device=device) >= n - shift for n in (height, width))
+    return (2 * bottom[:, None] + right[None, :]).long()[None, :, :, None]
 
 
 class Windows(nn.Module):
-    """A block whose attention stays inside windows: each is a sequence of the batch.
+    """A Swin block: attention within windows, each a sequence of the batch.
 
-        rows = folded(roll(padded(norm(grid)), -shift))             # (B * windows, window^2, d)
-        grid = grid + roll(unfolded(attention(rows, Sides(sides))), shift)         # (B, h, w, d)
+        windows = folded(roll(padded(norm(grid)), -shift))          # (B * windows, window^2, d)
+        grid = grid + roll(unfolded(attention(windows, Sides(sides))), shift)      # (B, h, w, d)
         grid = grid + feed_forward(norm(grid))
 
-    A grid whose shorter side is one window is not shifted. Where no whole windows fill the grid,
+    A grid whose shorter side is one window is not shifted. Where full windows do not fill the grid,
     the normalized grid is padded with zeros at the bottom and on the right, and cropped again. The
     zeros are keys like all others, as in the released code: where you can, resize images so that
     windows fill them.
@@ -65,26 +65,26 @@ class Windows(nn.Module):
         return self.block.stream(self.block.ff_residual(grid, self.block.ff))
 
     def _attend(self, grid: Tensor) -> Tensor:
-        """Return what attention in windows makes of a grid (B, h, w, d)."""
+        """Return the output of attention in windows of a grid (B, h, w, d)."""
         height, width = grid.shape[1:3]
         shift = self.shift if min(height, width) > self.window else 0
-        whole = padded(grid, self.window)
-        high, wide = whole.shape[1:3]
-        apart = None
+        full = padded(grid, self.window)
+        high, wide = full.shape[1:3]
+        mask = None
         if shift:
-            whole = whole.roll((-shift, -shift), (1, 2))
+            full = full.roll((-shift, -shift), (1, 2))
             ids = folded(sides(high, wide, shift, grid.device), self.window)[..., 0]
-            apart = Sides(ids, len(grid))
-        rows = self.block.attn(folded(whole, self.window), mask=apart)
-        whole = unfolded(rows, self.window, high, wide)
+            mask = Sides(ids, len(grid))
+        windows = self.block.attn(folded(full, self.window), mask=mask)
+        full = unfolded(windows, self.window, high, wide)
         if shift:
-            whole = whole.roll((shift, shift), (1, 2))
-        return whole[:, :height, :width]
+            full = full.roll((shift, shift), (1, 2))
+        return full[:, :height, :width]
 
 
 class Merging(nn.Module):
-    """y = W norm([x_00; x_10; x_01; x_11]): two lines and two columns of patches become one patch,
-    from d to 2 d numbers. Source: Liu et al. 2021, section 3.1.
+    """Patch merging, y = W norm([x_00; x_10; x_01; x_11]): 2 x 2 patches become one, from d to 2 d
+    numbers. Source: Liu et al. 2021, section 3.1.
     """
 
     def __init__(self, d_model: int) -> None:

@@ -1,4 +1,4 @@
-"""ALiBi: a penalty that grows with the distance, steeper in some heads than in others."""
+"""ALiBi, attention with linear biases: a penalty proportional to the distance."""
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ def slopes(n_heads: int) -> list[float]:
     """Return the slope of each head: for a power of two, 2 ** (-8 h / n_heads), h = 1 ... n_heads.
 
     For another number, those of the next lower power of two, then every second one of twice that
-    power, as many as lack. Raises ValueError for less than one head.
+    power, as many as are missing. Raises ValueError for less than one head.
     """
     if n_heads < 1:
         raise ValueError(f"n_heads={n_heads}: slopes are for one head at least")
@@ -20,12 +20,12 @@ def slopes(n_heads: int) -> list[float]:
 
 
 class ALiBi(RelativePosition):
-    """Attention with linear biases: what is far is worth less, and nothing is trained.
+    """Attention with linear biases: a fixed penalty proportional to the distance.
 
         bias[h, t, s] = -slope[h] * |s - t|
 
-    The paper looks back only, where |s - t| is t - s. Heads forget at different speed: with 8 of
-    them the slopes run from 1/2 to 1/256.
+    The paper's attention is causal, where |s - t| is t - s. Each head has another slope: with 8
+    heads they run from 1/2 to 1/256.
     Source: Press, Smith and Lewis 2022, section 3; other numbers of heads as in their code.
     """
 

@@ -1,4 +1,4 @@
-"""A learned table of positions, folded into two small ones."""
+"""Axial position embeddings (Reformer): a learned table, factorized into two small ones."""
 
 from math import prod
 
@@ -10,10 +10,10 @@ from deepdive.core.position import FIX_NEGATIVE, Position, outside
 
 
 class AxialPosition(Position):
-    """A learned table folded into two: position i * columns + j gets (tables[0][i], tables[1][j]).
+    """A learned table in two factors: position i * columns + j has (tables[0][i], tables[1][j]).
 
-    `shape` (rows, columns) says how many positions there are, `widths` how the row's d_model
-    numbers are shared: rows * widths[0] + columns * widths[1] parameters instead of
+    `shape` (rows, columns) is the number of positions, `widths` divides the d_model numbers of an
+    embedding: rows * widths[0] + columns * widths[1] parameters instead of
     rows * columns * d_model. Raises ValueError for a position outside the table.
     Source: Ho et al. 2019; as released with Reformer.
     """
@@ -28,14 +28,14 @@ class AxialPosition(Position):
             nn.init.normal_(table)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return x (B, T, d_model) plus the rows of `positions`."""
+        """Return x (B, T, d_model) plus the embeddings of `positions`."""
         self.check_rows(x, positions, d_model=x.shape[-1])
-        wrong = outside(positions, prod(self.shape))
-        if wrong is not None:
+        position = outside(positions, prod(self.shape))
+        if position is not None:
             fix = "shorten the sequence, or build the model with a larger shape"
             raise ValueError(
-                f"position {wrong} is outside the folded table of {self.shape[0]} x "
-                f"{self.shape[1]}: {FIX_NEGATIVE if wrong < 0 else fix}"
+                f"position {position} is outside the folded table of {self.shape[0]} x "
+                f"{self.shape[1]}: {FIX_NEGATIVE if position < 0 else fix}"
             )
         i, j = positions // self.shape[1], positions % self.shape[1]
         return x + torch.cat([self.tables[0][i, 0], self.tables[1][0, j]], dim=-1)

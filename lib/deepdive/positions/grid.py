@@ -1,4 +1,4 @@
-"""A bias for what stands in lines and columns: a trained number for each head and offset."""
+"""Relative position bias in two dimensions (Swin): a trained number for each head and offset."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from deepdive.core.position import FIX_NEGATIVE, Position, outside
 class GridBias(Position):
     """A number for each head and each offset in lines and columns, added to the scores.
 
-        position t stands in line t // side and column t % side
+        position t is in line t // side and column t % side
         bias[h, t, s] = table[(lines(t) - lines(s) + side - 1) * (2 side - 1)
                               + columns(t) - columns(s) + side - 1, h]
 
@@ -35,14 +35,14 @@ class GridBias(Position):
         return (lines + side - 1) * (2 * side - 1) + columns + side - 1
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """Return the number of each pair's offset, (B or 1, H, T, S)."""
+        """Return the bias of each pair's offset, (B or 1, H, T, S)."""
         self.check_pairs(q, k, q_positions, k_positions)
         for positions in (q_positions, k_positions):
-            if (wrong := outside(positions, self.length)) is not None:
+            if (position := outside(positions, self.length)) is not None:
                 fix = "build it with a larger side"
                 raise ValueError(
-                    f"position {wrong} is outside a grid of {self.side} x {self.side}: "
-                    f"{FIX_NEGATIVE if wrong < 0 else fix}"
+                    f"position {position} is outside a grid of {self.side} x {self.side}: "
+                    f"{FIX_NEGATIVE if position < 0 else fix}"
                 )
         numbers = F.embedding(self.offsets(q_positions, k_positions), self.table.weight)
         numbers = numbers if numbers.ndim == 4 else numbers.unsqueeze(0)
@@ -50,9 +50,9 @@ class GridBias(Position):
 
 
 class SpecialGridBias(GridBias):
-    """`GridBias` behind one special row, at position 0: the grid's positions count from 1. Each
-    head has three more numbers, for the special row that asks a place, for a place that asks it,
-    and for itself.
+    """`GridBias` with a class token at position 0: the grid's positions count from 1. Each head has
+    three more numbers, for the class token as query, as key, and as both.
+
 
     Source: Bao et al. 2022 (BEiT), their released code.
     """
@@ -65,8 +65,8 @@ class SpecialGridBias(GridBias):
 
     def offsets(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the row of the table for each pair, (T, S) or (B, T, S)."""
-        places = super().offsets((q_positions - 1).clamp(min=0), (k_positions - 1).clamp(min=0))
-        asks, asked = (q_positions == 0).unsqueeze(-1), (k_positions == 0).unsqueeze(-2)
+        index = super().offsets((q_positions - 1).clamp(min=0), (k_positions - 1).clamp(min=0))
+        q_special, k_special = (q_positions == 0).unsqueeze(-1), (k_positions == 0).unsqueeze(-2)
         first = self.table.num_embeddings - 3
-        row = places.masked_fill(asks, first).masked_fill(asked, first + 1)
-        return row.masked_fill(asks & asked, first + 2)
+        result = index.masked_fill(q_special, first).masked_fill(k_special, first + 1)
+        return result.masked_fill(q_special & k_special, first + 2)

@@ -1,4 +1,4 @@
-"""A trained row for each place, added to the embeddings."""
+"""Learned position embeddings."""
 
 from torch import Tensor, nn
 
@@ -15,7 +15,7 @@ class LearnedPosition(Position):
     System: learned_position
     Parent: sinusoidal
     What differs:
-    - the rows are trained (`table`), not computed, and so end at `max_length`
+    - the embeddings are trained (`table`), not computed, and so end at `max_length`
     Source: Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
     Book: 2.4.1.2
     """
@@ -31,15 +31,15 @@ class LearnedPosition(Position):
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return x + table[positions + offset]."""
         self.check_rows(x, positions, d_model=x.shape[-1])
-        wrong = outside(positions, self.max_length)
-        if wrong is not None:
+        position = outside(positions, self.max_length)
+        if position is not None:
             fix = (
                 "shorten the sequence, build the model with a longer table, or use "
                 "SinusoidalPosition, which has no limit"
             )
             rows = f" ({self.max_length + self.offset} rows, {self.offset} of them for padding)"
             raise ValueError(
-                f"position {wrong} is outside the learned table of max_length={self.max_length}"
-                f"{rows if self.offset else ''}: {FIX_NEGATIVE if wrong < 0 else fix}"
+                f"position {position} is outside the learned table of max_length={self.max_length}"
+                f"{rows if self.offset else ''}: {FIX_NEGATIVE if position < 0 else fix}"
             )
         return x + self.table(positions + self.offset)

@@ -1,4 +1,4 @@
-"""Shaw's relative positions, the part in the scores: a trained vector for each clipped offset."""
+"""Shaw's relative position representations, in the scores: a trained vector per clipped offset."""
 
 import torch
 from torch import Tensor, nn
@@ -7,14 +7,14 @@ from deepdive.positions.relative import RelativePosition
 
 
 class ShawPosition(RelativePosition):
-    """A query meets each key with a vector for where it stands, added to the key.
+    """Relative position representations added to the keys.
 
         scores[t, s] = scale * q_t . (k_s + keys[clip(s - t, -left, right)])
 
     The bias is the second product. `keys` (left + 1 + right, d_head) is shared by all heads;
-    `right` defaults to `left`; `scale` to 1 / sqrt(d_head), as the scores have it. All offsets
-    beyond the ends are worth the same, so no length is too long. The part that the paper adds to
-    the values is `deepdive.attention.ShawAttention`.
+    `right` defaults to `left`; `scale` to 1 / sqrt(d_head), as in the scores. Offsets are clipped,
+    so the length is unlimited. The part that the paper adds to the values is
+    `deepdive.attention.ShawAttention`.
     Raises ValueError when left or right is negative.
     Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 and 3.2.
     """
@@ -25,7 +25,7 @@ class ShawPosition(RelativePosition):
         super().__init__()
         right = left if right is None else right
         if left < 0 or right < 0:
-            raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
+            raise ValueError(f"left={left}, right={right}: expected the largest offsets, 0 or more")
         self.d_head, self.left, self.right = d_head, left, right
         self.scale = d_head**-0.5 if scale is None else scale
         self.keys = nn.Parameter(torch.empty(left + 1 + right, d_head))
@@ -41,7 +41,7 @@ class ShawPosition(RelativePosition):
 
 def clipped(products: Tensor, offsets: Tensor, left: int) -> Tensor:
     """Return the columns of products (..., left + 1 + right) for consecutive `offsets` (L,); the
-    outermost columns serve all offsets beyond.
+    first and last column are repeated for offsets beyond.
     """
     width, first, n = products.shape[-1], int(offsets[0]) + left, len(offsets)
     before, after = min(max(-first, 0), n), min(max(first + n - width, 0), n)

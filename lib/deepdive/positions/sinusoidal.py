@@ -1,4 +1,4 @@
-"""Fixed waves: a row of clocks, added to the embeddings."""
+"""Sinusoidal position encodings, added to the embeddings."""
 
 import math
 
@@ -10,18 +10,18 @@ from deepdive.core.position import Position
 
 
 class SinusoidalPosition(Position):
-    """Fixed waves of geometrically growing length, added to the embeddings.
+    """Sines and cosines of geometrically growing wavelength, added to the embeddings.
 
         PE[pos, 2i]     = sin(pos / base ** (2i / d_model))
         PE[pos, 2i + 1] = cos(pos / base ** (2i / d_model))
 
     A shift by a fixed offset is a rotation of each (sin, cos) pair, the same for all positions.
-    There is no table, so no length is too long. An odd d_model ends in a lone sine.
+    There is no table, so the length is unlimited. An odd d_model ends in a single sine.
 
     System: sinusoidal
     Parent: none
     What differs:
-    - order enters as numbers added to the rows (`embed`), not by reading one row after another
+    - order is encoded by vectors added to the embeddings (`embed`), not by recurrence
     Source: Vaswani et al. 2017, section 3.5.
     Book: 2.4.1.2
     """
@@ -37,7 +37,7 @@ class SinusoidalPosition(Position):
     def table(self, positions: Tensor) -> Tensor:
         """Return the encodings of integer `positions` (...), shape (..., d_model), in float64.
 
-        Computed at each call, not stored: half precision has no angle left at position 10,000.
+        Computed at each call, not stored: half precision cannot resolve angles at position 10,000.
         """
         exponents = (
             torch.arange(0, self.d_model, 2, dtype=torch.float64, device=positions.device)
@@ -55,7 +55,7 @@ class SinusoidalPosition(Position):
 
 
 class BlockedSinusoidalPosition(SinusoidalPosition):
-    """The waves in two blocks, first all sines, then all cosines, where the paper interleaves them.
+    """Sinusoids in two blocks, first all sines, then all cosines; the paper interleaves them.
 
         PE[pos, i]               = sin((pos + offset) / base ** (i / steps))
         PE[pos, d_model / 2 + i] = cos((pos + offset) / base ** (i / steps))
@@ -82,14 +82,14 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
     def table(self, positions: Tensor) -> Tensor:
         """Return the encodings of integer `positions` (...), shape (..., d_model), in float64."""
         waves = torch.arange(self.d_model // 2, dtype=torch.float64, device=positions.device)
-        places = (positions + self.offset).double().unsqueeze(-1)
-        angles = places * self.base ** -(waves / self.steps)  # (..., d_model / 2)
+        shifted = (positions + self.offset).double().unsqueeze(-1)
+        angles = shifted * self.base ** -(waves / self.steps)  # (..., d_model / 2)
         return torch.cat((angles.sin(), angles.cos()), dim=-1)
 
 
 def plane(lines: int, columns: int, d_model: int) -> Tensor:
-    """Return fixed waves for a grid, (lines * columns, d_model), line by line: half of a row is
-    `BlockedSinusoidalPosition`'s row for the column, half that for the line.
+    """Return sinusoidal encodings of a grid, (lines * columns, d_model), line by line: half of each
+    is `BlockedSinusoidalPosition`'s encoding of the column, half that of the line.
 
     Raises ValueError unless 4 divides d_model.
     Source: the released code of He et al. 2022 (MAE).
@@ -97,8 +97,8 @@ def plane(lines: int, columns: int, d_model: int) -> Tensor:
     if d_model % 4:
         raise ValueError(f"d_model={d_model}: sines and cosines of two axes need fours")
     waves = BlockedSinusoidalPosition(d_model // 2)
-    down, across = waves.table(torch.arange(lines)), waves.table(torch.arange(columns))
-    halves = across.repeat(lines, 1), down.repeat_interleave(columns, 0)
+    line_waves, column_waves = waves.table(torch.arange(lines)), waves.table(torch.arange(columns))
+    halves = column_waves.repeat(lines, 1), line_waves.repeat_interleave(columns, 0)
     return torch.cat(halves, -1).to(torch.get_default_dtype())
 
 

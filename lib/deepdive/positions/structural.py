@@ -1,4 +1,4 @@
-"""Structural positions: where a word stands in the tree of its sentence, beside its place in it."""
+"""Structural position encodings: positions in the sentence and in its dependency tree."""
 
 import torch
 from torch import Tensor, nn
@@ -10,10 +10,10 @@ from deepdive.positions.sinusoidal import SinusoidalPosition
 
 
 def ancestors(heads: Tensor) -> Tensor:
-    """Return which token is above which, itself included: bool (..., T, T), [i, j] = j is i or
+    """Return the ancestors of each token, itself included: bool (..., T, T), [i, j] = j is i or
     above i, for heads (..., T): the index of each token's head, a root's its own.
 
-    Walks up from all tokens at once, as many steps as the tree is deep.
+    Follows the heads of all tokens in parallel, as many steps as the tree is deep.
     Raises TypeError unless heads are integers, ValueError for an index outside, and for a circle.
     """
     if heads.dtype not in (torch.int64, torch.int32) or heads.ndim < 1:
@@ -22,54 +22,54 @@ def ancestors(heads: Tensor) -> Tensor:
     if int(heads.min()) < 0 or int(heads.max()) >= T:
         raise ValueError(f"heads must be indices from 0 to {T - 1}; a root is its own head")
     heads = heads.long()
-    at = torch.arange(T, device=heads.device).expand_as(heads)
+    current = torch.arange(T, device=heads.device).expand_as(heads)
     above = torch.zeros(*heads.shape, T, dtype=torch.bool, device=heads.device)
     for _ in range(T + 1):
-        if bool(above.gather(-1, at.unsqueeze(-1)).all()):  # nobody met somebody new
+        if bool(above.gather(-1, current.unsqueeze(-1)).all()):  # no new ancestor
             break
-        above = above.scatter(-1, at.unsqueeze(-1), True)
-        at = heads.gather(-1, at)
-    if not torch.equal(heads.gather(-1, at), at):
+        above = above.scatter(-1, current.unsqueeze(-1), True)
+        current = heads.gather(-1, current)
+    if not torch.equal(heads.gather(-1, current), current):
         raise ValueError("heads go round in a circle: following them must end at a root")
     return above
 
 
 def depths(heads: Tensor) -> Tensor:
-    """Return how many steps each token stands below its root, (..., T): its absolute place."""
+    """Return the depth of each token below its root, (..., T): its absolute position."""
     return ancestors(heads).sum(-1) - 1
 
 
 def tree_offsets(heads: Tensor) -> Tensor:
-    """Return where token j stands in the tree, seen from token i: (..., T, T), [i, j].
+    """Return the relative structural position of token j from token i: (..., T, T), [i, j].
 
     Its size is the difference of their depths where one is above the other, else the sum; its sign
-    says whether j comes after i (+) or before (-) in the sentence.
+    is + where j comes after i in the sentence, and - where j comes before.
     Source: Wang et al. 2019, the rules of relative structural positions and the signs of figure 1.
     """
     above = ancestors(heads)
     depth = above.sum(-1) - 1
-    below, beside = depth.unsqueeze(-1), depth.unsqueeze(-2)
-    size = torch.where(above | above.transpose(-2, -1), (beside - below).abs(), beside + below)
+    d_i, d_j = depth.unsqueeze(-1), depth.unsqueeze(-2)
+    size = torch.where(above | above.transpose(-2, -1), (d_j - d_i).abs(), d_j + d_i)
     at = torch.arange(heads.shape[-1], device=heads.device)
     return size * (at - at[:, None]).sign()
 
 
 class StructuralPosition(Position):
-    """Positions of two kinds: in the sentence, and in the tree that a parser gives it.
+    """Positions of two kinds: in the sentence, and in its dependency tree.
 
         x + tanh(W_order waves(t) + W_tree waves(depth[t]))               # embed
         scale * q_t . keys[clip(tree_offset[t, s], -reach, reach)]        # bias
 
-    What is passed as `positions` (T,) or (B, T) is no place here but a tree: the index of each
-    token's head, a root's (and padding's) its own. Queries must be the whole sentence.
+    `positions` (T,) or (B, T) is a tree here: the index of each token's head, a root's (and
+    padding's) its own. Queries must be the full sentence.
     Raises TypeError or ValueError for heads that are no tree, and where queries are not all keys.
 
     System: structural_position
     Parent: sinusoidal
     What differs:
-    - a word has a second place, its depth in the dependency tree (`depths`), with waves of its own
-    - both enter through a trained layer with tanh (`order`, `tree`), not as they are
-    - scores know the offset in the tree (`tree_offsets`), Shaw's way (`ShawPosition`)
+    - a word has a second position, its depth in the dependency tree (`depths`), with its own waves
+    - both pass through a trained layer with tanh (`order`, `tree`)
+    - scores have a bias for the offset in the tree (`tree_offsets`), as Shaw's (`ShawPosition`)
     Source: Wang, Tu, Wang and Shi 2019, "Self-Attention with Structural Position Representations".
     Book: KAIST deck 3
     """
@@ -83,25 +83,25 @@ class StructuralPosition(Position):
         self.offsets = ShawPosition(d_head, reach, scale=scale)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return x with both places added; `positions` are heads."""
+        """Return x plus both position encodings; `positions` are heads."""
         self.check_rows(x, positions, d_model=x.shape[-1])
         order = torch.arange(x.shape[1], device=x.device)
-        both = [
+        encodings = [
             layer(self.waves.table(at).to(x.dtype))
             for layer, at in ((self.order, order), (self.tree, depths(positions)))
         ]
-        return x + torch.tanh(both[0] + both[1])
+        return x + torch.tanh(encodings[0] + encodings[1])
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        """Return what the offsets in the tree are worth, (B, H, T, T); positions are heads."""
+        """Return the bias of the offsets in the tree, (B, H, T, T); positions are heads."""
         self.check_pairs(q, k, q_positions, k_positions)
         if q.shape[-2] != k.shape[-2] or not torch.equal(q_positions, k_positions):
             raise ValueError(
                 f"{q.shape[-2]} queries and {k.shape[-2]} keys: a tree spans a whole sentence, "
                 "which is not known before it ends; give all tokens at once, without a cache"
             )
-        apart = tree_offsets(q_positions)
-        apart = apart if apart.ndim == 2 else apart.unsqueeze(1)
-        column = apart.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
-        worth = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
-        return worth.gather(-1, column.expand(*worth.shape[:-1], -1))
+        offsets = tree_offsets(q_positions)
+        offsets = offsets if offsets.ndim == 2 else offsets.unsqueeze(1)
+        index = offsets.clamp(-self.offsets.left, self.offsets.right) + self.offsets.left
+        products = (self.offsets.scale * q) @ self.offsets.keys.t()  # (B, H, T, 2 * reach + 1)
+        return products.gather(-1, index.expand(*products.shape[:-1], -1))

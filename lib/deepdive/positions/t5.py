@@ -1,4 +1,4 @@
-"""T5's bias: a trained number for each head and bucket of offsets."""
+"""T5's relative position bias: a trained number for each head and bucket of offsets."""
 
 import math
 
@@ -9,8 +9,8 @@ from deepdive.positions.relative import RelativePosition
 
 
 def widening(distance: Tensor, n: int, max_distance: int) -> Tensor:
-    """Return which of n buckets holds each distance >= 0. In float32, as the checkpoints were
-    trained: where a bucket begins is a matter of rounding.
+    """Return the bucket, of n, of each distance >= 0. In float32, as the checkpoints were trained:
+    rounding decides where a bucket begins.
     """
     exact = n // 2
     far = torch.log(distance.clamp(min=exact).float() / exact)
@@ -24,9 +24,9 @@ class T5Bias(RelativePosition):
         bias[h, t, s] = table[bucket(s - t), h]
 
     Half of the buckets are for keys ahead. In each half, the first half of the buckets hold one
-    distance each; the others widen like a logarithm up to `max_distance`, and the last holds all
-    beyond, so no length is too long. One instance serves all blocks (T5 shares it); T5 leaves its
-    scores unscaled (`MultiHeadAttention(..., scale=1.0)`).
+    distance each; the others widen logarithmically up to `max_distance`, and the last holds all
+    beyond, so the length is unlimited. All blocks share one instance in T5, and its scores are
+    unscaled (`MultiHeadAttention(..., scale=1.0)`).
     Raises ValueError unless n_buckets is a multiple of `sides` * 2 and max_distance exceeds the
     distances that have a bucket each.
     Source: Raffel et al. 2020, section 2.1, and their released code.
@@ -61,8 +61,8 @@ class T5Bias(RelativePosition):
 
 
 class CausalT5Bias(T5Bias):
-    """T5's bias where no query looks ahead: all buckets are for keys at or behind it; what stands
-    ahead falls in bucket 0, and is masked.
+    """T5's bias for causal attention: all buckets are for keys at or behind the query; keys ahead
+    fall in bucket 0, and are masked.
     """
 
     sides = 1

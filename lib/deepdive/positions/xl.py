@@ -1,4 +1,4 @@
-"""Transformer-XL's relative positions: two biases of the query, and waves of the offset."""
+"""Transformer-XL's relative positional encoding: two query biases, and sinusoids of the offset."""
 
 import torch
 from torch import Tensor, nn
@@ -9,17 +9,17 @@ from deepdive.positions.sinusoidal import SinusoidalPosition
 
 
 class XLPosition(RelativePosition):
-    """A score of four terms: content and place of the key, asked by the query and by all alike.
+    """A score of four terms: the key's content and relative position, times the query and a bias.
 
         scores[t, s] = scale * (q_t . k_s + q_t . r_{t - s} + u . k_s + v . r_{t - s})
         r_d          = W waves(d), split into heads                        # (H, d_head)
 
-    The first term is attention's own; the bias is the other three, (q_t + v) . r_{t - s} laid on
-    the diagonals, u . k_s one number a key. u and v are (H, d_head), `W` maps d_model to
-    H * d_head. Keys may outnumber queries: rows kept from an earlier segment come first.
+    The first term is computed by attention; the bias is the other three, (q_t + v) . r_{t - s} on
+    the diagonals, u . k_s one number per key. u and v are (H, d_head), `W` maps d_model to
+    H * d_head. Keys may outnumber queries: states cached from an earlier segment come first.
 
-    `waves` gives the fixed rows of an offset, `SinusoidalPosition(d_model)` by default; `scale` is
-    that of the scores, 1 / sqrt(d_head). A block has its own; the paper shares u and v among all.
+    `waves` encodes an offset, `SinusoidalPosition(d_model)` by default; `scale` is that of the
+    scores, 1 / sqrt(d_head). A block has its own u and v; in the paper all layers share them.
     Source: Dai et al. 2019, section 3.3 and appendix B.
     """
 
@@ -53,16 +53,16 @@ class XLPosition(RelativePosition):
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the three terms that are not q . k, (B, H, T, S)."""
-        placed = super().bias(q, k, q_positions, k_positions)
-        return placed + self.scale * self.u[:, None] @ k.transpose(-2, -1)  # (B, H, 1, S)
+        relative = super().bias(q, k, q_positions, k_positions)
+        return relative + self.scale * self.u[:, None] @ k.transpose(-2, -1)  # (B, H, 1, S)
 
 
 class RelativeSegments(nn.Module):
-    """What it is worth to a query that a key is of another text, or of its own.
+    """XLNet's relative segment encodings: a bias for a key of the query's segment, or of another.
 
-        bias[t, s] = scale * (q_t + w) . e[apart[t, s]]     # apart: 0 of one text, 1 of two
+        bias[t, s] = scale * (q_t + w) . e[differ[t, s]]     # differ: 0 in one segment, 1 in two
 
-    w is (H, d_head), e is (2, H, d_head). No text has a number, so more than two may follow.
+    w is (H, d_head), e is (2, H, d_head). Segments have no numbers, so there may be any number.
     Source: Yang et al. 2019, section 2.5.
     """
 
@@ -72,7 +72,7 @@ class RelativeSegments(nn.Module):
         self.w = nn.Parameter(torch.zeros(n_heads, d_head))
         self.e = nn.Parameter(0.02 * torch.randn(2, n_heads, d_head))
 
-    def forward(self, q: Tensor, apart: Tensor) -> Tensor:
-        """Return the bias (B, H, T, S) for q (B, H, T, d_head) and apart, bool (B, T, S)."""
-        worth = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * q.shape[-1] ** -0.5
-        return torch.where(apart[:, None], worth[..., 1:], worth[..., :1])  # worth: (B, H, T, 2)
+    def forward(self, q: Tensor, differ: Tensor) -> Tensor:
+        """Return the bias (B, H, T, S) for q (B, H, T, d_head) and differ, bool (B, T, S)."""
+        scores = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * q.shape[-1] ** -0.5
+        return torch.where(differ[:, None], scores[..., 1:], scores[..., :1])

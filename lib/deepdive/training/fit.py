@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 from deepdive.training.checkpoint import Checkpoints
 from deepdive.training.history import Bar, History
 from deepdive.training.interrupt import interrupts
@@ -168,7 +168,7 @@ def fit(
     Of what is in the folder only checkpoints of `fit` are ever removed.
     """
     check_positive(steps=steps, epochs=epochs)
-    seed = whole("seed", seed)
+    seed = as_int("seed", seed)
     check_kind("limit", limit, Limit)
     check_kind("update", update, Update)
     keep = folder if folder is None or isinstance(folder, Keep) else Keep(folder)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import deterministic as _deterministic
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 
 _SETTINGS: Any = _deterministic  # the type stubs do not know its one attribute
 
@@ -36,7 +36,7 @@ def seed_everything(seed: int = 0) -> None:
     >>> seed_everything(1); torch.equal(a, torch.rand(2))
     True
     """
-    seed = whole("seed", seed)
+    seed = as_int("seed", seed)
     if not 0 <= seed < 2**63:
         raise ValueError(f"seed: came as {seed}, expected 0 <= seed < 2**63")
     _seed(seed)

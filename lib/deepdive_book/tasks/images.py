@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.core.checks import not_negative, positive, whole
+from deepdive.core.checks import as_int, not_negative, positive
 from deepdive.data.images import Images
 
 
@@ -66,9 +66,9 @@ class ImageBatches:
         positive(size=size)
         not_negative(shift=shift, seed=seed)
         self.x, self.labels = x, labels
-        self.size = min(whole("size", size), len(x))
-        self.shift, self.mirror = whole("shift", shift), bool(mirror)
-        self.seed, self.epoch, self.index = whole("seed", seed), 0, 0
+        self.size = min(as_int("size", size), len(x))
+        self.shift, self.mirror = as_int("shift", shift), bool(mirror)
+        self.seed, self.epoch, self.index = as_int("seed", seed), 0, 0
 
     def __len__(self) -> int:
         return len(self.x) // self.size

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.masks import Causal, Mask, Padding
 from deepdive.core.stack import Stack
@@ -72,7 +72,7 @@ class LongTask:
 
     def batches(self, size: int, seed: int = 0) -> list[Rows]:
         """Return the training rows in batches of `size`, in an order that the seed draws."""
-        draw = torch.Generator().manual_seed(whole("seed", seed))
+        draw = torch.Generator().manual_seed(as_int("seed", seed))
         order = torch.randperm(len(self.train[0]), generator=draw)
         return [(self.train[0][some], self.train[1][some]) for some in order.split(size)]
 

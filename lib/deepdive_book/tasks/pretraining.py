@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 from deepdive.tokenizers.base import Tokenizer
 from deepdive.tokenizers.pairs import encode_pair, pad_batch
 from deepdive.training.objectives import cross_entropy, mask_tokens
@@ -27,7 +27,7 @@ def pair_batches(
     Each is tokens, mask and segments (B, T) and the labels (B,), T <= max_length. The pairs that
     are left over when all batches are full are left out, unless they are all there are.
     """
-    draw = random.Random(whole("seed", seed))
+    draw = random.Random(as_int("seed", seed))
     rows = [(*encode_pair(tokenizer, a, b, max_length), label) for a, b, label in pairs]
     draw.shuffle(rows)
     rows.sort(key=lambda row: len(row[0]))
@@ -68,7 +68,7 @@ def pretraining_scores(
     """
     training = model.training
     model.eval()
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     sums, tokens_seen, pairs_seen = torch.zeros(4, dtype=torch.float64), 0, 0
     for tokens, mask, segments, labels in batches:
         inputs, targets, chosen = mask_tokens(tokens, tokenizer, generator=draw, **masking)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from deepdive.audio.augment import spec_augment
 from deepdive.audio.mel import mfcc, stacked, standardised
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 from deepdive.data.speech import Recordings, Utterances
 from deepdive.tokenizers import PAD, CharTokenizer
 from deepdive.training.objectives.ctc import collapse
@@ -89,7 +89,7 @@ class SpeechBatches:
             raise ValueError(
                 f"frames={frames}: the longest utterance has {self.lengths.max()}; raise it"
             )
-        self.frames, self.seed = whole("frames", frames), whole("seed", seed)
+        self.frames, self.seed = as_int("frames", frames), as_int("seed", seed)
         self.epoch = self.index = 0
         self.sizes = [0]  # utterances of each batch, the shortest first
         room = frames

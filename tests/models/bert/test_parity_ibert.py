@@ -316,7 +316,7 @@ def test_what_is_refused() -> None:
     cases: dict[str, Callable[[], object]] = {
         "texts is empty": lambda: calibrated(model, []),
         "ranges has no": lambda: ibert.integer(model, {}),
-        "quantise with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
+        "quantize with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
         "between 1e-9 and ln 2": lambda: i_exp(
             QuantizedTensor(-torch.arange(3), torch.tensor(0.8).double())
         ),

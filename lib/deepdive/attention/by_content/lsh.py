@@ -1,4 +1,4 @@
-"""Attention among rows that a hash has put into the same bucket."""
+"""LSH attention (Reformer): attention within the buckets of a locality-sensitive hash."""
 
 from collections.abc import Sequence
 
@@ -23,20 +23,20 @@ from deepdive.core.checks import positive
 from deepdive.core.masks import Dense
 from deepdive.core.softmax import SoftmaxAttention
 
-NOWHERE = -2  # the cell of a key that no query meets
+NOWHERE = -2  # the cell of a key that no query attends to
 
 
 class LSHMaskAttention(StructuredAttention, SharedQKAttention):
-    """Shared-QK attention among the keys that a hash found near: the definition, at full cost.
+    """Shared-QK attention to keys in the query's hash bucket: the definition, at full cost.
 
         bucket  = argmax(q @ R, -q @ R), in each round with other rotations R; keys likewise
-        rows are sorted by bucket, then by position, and cut into chunks of `chunk` rows
+        vectors are sorted by bucket, then by position, and cut into chunks of `chunk`
         allowed = same bucket, the key in the query's chunk or the one before, in any round
         output  = SharedQKAttention(q, k, v, allowed & mask)
 
     `buckets` is an even number, factors of one, or 1; by default the largest power of two up to
-    2 T / chunk. Rotations are drawn anew at each pass in training, and from `seed` in evaluation.
-    Honours `Causal` and `Padding`: rows that are not real stand behind all others.
+    2 T / chunk. Rotations are resampled at each pass in training, and from `seed` in evaluation.
+    Honours `Causal` and `Padding`: padding is sorted behind all real tokens.
     Raises ValueError when a number is out of range.
     Source: Kitaev et al. 2020, section 2, "LSH attention" and "Multi-round LSH attention".
     """
@@ -55,28 +55,28 @@ class LSHMaskAttention(StructuredAttention, SharedQKAttention):
         self.chunk, self.rounds, self.seed = chunk, rounds, seed
         self.buckets = (buckets,) if isinstance(buckets, int) else buckets
         if self.buckets is not None:
-            draw_rotations(1, 1, 1, self.buckets)  # says what is wrong with them
+            draw_rotations(1, 1, 1, self.buckets)  # raises for invalid ones
 
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
         sorted_q, sorted_k = self.sort(q, k, all_real(real, k))
-        own = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
-        near = Dense(attended_pairs(sorted_q, sorted_k, q.shape[2]) | own)
-        allowed = self.allowed(written_out(near, real, causal), q, k)
+        self_pairs = torch.eye(q.shape[2], dtype=torch.bool, device=q.device)
+        pairs = Dense(attended_pairs(sorted_q, sorted_k, q.shape[2]) | self_pairs)
+        allowed = self.allowed(written_out(pairs, real, causal), q, k)
         return self.steps(q, k, v, allowed, None, scale)
 
     def sort(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Sorted, Sorted]:
-        """Return how queries and keys stand after hashing, in each round; `real` is (B or 1, T)."""
+        """Return queries and keys sorted by hash, in each round; `real` is (B or 1, T)."""
         heads, T, d = q.shape[1:]
         chunk = min(self.chunk, T)
         factors = tuple(self.buckets or bucket_factors(T, self.chunk))
         seed = None if self.training else self.seed
         rotations = draw_rotations(heads, d, self.rounds, factors, seed=seed)
 
-        def stand(rows: Tensor) -> Sorted:
+        def stand(x: Tensor) -> Sorted:
             return sort_rows(
-                hash_rows(rows, rotations, factors), real, duplicate_counts(factors), chunk
+                hash_rows(x, rotations, factors), real, duplicate_counts(factors), chunk
             )
 
         q_sorted = stand(q)
@@ -84,16 +84,16 @@ class LSHMaskAttention(StructuredAttention, SharedQKAttention):
 
 
 class LSHAttention(LSHMaskAttention):
-    """`LSHMaskAttention` at a cost of O(T * rounds * chunk * d): only rows of neighbouring chunks
-    meet.
+    """`LSHMaskAttention` at a cost of O(T * rounds * chunk * d): products only within neighboring
+    chunks.
 
-    Sorted by bucket, the keys that a query may meet stand in its chunk and the one before: a chunk
-    of queries meets 2 * chunk keys in one product. A key met in several rounds counts once, in the
-    first of them. Nothing of size T x T is made; `fast` makes a few chunks at a time
-    (`deepdive._fast.lsh`).
+    Sorted by bucket, the keys that a query may attend to are in its chunk and the one before: a
+    chunk of queries and its 2 * chunk keys are one product. A key that occurs in several rounds
+    counts once, in the first of them. Nothing of size T x T is computed; `fast` computes a few
+    chunks at a time (`deepdive._fast.lsh`).
 
-    Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the row's own key, then the
-    two chunks of each round. While one listens, and while dropout acts, the steps run one by one.
+    Hook points: `scores`, `weights` (B, H, T, 1 + rounds * 2 * chunk): the query's own key, then
+    the two chunks of each round. While one has a hook, or dropout acts, the steps run one by one.
     """
 
     once = True
@@ -114,8 +114,8 @@ class LSHAttention(LSHMaskAttention):
     def _rows(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Chunks]:
-        """Return scaled queries, directions of the keys and values, (N, T', d), filled up to whole
-        chunks; which of these rows are real, (N, T'); and who meets whom.
+        """Return scaled queries, directions of the keys and values, (N, T', d), padded to full
+        chunks; which of these are real, (N, T'); and the chunks.
         """
         B, heads, T = q.shape[:3]
         real = all_real(real, k).expand(B, T)
@@ -140,7 +140,7 @@ class LSHAttention(LSHMaskAttention):
         return q, k, v, real.flatten(0, 1), chunks
 
     def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """Return cells whose difference says whether a query meets a key, as in `Chunks`."""
+        """Return cells whose difference decides whether a query attends to a key (`Chunks`)."""
         return q.cell.int(), k.cell.masked_fill(~real.unsqueeze(2), NOWHERE).int()
 
     def structured(
@@ -151,9 +151,9 @@ class LSHAttention(LSHMaskAttention):
         rounds, m = chunks.q_at.shape[1], chunks.chunk
         head = torch.arange(len(q), device=q.device)[:, None, None]
         keys, values = (
-            rows[head, chunks.k_at].unfold(2, 2 * m, m).transpose(-2, -1) for rows in (k, v)
+            x[head, chunks.k_at].unfold(2, 2 * m, m).transpose(-2, -1) for x in (k, v)
         )  # (N, rounds, chunks, 2 m, d)
-        rows = q[head, chunks.q_at].unflatten(2, (-1, m))
+        x = q[head, chunks.q_at].unflatten(2, (-1, m))
         number = torch.arange(rounds, device=q.device)[:, None]
 
         def by_row(parts: Tensor) -> Tensor:  # (N, rounds, chunks, m, ...) -> (N, T', rounds, ...)
@@ -165,9 +165,9 @@ class LSHAttention(LSHMaskAttention):
             for n in range(len(q))
         ])  # fmt: skip
         allowed = by_row(allowed).flatten(2)
-        alone = ~allowed.any(-1, keepdim=True) & real.unsqueeze(-1)
-        allowed = torch.cat([alone, allowed], dim=-1)
-        scores = by_row(rows @ keys.transpose(-2, -1)).flatten(2)
+        only_self = ~allowed.any(-1, keepdim=True) & real.unsqueeze(-1)
+        allowed = torch.cat([only_self, allowed], dim=-1)
+        scores = by_row(x @ keys.transpose(-2, -1)).flatten(2)
         scores = torch.cat([(q * k).sum(-1, keepdim=True), scores], dim=-1)
         T = shape[-1]
 
@@ -177,21 +177,21 @@ class LSHAttention(LSHMaskAttention):
 
         weights = SoftmaxAttention.weigh(self, through(self.scores, scores), allowed)
         weights = self.dropout(through(self.weights, weights))
-        own, rest = weights[..., :1], weights[..., 1:].unflatten(-1, (rounds, 2 * m))
-        tiles = rest.transpose(1, 2)[head, number, chunks.q_at].unflatten(2, (-1, m))
-        mixed = own * v + by_row(tiles @ values).sum(2)
+        to_self, others = weights[..., :1], weights[..., 1:].unflatten(-1, (rounds, 2 * m))
+        tiles = others.transpose(1, 2)[head, number, chunks.q_at].unflatten(2, (-1, m))
+        mixed = to_self * v + by_row(tiles @ values).sum(2)
         return mixed.unflatten(0, shape[:2])[:, :, :T]
 
 
 class ReleasedLSHAttention(LSHAttention):
-    """`LSHAttention` as released: all of the two chunks is met, whatever the buckets, and a key
-    counts once in each round that meets it.
+    """`LSHAttention` as released: a query attends to all of the two chunks, whatever the buckets,
+    and a key counts once in each round.
 
-        output = softmax(scores + log(how often the key was met)) @ v
+        output = softmax(scores + log(number of rounds with the key)) @ v
 
-    The first chunk of a round looks back to the last one of the round before, the first round to
-    the last one. With one round, and buckets no longer than a chunk, little differs; published
-    weights were trained so. Source: transformers, `LSHSelfAttention`.
+    The first chunk of a round attends to the last one of the round before, the first round to the
+    last one. With one round, and buckets no longer than a chunk, little differs; published weights
+    were trained so. Source: transformers, `LSHSelfAttention`.
     """
 
     once = False
@@ -199,5 +199,5 @@ class ReleasedLSHAttention(LSHAttention):
     def _cells(self, q: Sorted, k: Sorted, real: Tensor) -> tuple[Tensor | None, Tensor | None]:
         if bool(real.all()):
             return None, None
-        here = torch.zeros_like(q.cell, dtype=torch.int32)
-        return here, here.masked_fill(~real.unsqueeze(2), NOWHERE)
+        zeros = torch.zeros_like(q.cell, dtype=torch.int32)
+        return zeros, zeros.masked_fill(~real.unsqueeze(2), NOWHERE)

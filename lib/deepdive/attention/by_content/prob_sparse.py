@@ -1,6 +1,4 @@
-"""ProbSparse attention: the queries whose weights would be spiky attend, the others take the
-mean.
-"""
+"""ProbSparse attention (Informer): queries with peaked weights attend, the others take the mean."""
 
 import math
 
@@ -14,7 +12,7 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
-    """Softmax attention for the `u` queries that a sampled measure finds active, a mean for the
+    """Softmax attention for the `u` queries with the largest sampled measure, a mean for the
     rest.
 
         measure[t] = max over the sample of (q[t] @ k[j]) - sum over the sample of (q[t] @ k[j]) / S
@@ -22,15 +20,15 @@ class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
         output[t]  = softmax(scale * q[t] @ k^T) @ v     for the active t      # (B, H, u, S)
         output[t]  = mean of v                           for the others, the lazy ones
 
-    Each query has a sample of its own, factor * ceil(ln(1 + S)) keys. In evaluation the sample is
-    the same at every call; in training torch's generator draws a new one. A sample that would hold
-    more keys than there are holds each once; u = T is softmax attention. No gradient passes through
-    the choice. Cost: O((T ln S + S ln T) d factor).
+    Each query has its own sample of factor * ceil(ln(1 + S)) keys. In evaluation the sample is the
+    same at every call; in training torch's generator draws a new one. A sample that would exceed
+    the number of keys has each once; u = T is softmax attention. No gradient passes through the
+    choice. Cost: O((T ln S + S ln T) d factor).
 
     Honours `Padding` (padded keys are not sampled and not in the mean; where there are as many
     queries as keys, padded queries are lazy) and `Causal`, in which a lazy query takes the sum of
-    the values so far, as the authors' code has it. **The causal form looks ahead once**: which
-    queries are active is decided over the whole row. Refuses other masks and a bias. Hook points:
+    the values so far, as in the authors' code. **The causal form looks ahead once**: which queries
+    are active is decided over the full sequence. Refuses other masks and a bias. Hook points:
     `scores`, `weights` (B, H, u, S), those of the active queries.
 
     Raises ValueError when `factor` is not positive.
@@ -56,13 +54,13 @@ class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
         if causal:
             past = torch.arange(S, device=q.device) <= active.unsqueeze(-1) + S - T
             allowed = past if allowed is None else allowed & past  # (B, H, u, S)
-        spiky = self.steps(answers(q, active), k, v, allowed, None, scale)
-        index = active.unsqueeze(-1).expand_as(spiky)
-        return self._lazy(v, real, causal, T).scatter(2, index, spiky)
+        active_outputs = self.steps(answers(q, active), k, v, allowed, None, scale)
+        index = active.unsqueeze(-1).expand_as(active_outputs)
+        return self._lazy(v, real, causal, T).scatter(2, index, active_outputs)
 
     @torch.no_grad()
     def active(self, q: Tensor, k: Tensor, real: Tensor | None = None) -> Tensor:
-        """Return the places of the u active queries, integers (B, H, u), u = T where all are."""
+        """Return the positions of the u active queries, integers (B, H, u), u = T where all are."""
         T, S = q.shape[2], k.shape[2]
         u = min(T, self.factor * math.ceil(math.log1p(T)))
         if u == T:
@@ -91,9 +89,9 @@ class ProbSparseAttention(StructuredAttention, SoftmaxAttention):
         return torch.randint(S, (T, m), generator=generator)
 
     def _lazy(self, v: Tensor, real: Tensor | None, causal: bool, T: int) -> Tensor:
-        """Return what a lazy query takes, (B, H, T, d_v): the mean, or causally the sum so far."""
-        rows = v if real is None else v * real[:, None, :, None]
+        """Return a lazy query's output, (B, H, T, d_v): the mean, or causally the sum so far."""
+        values = v if real is None else v * real[:, None, :, None]
         if causal:
-            return rows.cumsum(2)[:, :, -T:]
+            return values.cumsum(2)[:, :, -T:]
         size = all_real(real, v).sum(1).clamp(min=1)[:, None, None, None]
-        return (rows.sum(2, keepdim=True) / size).to(v.dtype).expand(-1, -1, T, -1)
+        return (values.sum(2, keepdim=True) / size).to(v.dtype).expand(-1, -1, T, -1)

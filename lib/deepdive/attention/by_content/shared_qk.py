@@ -1,4 +1,4 @@
-"""Attention whose keys are the directions of its queries."""
+"""Shared-QK attention (Reformer): keys are normalized queries."""
 
 import torch
 from torch import Tensor, nn
@@ -11,19 +11,19 @@ from deepdive.core.softmax import SoftmaxAttention
 EPS = 1e-6  # added to the mean square of a key, as released
 
 
-def directions(rows: Tensor) -> Tensor:
-    """Return rows (..., d) at length 1; a row of zeros stays one."""
-    size = rows.square().mean(-1, keepdim=True)
-    return rows * ((size + EPS) * rows.shape[-1]).rsqrt()
+def directions(x: Tensor) -> Tensor:
+    """Return x (..., d) normalized to length 1; zeros stay zeros."""
+    size = x.square().mean(-1, keepdim=True)
+    return x * ((size + EPS) * x.shape[-1]).rsqrt()
 
 
 class SharedQKAttention(SoftmaxAttention):
-    """Softmax attention in which keys are directions, and a row is its own last resort.
+    """Softmax attention with normalized keys, and a query's own key only if there is no other.
 
         scores  = scale * q @ (k / |k|)^T                       # (B, H, T, T), scale = 1 by default
         weights = softmax(scores) over the others               # its own key if there is no other
 
-    For layers whose keys are their queries, where a row would always like itself best. Honours
+    For layers whose keys are their queries, where a query's own key has the largest score. Honours
     every mask, and a bias, at full cost. Raises ValueError unless there is a key for each query.
     Source: Kitaev et al. 2020, section 2, "Causal masking for shared-QK attention".
     """
@@ -32,7 +32,7 @@ class SharedQKAttention(SoftmaxAttention):
 
     @staticmethod
     def default_scale(d_head: int) -> float:
-        """Return 1: keys have length 1, and no variance grows with d_head."""
+        """Return 1: keys have length 1, and the variance does not grow with d_head."""
         return 1.0
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
@@ -40,20 +40,20 @@ class SharedQKAttention(SoftmaxAttention):
         return super().score(q, directions(k), scale)
 
     def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
-        """Return the softmax over the allowed keys of other rows, else the row's own, else 0."""
-        own = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
-        allowed = torch.ones_like(own) if allowed is None else allowed
-        alone = ~(allowed & ~own).any(-1, keepdim=True)
-        return super().weigh(scores, allowed & (alone | ~own))
+        """Return the softmax over the allowed other keys, else the query's own, else 0."""
+        diagonal = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
+        allowed = torch.ones_like(diagonal) if allowed is None else allowed
+        no_other_key = ~(allowed & ~diagonal).any(-1, keepdim=True)
+        return super().weigh(scores, allowed & (no_other_key | ~diagonal))
 
 
 class SharedQKMultiHeadAttention(Layer):
-    """n_heads attentions side by side whose keys are their queries.
+    """Multi-head attention whose keys are its queries.
 
         q = split(x @ W_qk), v = split(x @ W_v)                 # (B, H, T, d_head)
         output = join(mechanism(q, q, v)) @ W_out               # (B, T, d_model)
 
-    The mechanism makes directions of the keys: `SharedQKAttention` by default, `LSHAttention`.
+    The mechanism normalizes the keys: `SharedQKAttention` by default, `LSHAttention`.
     Hook points: `values`, `heads` (B, H, T, d_head), and the mechanism's.
     Raises ValueError when the heads do not divide the width; for a memory; for a cache.
     Source: Kitaev et al. 2020, section 2.
@@ -61,8 +61,8 @@ class SharedQKMultiHeadAttention(Layer):
 
     reads = ("mask", "bias", "positions")
     instead = (
-        "keys that are the queries leave no place for a memory or earlier rows: use "
-        "MultiHeadAttention, or pass the whole sequence again"
+        "keys that are the queries allow no memory and no cache: use MultiHeadAttention, or pass "
+        "the full sequence again"
     )
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Attention to one's own block and to one block that a small network has sorted there."""
+"""Sparse Sinkhorn attention: to the query's block and to one block from learned sorting."""
 
 import torch
 import torch.nn.functional as F
@@ -16,8 +16,8 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
 
     In the limit rows and columns sum to 1, a mixture of permutations. Entries that are not allowed
     are 0. `causal` divides each entry by the sum of its column down to its own row, so that no row
-    depends on a later one, and ends a turn with the rows. The more turns, the more of its weight
-    each row puts on the last of the earlier blocks.
+    depends on a later one, and ends a turn with the rows. The more turns, the more weight each row
+    has on the last of the earlier blocks.
     Source: Sinkhorn 1964; Tay et al. 2020, sections 3.1 and 3.3.
     """
     logits = logits.masked_fill(~allowed, LOWEST)
@@ -31,13 +31,13 @@ def balance(logits: Tensor, allowed: Tensor, iterations: int, *, causal: bool = 
 
 
 class SinkhornAttention(GroupedAttention):
-    """Softmax attention among the rows of one's block and those of a sorted one: O(T * block * d).
+    """Softmax attention to the query's block and to a sorted one, in O(T * block * d).
 
         x[i]    = sum of the keys of block i                    # causal: down to its first key
         R       = (relu(x @ W_in + b_in) @ W_out + noise) / temperature      # (blocks, blocks)
         S       = balance(R)                                    # block i takes S[i, j] of block j
-        k', v'  = S @ k, S @ v, block by block                  # place p from places p
-        output  = softmax(scale * q @ (k', k of the own block)^T) @ (v', v of the own block)
+        k', v'  = S @ k, S @ v, block by block                  # position p from positions p
+        output  = softmax(scale * q @ (k', k of the same block)^T) @ (v', v of the same block)
 
     Gumbel noise is added in training. `max_blocks` is how many blocks W_out has a column for: a
     text is at most max_blocks * block long. In the causal form a block takes of earlier ones only.
@@ -49,8 +49,8 @@ class SinkhornAttention(GroupedAttention):
     System: sinkhorn
     Parent: transformer
     What differs:
-    - beside its own block a query meets one more, a mixture of blocks (`balance`)
-    - which blocks are mixed is learned by a network that sees a sum for each (`inner`, `outer`)
+    - besides its own block a query attends to one more, a mixture of blocks (`balance`)
+    - which blocks are mixed is learned by a network on the sum of each (`inner`, `outer`)
     Source: Tay et al. 2020, section 3.
     Book: references
     """
@@ -84,36 +84,36 @@ class SinkhornAttention(GroupedAttention):
         return f"block={self.block}, max_blocks={self.max_blocks}, iterations={self.iterations}"
 
     def check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
-        """Raise ValueError for more rows than there are blocks for."""
+        """Raise ValueError for more keys than `max_blocks` blocks hold."""
         if k.shape[2] > self.max_blocks * self.block:
             raise ValueError(
-                f"SinkhornAttention has places for max_blocks * block = {self.max_blocks} * "
-                f"{self.block} rows; got {k.shape[2]}. Build it longer, or use SoftmaxAttention"
+                f"SinkhornAttention has positions for max_blocks * block = {self.max_blocks} * "
+                f"{self.block} keys; got {k.shape[2]}. Build it longer, or use SoftmaxAttention"
             )
 
     def grouped(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Return the blocks, each with the rows of the sorted one and its own."""
+        """Return the blocks, each with the keys and values of the sorted one and its own."""
         m = self.block
         fill = -q.shape[2] % m
         real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
-        q, k, v = (F.pad(rows, (0, 0, 0, fill)).unflatten(2, (-1, m)) for rows in (q, k, v))
-        k, v = (rows * real.unsqueeze(-1) for rows in (k, v))  # (B, H, blocks, block, d)
+        q, k, v = (F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, m)) for x in (q, k, v))
+        k, v = (x * real.unsqueeze(-1) for x in (k, v))  # (B, H, blocks, block, d)
         sort = self.sort(k, real, causal)
-        k, v = (torch.cat([mixed(sort, rows), rows], dim=3) for rows in (k, v))
+        k, v = (torch.cat([mixed(sort, x), x], dim=3) for x in (k, v))
         sorted_real = mixed(sort, real.unsqueeze(-1).to(sort.dtype).expand(*k.shape[:3], m, 1)) > 0
-        own = real.unsqueeze(-2).expand(*q.shape[:4], m)
+        inside = real.unsqueeze(-2).expand(*q.shape[:4], m)
         if causal:
-            own = own & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
-        allowed = torch.cat([sorted_real.transpose(-2, -1).expand(*own.shape), own], dim=-1)
+            inside = inside & torch.ones(m, m, dtype=torch.bool, device=q.device).tril()
+        allowed = torch.cat([sorted_real.transpose(-2, -1).expand(*inside.shape), inside], dim=-1)
         return q, k, v, allowed
 
     def sort(self, k: Tensor, real: Tensor, causal: bool) -> Tensor:
         """Return S (B, H, blocks, blocks) for the keys (B, H, blocks, block, d), padding at 0."""
         blocks = k.shape[2]
         x = k.sum(3)
-        if causal:  # all that came before the block, and its first row
+        if causal:  # all keys before the block, and its first
             x = x.cumsum(2) - x + k[:, :, :, 0]
         logits = (x @ self.inner + self.inner_bias).relu() @ self.outer[..., :blocks]
         if self.training:
@@ -129,6 +129,6 @@ class SinkhornAttention(GroupedAttention):
         return sort.to(k.dtype)
 
 
-def mixed(sort: Tensor, rows: Tensor) -> Tensor:
-    """Return sum_j S[i, j] rows[j], (B, H, blocks, block, d)."""
-    return (sort @ rows.flatten(3)).unflatten(3, rows.shape[3:])
+def mixed(sort: Tensor, x: Tensor) -> Tensor:
+    """Return sum_j S[i, j] x[j], (B, H, blocks, block, d)."""
+    return (sort @ x.flatten(3)).unflatten(3, x.shape[3:])

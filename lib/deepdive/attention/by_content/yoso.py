@@ -1,4 +1,4 @@
-"""YOSO: a weight is the chance that a query and a key fall into the same bucket. Zeng et al. 2021,
+"""YOSO: a weight is the probability that query and key share a hash bucket. Zeng et al. 2021,
 "You Only Sample (Almost) Once: Linear Cost Self-Attention Via Bernoulli Sampling".
 """
 
@@ -43,22 +43,22 @@ class BoundedSlope(torch.autograd.Function):
 
 
 def collision(cosine: Tensor, bits: int) -> Tensor:
-    """Return the chance (1 - acos(cosine) / pi)^bits that `bits` random planes all leave two
-    directions on one side.
+    """Return the collision probability (1 - acos(cosine) / pi)^bits: `bits` random hyperplanes all
+    have two directions on one side.
     """
     return (1 - torch.acos(cosine.clamp(-1, 1)) / math.pi) ** bits
 
 
 class ExpectedYosoAttention(Mechanism):
-    """The weights that YOSO samples, in expectation, written out at full cost.
+    """YOSO's weights in expectation, at full cost.
 
         weights = (1 - acos(cos(q, k)) / pi)^bits            # (B, H, T, S), in 0 .. 1
         output  = unit(weights @ v) + convolution(v)         # unit: of length 1
 
-    Weights do not sum to 1; the mixed values are divided by their length instead. The length of a
-    query or key has no part, so neither has the scale: it is refused. Honours every mask; a row
-    with no key is 0. Refuses a bias. Backward uses the paper's `BoundedSlope`, not the derivative.
-    `convolution` adds a sum of nearby values.
+    Weights do not sum to 1; the output is divided by its length instead. The length of a query or
+    key has no effect, so a scale has none either: it is refused. Honours every mask; a query with
+    no key has output 0. Refuses a bias. Backward uses the paper's `BoundedSlope`, not the
+    derivative. `convolution` adds a sum of nearby values.
 
     Raises ValueError when bits is below 1.
     Source: Zeng et al. 2021, section 3.
@@ -91,18 +91,18 @@ class ExpectedYosoAttention(Mechanism):
 
 
 class YosoAttention(ResampledBuffer, StructuredAttention):
-    """YOSO's weights, sampled: the share of n_hashes random hashes in which query and key agree.
+    """YOSO's weights, sampled: the fraction of n_hashes random hashes in which q and k collide.
 
-        weights = share of the hashes in which buckets(q) = buckets(k)             # (B, H, T, S)
+        weights = fraction of the hashes in which buckets(q) = buckets(k)          # (B, H, T, S)
         output  = unit(weights @ v) + convolution(v)
 
     A hash has `bits` random planes, hence 2^bits buckets. In `fast`, for each hash the values are
-    added up by bucket, and a query reads one sum: T + S rows a hash, and nothing of size T x S.
-    Causally it reads the sum up to its own place, from running sums. The expectation is
+    summed by bucket, and a query gathers one sum: T + S vectors per hash, and nothing of size
+    T x S. Causally it gathers the sum up to its position, from running sums. The expectation is
     `ExpectedYosoAttention`; the error falls as 1 / sqrt(n_hashes). Backward samples too, with the
     same buckets and the `BoundedSlope`; in `fast` it costs at most 16 d times the forward pass.
 
-    The planes are in `drawn`, and drawn anew before every `redraw_every`-th call in training.
+    The planes are in `drawn`, and resampled before every `redraw_every`-th call in training.
     Honours `Padding` and `Causal`, with a convolution of values `Padding` alone, since it adds
     values that come later. Refuses every other mask, a bias and a scale. Not as in the paper, which
     has no causal form: the running sums.
@@ -113,10 +113,10 @@ class YosoAttention(ResampledBuffer, StructuredAttention):
     System: yoso
     Parent: transformer
     What differs:
-    - a weight is the chance that random planes leave query and key on one side
-      (`ExpectedYosoAttention`), a power of their angle in place of a softmax
-    - it is sampled by hashing into buckets, whose values are added up (`Sampled`)
-    - no sum of weights divides the output; it is brought to length 1 (`unit`)
+    - a weight is the probability that random planes have query and key on one side
+      (`ExpectedYosoAttention`), a power of their angle instead of a softmax
+    - it is sampled by hashing into buckets, whose values are summed (`Sampled`)
+    - no sum of weights divides the output; it is normalized to length 1 (`unit`)
     - the gradient is that of a lower bound of the weight's slope, sampled too
     Source: Zeng et al. 2021.
     Book: blog
@@ -152,12 +152,12 @@ class YosoAttention(ResampledBuffer, StructuredAttention):
         """Return fresh planes (d_head, n_hashes * bits)."""
         return torch.randn(self.d_head, self.n_hashes * self.bits)
 
-    def buckets(self, rows: Tensor) -> Tensor:
-        """Return which bucket each of the rows (B, H, T, d_head) falls into, by hash: integers
+    def buckets(self, x: Tensor) -> Tensor:
+        """Return the bucket of each vector of x (B, H, T, d_head), for each hash: integers
         (n_hashes, B, H, T).
         """
-        side = (rows @ self.drawn > 0).unflatten(-1, (self.n_hashes, self.bits))
-        powers = 2 ** torch.arange(self.bits, device=rows.device)
+        side = (x @ self.drawn > 0).unflatten(-1, (self.n_hashes, self.bits))
+        powers = 2 ** torch.arange(self.bits, device=x.device)
         return (side * powers).sum(-1).movedim(-1, 0)
 
     def structured(
@@ -184,6 +184,6 @@ class YosoAttention(ResampledBuffer, StructuredAttention):
         return self._finished(mixed, v, real)
 
     def _finished(self, mixed: Tensor, v: Tensor, real: Tensor | None) -> Tensor:
-        """Return the mixed rows at length 1, with the convolution of the values added."""
+        """Return the output normalized to length 1, plus the convolution of the values."""
         mixed = F.normalize(mixed, dim=-1)
         return mixed if self.convolution is None else mixed + self.convolution(v, real)

@@ -1,4 +1,4 @@
-"""Each head learns how far back it looks, and pays for it."""
+"""Adaptive attention span: each head learns how far back it attends, under a penalty."""
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,12 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         weights = ramp * exp(scores) / sum(ramp * exp(scores))
         loss = penalty * mean(z)                                   # through `span_loss`
 
-    No key is met beyond x = z + ramp of the longest head, so short spans save time and memory: in
-    `fast` blocks of queries meet one stretch of keys. Causal by itself; honours `Causal` and
-    `Padding`.
+    No key beyond x = z + ramp of the longest head is attended to, so short spans save time and
+    memory: in `fast` blocks of queries attend to one range of keys. Causal by itself; honours
+    `Causal` and `Padding`.
     The paper keeps z in [0, longest] by clipping, where a gradient ends; a sigmoid does not end it.
 
-    Hook points: `scores` and `weights` (B, H, T, S), written out at full cost while a hook listens,
+    Hook points: `scores` and `weights` (B, H, T, S), computed at full cost while one has a hook,
     the scores with log(ramp) added; `span_loss`, a scalar (`deepdive.core.hooks.collect_losses`).
 
     Raises ValueError for sizes out of range, and for another number of heads.
@@ -61,7 +61,7 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start every head's length at the same part of the longest."""
+        """Initialize every head's length to the same fraction of the longest."""
         with torch.no_grad():
             self.span.fill_(self.start).logit_()
 
@@ -69,17 +69,17 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         return f"n_heads={len(self.span)}, longest={self.longest}, ramp={self.ramp}"
 
     def lengths(self) -> Tensor:
-        """Return z (H,): the distance up to which a head's weights are whole."""
+        """Return z (H,): the distance up to which a head's weights are unreduced."""
         return self.longest * self.span.sigmoid()
 
     def reach(self) -> int:
-        """Return how far behind it the longest head's query meets a key at all."""
+        """Return the largest distance at which any head attends to a key."""
         return int((self.lengths().max() + self.ramp).ceil()) - 1
 
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
+        """Return the output (B, H, T, d_v); queries are the last T positions."""
         self.span_loss(self.penalty * self.lengths().mean())
         T, S = q.shape[2], k.shape[2]
         at = torch.arange(S, device=q.device)
@@ -100,12 +100,12 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         return mixed.flatten(2, 3)[:, :, :T]
 
     def _ramp(self, behind: Tensor) -> Tensor:
-        """Return the weights' factor (H, ...) at distances behind (...); 0 for what comes after."""
+        """Return the weights' factor (H, ...) at distances behind (...); 0 for later keys."""
         z = self.lengths()[(..., *[None] * behind.ndim)]
         ramp = ((self.ramp + z - behind) / self.ramp).clamp(0, 1)
         return ramp.masked_fill(behind < 0, 0.0)
 
 
 def _log(ramp: Tensor) -> Tensor:
-    """Return log(ramp), 0 where the ramp is 0: a mask closes that."""
+    """Return log(ramp), 0 where the ramp is 0: those pairs are masked."""
     return torch.where(ramp > 0, ramp, 1.0).log()

@@ -1,4 +1,4 @@
-"""Attention along one axis of a table of positions: an image's rows, or its columns."""
+"""Axial attention: along one axis of a grid of positions, an image's rows or its columns."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ AXES = ("row", "column")
 
 @dataclass(frozen=True)
 class SameLine(Mask):
-    """Positions stand in rows of `width`, one after the other; a query meets its row or column."""
+    """Positions form rows of `width`; a query attends to its row or column."""
 
     width: int
     along: str
@@ -30,10 +30,10 @@ class AxialAttention(PatternAttention):
     """Softmax attention under the mask `SameLine(width, along)`: along rows of `width` positions,
     or along the columns, in O(T * line * d), where a line has sqrt(T) positions in a square.
 
-        position t stands in row t // width and column t % width
+        position t is in row t // width and column t % width
 
-    Rows fold into the batch, or columns do; what is left is plain attention. A layer along rows and
-    one along columns let every position reach every other. Honours `Causal` (in reading order) and
+    Rows fold into the batch, or columns do; the rest is plain attention. A layer along rows and one
+    along columns connect every position to every other. Honours `Causal` (in reading order) and
     `Padding`; the last row need not be full.
 
     Raises ValueError when width is not positive or `along` is neither "row" nor "column".
@@ -42,8 +42,8 @@ class AxialAttention(PatternAttention):
     System: axial
     Parent: transformer
     What differs:
-    - positions stand in a table, and a query meets its own row or its own column (`along`)
-    - layers take turns: one along each axis
+    - positions form a grid, and a query attends to its own row or its own column (`along`)
+    - layers alternate: one along each axis
     Source: Ho et al. 2019, section 3.
     Book: references
     """

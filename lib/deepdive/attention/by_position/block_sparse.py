@@ -1,4 +1,4 @@
-"""Attention between blocks: neighbours, the two ends, and a few at random. BigBird's pattern."""
+"""Block sparse attention: neighbors, global blocks, and random blocks. BigBird's pattern."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from deepdive._fast.block_sparse import block_tiles
 from deepdive._fast.tiled_attention import attend
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
-from deepdive.core.checks import not_negative, positive, whole
+from deepdive.core.checks import as_int, not_negative, positive
 from deepdive.core.masks import Mask, Padding, of_queries
 
 Draw = Callable[[int, int], Tensor]
@@ -20,9 +20,9 @@ Draw = Callable[[int, int], Tensor]
 
 @dataclass(frozen=True)
 class DrawnBlocks:
-    """n_random blocks for each head and block of queries: never a neighbour, an end, or one twice.
+    """n_random random blocks per head and query block: never a neighbor, an end, or one twice.
 
-    The seed fixes them: the pattern is drawn once, and is the same in training and afterwards.
+    The seed fixes them: the pattern is sampled once, and is the same in training and afterwards.
     """
 
     n_random: int
@@ -38,18 +38,18 @@ class DrawnBlocks:
 
 @lru_cache(maxsize=64)
 def _drawn(n_blocks: int, n_heads: int, n_random: int, seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(whole("seed", seed))
-    lots = torch.rand(n_heads, n_blocks, n_blocks, generator=generator)
-    taken = (torch.arange(n_blocks) - torch.arange(n_blocks).unsqueeze(1)).abs() <= 1
-    taken[:, [0, -1]] = True
-    return lots.masked_fill_(taken, -1.0).topk(n_random).indices[:, 1:-1].contiguous()
+    generator = torch.Generator().manual_seed(as_int("seed", seed))
+    priority = torch.rand(n_heads, n_blocks, n_blocks, generator=generator)
+    excluded = (torch.arange(n_blocks) - torch.arange(n_blocks).unsqueeze(1)).abs() <= 1
+    excluded[:, [0, -1]] = True
+    return priority.masked_fill_(excluded, -1.0).topk(n_random).indices[:, 1:-1].contiguous()
 
 
 @dataclass(frozen=True)
 class FirstBlock:
-    """No draw: the first block stands in each random one's place, so it counts 1 + n_random times.
+    """No random blocks: the first block replaces each, so it counts 1 + n_random times.
 
-    What the released PyTorch code does in evaluation (transformers' BigBirdModel).
+    As in the released PyTorch code in evaluation (transformers' BigBirdModel).
     """
 
     n_random: int
@@ -62,13 +62,13 @@ class FirstBlock:
 class BlockSparseAttention(PatternAttention):
     """Softmax attention between blocks of `block` positions, in O(T * (5 + n_random) * block * d).
 
-        block i of the queries meets the blocks i - 1, i, i + 1, the first, the last, and
+        query block i attends to the blocks i - 1, i, i + 1, the first, the last, and
         draw(n_blocks, H)[h, i - 1]                               # n_random blocks, by head
-        the first and the last block of the queries meet every key
+        the first and the last query block attend to every key
 
-    all in one softmax; a block that `draw` names twice, or that is met already, counts as often. A
-    text of up to (5 + 2 n_random) blocks is attended in full, as in the released code: there is
-    little to leave out. A last block that is not full is filled up with keys that are not real.
+    all in one softmax; a block that `draw` returns twice, or that is attended already, counts as
+    often. A text of up to (5 + 2 n_random) blocks is attended in full, as in the released code,
+    because little is left out. A last block that is not full is padded.
 
     Honours `Padding`; there is no causal form, and no cache.
     Raises ValueError when block or n_random is out of range.
@@ -91,16 +91,14 @@ class BlockSparseAttention(PatternAttention):
         return f"block={self.block}, n_random={self.n_random}, draw={self.draw}"
 
     def counts(self, n_blocks: int, heads: int) -> Tensor:
-        """Return how often each block of queries meets each block of keys, (H, n_blocks,
-        n_blocks).
-        """
+        """Return how often each query block attends to each key block, (H, n_blocks, n_blocks)."""
         if self.in_full(n_blocks):
             return torch.ones(heads, n_blocks, n_blocks, dtype=torch.int64)
         at = torch.arange(n_blocks)
-        near = (at - at.unsqueeze(1)).abs() <= 1
-        near[[0, -1]] = near[:, [0, -1]] = True
-        drawn = F.one_hot(self.draw(n_blocks, heads), n_blocks).sum(2)
-        return near + F.pad(drawn, (0, 0, 1, 1))
+        fixed = (at - at.unsqueeze(1)).abs() <= 1
+        fixed[[0, -1]] = fixed[:, [0, -1]] = True
+        random = F.one_hot(self.draw(n_blocks, heads), n_blocks).sum(2)
+        return fixed + F.pad(random, (0, 0, 1, 1))
 
     def in_full(self, n_blocks: int) -> bool:
         """Whether so short a text is attended in full."""
@@ -124,7 +122,7 @@ class BlockSparseAttention(PatternAttention):
             return F.scaled_dot_product_attention(q, k, v, allowed, self.dropped, scale=scale)
         if fill := n * self.block - T:
             real = F.pad(all_real(real, k), (0, fill), value=False)
-            q, k, v = (F.pad(rows, (0, 0, 0, fill)) for rows in (q, k, v))
+            q, k, v = (F.pad(x, (0, 0, 0, fill)) for x in (q, k, v))
         tiles = block_tiles(n, self.block, self.draw(n, H).to(q.device).repeat(B, 1, 1))
         mixed = attend(q, k, v, tiles, scale, real=real, dropout=self.dropped, unit=self.block)
         return mixed[:, :, :T]
@@ -138,7 +136,7 @@ class BlockSparseAttention(PatternAttention):
 
 @dataclass(frozen=True, eq=False)
 class Blocks(Mask):
-    """The mask of `BlockSparseAttention`: pairs of positions whose blocks meet."""
+    """The mask of `BlockSparseAttention`: pairs of positions in connected blocks."""
 
     attention: BlockSparseAttention
     heads: int

@@ -1,4 +1,4 @@
-"""Local attention by chunks: a query meets whole chunks of keys, not a window of its own."""
+"""Local attention by chunks: a query attends to full chunks of keys, not to its own window."""
 
 import torch
 import torch.nn.functional as F
@@ -11,15 +11,15 @@ from deepdive.core.checks import not_negative, positive
 
 
 class ChunkAttention(GroupedAttention):
-    """Softmax attention among neighbouring chunks of `chunk` rows, at a cost of O(T * chunk * d).
+    """Softmax attention to neighboring chunks of `chunk` keys, at a cost of O(T * chunk * d).
 
         c(t) = t // chunk, chunks = ceil(T / chunk)
         keys of query t = those with c(s) = c(t) - before ... c(t) + after, modulo chunks
 
-    The chunks stand in a ring, as released: the first one looks back to the last one, where a
-    causal mask lets it see nothing. Where there are fewer chunks than before + 1 + after, a chunk
-    is met more than once, and counts as often; one that would lie further away than there are
-    chunks is the query's own. A text of one chunk is attended in full.
+    The chunks form a ring, as released: the first one attends to the last one, which a causal mask
+    excludes. Where there are fewer chunks than before + 1 + after, a chunk is attended more than
+    once, and counts as often; one that would lie further away than there are chunks is replaced by
+    the query's own. A text of one chunk is attended in full.
     Honours `Causal` and `Padding`; T = S. Hook points: `scores`, `weights` (B, H, T, (before + 1 +
     after) * chunk), or (B, H, T, T) for a single chunk.
     Raises ValueError when a number is out of range.
@@ -45,9 +45,9 @@ class ChunkAttention(GroupedAttention):
         """Return the chunks, each with the keys and values of those around it."""
         T, m = q.shape[2], self.chunk
         if m >= T:
-            whole = self.allowed(written_out(None, real, causal), q, k)
-            q, k, v = (rows.unsqueeze(2) for rows in (q, k, v))
-            return q, k, v, None if whole is None else whole.unsqueeze(2)
+            full_mask = self.allowed(written_out(None, real, causal), q, k)
+            q, k, v = (part.unsqueeze(2) for part in (q, k, v))
+            return q, k, v, None if full_mask is None else full_mask.unsqueeze(2)
         fill = -T % m
         real = F.pad(all_real(real, k), (0, fill), value=False).unflatten(1, (-1, m))[:, None]
         q, k, v = (F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, m)) for x in (q, k, v))
@@ -58,8 +58,8 @@ class ChunkAttention(GroupedAttention):
         return q, self._around(k, 2), self._around(v, 2), allowed
 
     def _around(self, chunks: Tensor, axis: int) -> Tensor:
-        """Join to each chunk, along the next axis, those before and after it."""
+        """Concatenate each chunk, along the next axis, with those before and after it."""
         shifts = range(self.before, -self.after - 1, -1)
         n = chunks.shape[axis]
-        near = [shift if abs(shift) <= n else 0 for shift in shifts]  # as released
-        return torch.cat([chunks.roll(shift, axis) for shift in near], dim=axis + 1)
+        clipped = [shift if abs(shift) <= n else 0 for shift in shifts]  # as released
+        return torch.cat([chunks.roll(shift, axis) for shift in clipped], dim=axis + 1)

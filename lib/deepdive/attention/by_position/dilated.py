@@ -1,4 +1,4 @@
-"""Windows with gaps: the same number of keys, from further away."""
+"""Dilated sliding-window attention: the same number of keys, from further away."""
 
 from torch import Tensor
 
@@ -15,8 +15,8 @@ class DilatedAttention(PatternAttention):
 
         keys of query t = t + dilation * (-left ... right)
 
-    Positions of one remainder modulo the dilation form a text of their own, in which the window
-    has no gaps: in `fast`, each group of heads cuts its rows into such texts. Honours `Causal`
+    Positions of one remainder modulo the dilation form a separate text, in which the window has no
+    gaps: in `fast`, each group of heads splits its sequences into such texts. Honours `Causal`
     (right is then 0) and `Padding`.
 
     Raises ValueError when left, right or a dilation is out of range, or when there are neither one

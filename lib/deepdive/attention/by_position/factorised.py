@@ -1,4 +1,4 @@
-"""Causal attention in two steps of sqrt(T) keys each: the Sparse Transformer's patterns."""
+"""Factorized causal attention, sqrt(T) keys in each of two steps: the Sparse Transformer."""
 
 from dataclasses import dataclass
 
@@ -15,20 +15,20 @@ from deepdive.core.masks import Mask
 
 @dataclass(frozen=True)
 class Strided(Mask):
-    """Query t meets the `stride` positions before it, itself, and t - stride, t - 2 stride, ..."""
+    """Query t attends to the `stride` positions before it, to t, t - stride, t - 2 stride, ..."""
 
     stride: int
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         behind = torch.arange(S - T, S, device=device).unsqueeze(1) - torch.arange(S, device=device)
-        near_or_far = (behind <= self.stride) | (behind % self.stride == 0)
-        return ((behind >= 0) & near_or_far)[None, None]
+        in_pattern = (behind <= self.stride) | (behind % self.stride == 0)
+        return ((behind >= 0) & in_pattern)[None, None]
 
 
 @dataclass(frozen=True)
 class Fixed(Mask):
-    """Query t meets what comes before it in its chunk of `stride` positions, itself, and the last
-    `summary` positions of every chunk before.
+    """Query t attends to earlier positions in its chunk of `stride`, itself, and the last `summary`
+    positions of every chunk before.
     """
 
     stride: int
@@ -48,9 +48,9 @@ class StridedAttention(PatternAttention):
 
         keys of query t = t - stride ... t,  and  t - i * stride for all i       # one softmax
 
-    In `fast`, chunks of `stride` rows meet their chunk and the one before; the rows of one
-    remainder modulo the stride meet each other. Causal by itself; honours `Causal` and `Padding`.
-    This is the paper's merged head; its two sets in heads or layers of their own:
+    In `fast`, chunks of `stride` queries attend to their chunk and the one before; positions of one
+    remainder modulo the stride attend to each other. Causal by itself; honours `Causal` and
+    `Padding`. This is the paper's merged head; its two sets in separate heads or layers:
     `WindowAttention(stride)`, and a stride with `DilatedAttention`.
 
     Raises ValueError when the stride is not positive.
@@ -59,7 +59,7 @@ class StridedAttention(PatternAttention):
     System: sparse_transformer
     Parent: transformer
     What differs:
-    - a query meets some 2 sqrt(T) keys before it: the last ones, and every `stride`-th
+    - a query attends to some 2 sqrt(T) keys before it: the last ones, and every `stride`-th
       (`StridedAttention`)
     - or its chunk, and the last `summary` positions of each chunk before (`FixedAttention`)
     Source: Child et al. 2019, section 4.
@@ -100,7 +100,7 @@ class FixedAttention(PatternAttention):
 
         keys of query t = its chunk up to t,  and  the last `summary` of each chunk before
 
-    A chunk's last positions carry what later chunks learn of it. Causal by itself; honours
+    A chunk's last positions summarize it for later chunks. Causal by itself; honours
     `Causal` and `Padding`.
 
     Raises ValueError unless 1 <= summary <= stride.
@@ -128,6 +128,6 @@ class FixedAttention(PatternAttention):
         at = torch.arange(k.shape[2], device=q.device)
         summary = at[at % self.stride >= self.stride - self.summary]
         tiles = chunk_tiles(q, k.shape[2], self.stride, self.summary)
-        k, v = (torch.cat([rows, rows.index_select(2, summary)], dim=2) for rows in (k, v))
+        k, v = (torch.cat([x, x.index_select(2, summary)], dim=2) for x in (k, v))
         real = None if real is None else torch.cat([real, real[:, summary]], dim=1)
         return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)

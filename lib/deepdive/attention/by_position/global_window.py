@@ -1,4 +1,4 @@
-"""A window, and a few tokens that see all and are seen by all: Longformer's pattern."""
+"""Sliding-window attention with global tokens: Longformer's pattern."""
 
 from typing import NamedTuple
 
@@ -13,24 +13,24 @@ from deepdive.core.masks import Dense, Global, Mask, Padding, Window, describe
 
 
 class Slots(NamedTuple):
-    """The marked tokens of each text, side by side: `at` int64 (B, g), and whether the slot is
+    """The global tokens of each text, gathered: `at` int64 (B, g), and whether the slot is
     `filled` (B, g), since texts may have fewer than g.
     """
 
     at: Tensor
     filled: Tensor
 
-    def take(self, rows: Tensor) -> Tensor:
+    def take(self, x: Tensor) -> Tensor:
         """(B, H, S, d) -> (B, H, g, d)."""
-        return rows.gather(2, self._spread(rows))
+        return x.gather(2, self._spread(x))
 
-    def put(self, rows: Tensor, new: Tensor) -> Tensor:
-        """Return rows (B, H, S, d) with those of filled slots replaced by `new` (B, H, g, d)."""
-        new = torch.where(self.filled[:, None, :, None], new, self.take(rows))
-        return rows.scatter(2, self._spread(rows), new)
+    def put(self, x: Tensor, new: Tensor) -> Tensor:
+        """Return x (B, H, S, d) with that of filled slots replaced by `new` (B, H, g, d)."""
+        new = torch.where(self.filled[:, None, :, None], new, self.take(x))
+        return x.scatter(2, self._spread(x), new)
 
-    def _spread(self, rows: Tensor) -> Tensor:
-        return self.at[:, None, :, None].expand(-1, rows.shape[1], -1, rows.shape[3])
+    def _spread(self, x: Tensor) -> Tensor:
+        return self.at[:, None, :, None].expand(-1, x.shape[1], -1, x.shape[3])
 
 
 def slots(chosen: Tensor) -> Slots:
@@ -43,11 +43,11 @@ def slots(chosen: Tensor) -> Slots:
 class GlobalWindowAttention(PatternAttention):
     """Softmax attention under the mask `Window(left, right) | Global(at)`, in O(T * window * d).
 
-    Query t meets keys t - left ... t + right and the global tokens, in one softmax; a global token
-    meets every key. Global are the positions `at` of every text, from the end if negative, and
-    `global_tokens`, bool (B, S). Their number is small, or nothing is saved: the
-    cost is that of a window wider by it. Honours `Padding`; no causal form: a global token that
-    sees all would carry what comes later to all.
+    Query t attends to keys t - left ... t + right and the global tokens, in one softmax; a global
+    token attends to every key. Global are the positions `at` of every text, from the end if
+    negative, and `global_tokens`, bool (B, S). Their number is small, or nothing is saved: the
+    cost is that of a window wider by it. Honours `Padding`; no causal form: a global token, which
+    attends to all, would pass on later tokens.
 
     Raises ValueError when left, right, block or a position is out of range.
     Source: Beltagy et al. 2020, section 3.1.
@@ -82,33 +82,33 @@ class GlobalWindowAttention(PatternAttention):
         bias: Tensor | None = None, scale: float | None = None,
         global_tokens: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
-        """Return the mixed values (B, H, T, d_v), as every mechanism does; `global_tokens` bool
-        (B, S), True = sees all and is seen by all.
+        """Return the output (B, H, T, d_v), as every mechanism does; `global_tokens` bool (B, S),
+        True = attends to all and is attended to by all.
         """
         mask, _, scale = self.checked(q, k, v, mask, bias, scale)
         real, _ = structure(mask, k)
         chosen = self.everywhere(global_tokens, real, k)
         if self.listening:
             pattern = Window(self.left, self.right)
-            opened = Dense(chosen[:, None, :, None] | chosen[:, None, None, :])
-            whole = written_out(pattern | opened, real, causal=False)
-            return self.steps(q, k, v, self.allowed(whole, q, k), None, scale)
-        mixed, marked = self.local(q, k, v, real, chosen, scale), slots(chosen)
-        if not marked.at.shape[1]:
+            global_pairs = Dense(chosen[:, None, :, None] | chosen[:, None, None, :])
+            full_mask = written_out(pattern | global_pairs, real, causal=False)
+            return self.steps(q, k, v, self.allowed(full_mask, q, k), None, scale)
+        mixed, global_slots = self.local(q, k, v, real, chosen, scale), slots(chosen)
+        if not global_slots.at.shape[1]:
             return mixed
         allowed = None if real is None else real[:, None, None]
-        rows = self.in_one_call(marked.take(q), k, v, allowed, None, scale)
-        return marked.put(mixed, rows)
+        global_outputs = self.in_one_call(global_slots.take(q), k, v, allowed, None, scale)
+        return global_slots.put(mixed, global_outputs)
 
     def local(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, chosen: Tensor, scale: float
     ) -> Tensor:
-        """Return what all queries get from their windows and the chosen (B or 1, T) tokens."""
+        """Return the output of attention to windows and the `chosen` (B or 1, T) tokens."""
         T, global_tokens = q.shape[2], slots(chosen.expand(len(q), -1))
         n_global = global_tokens.at.shape[1]
-        if n_global:  # in the window they are closed: each key counts once
+        if n_global:  # masked in the window: each key counts once
             real = torch.cat([all_real(real, k) & ~chosen, global_tokens.filled], dim=1)
-            k, v = (torch.cat([rows, global_tokens.take(rows)], dim=2) for rows in (k, v))
+            k, v = (torch.cat([x, global_tokens.take(x)], dim=2) for x in (k, v))
         tiles = window_tiles(T, T, self.left, self.right, self.block, q, n_global)
         return attend(q, k, v, tiles, scale, real=real, dropout=self.dropped)
 

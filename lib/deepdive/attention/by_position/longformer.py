@@ -1,4 +1,4 @@
-"""Longformer's layer: a window, and global tokens with projections of their own."""
+"""Longformer attention: sliding windows, and global tokens with separate projections."""
 
 import torch
 from torch import Tensor, nn
@@ -14,18 +14,18 @@ from deepdive.core.multi_head import MultiHeadAttention, split_heads
 
 
 class LongformerAttention(MultiHeadAttention):
-    """Multi-head attention in which most tokens see a window and a few see all, as other asked.
+    """Multi-head attention with sliding windows, and global tokens with their own projections.
 
         tokens:         q, k, v from x               # window and global tokens, one softmax
-        global tokens:  q', k', v' = split(x W')     # every token; these rows replace theirs
-        output = join(rows) @ W_out
+        global tokens:  q', k', v' = split(x W')     # every token; replaces their output
+        output = join(heads) @ W_out
 
-    `window` keys stand on each side. Global are the positions `at` and the `global_tokens` of the
-    context, bool (B, T). Every token has a key k' and a value v', but they are written
-    out only while a hook listens at `global_weights` (`deepdive._fast.longformer`).
+    `window` keys are on each side. Global are the positions `at` and the `global_tokens` of the
+    context, bool (B, T). Every token has a key k' and a value v', but they are computed
+    only while `global_weights` has a hook (`deepdive._fast.longformer`).
 
-    Hook points: those of MultiHeadAttention (in `mechanism.weights` the rows of global tokens are
-    what the shared projections would say), `global_weights` (B, H, n_global, T).
+    Hook points: those of MultiHeadAttention (in `mechanism.weights` those of global tokens are
+    from the shared projections), `global_weights` (B, H, n_global, T).
 
     Self-attention only. Raises ValueError for a memory, a bias, a cache and any mask but `Padding`.
     Source: Beltagy et al. 2020, section 3.1, "linear projections for global attention".
@@ -35,8 +35,8 @@ class LongformerAttention(MultiHeadAttention):
 
     reads = ("mask", "positions", "global_tokens")
     instead = (
-        "a global token sees all, later tokens too: use MultiHeadAttention for a memory, a bias, "
-        "and decoding"
+        "a global token attends to all, also later tokens: use MultiHeadAttention for a memory, "
+        "a bias, and decoding"
     )
 
     def __init__(
@@ -60,7 +60,7 @@ class LongformerAttention(MultiHeadAttention):
         self.start_global()
 
     def start_global(self) -> None:
-        """Start the global projections from copies of the others, as the paper does."""
+        """Initialize the global projections from copies of the others, as in the paper."""
         with torch.no_grad():
             for new, old in ((self.global_q, self.q), (self.global_kv, self.kv)):
                 for copy, parameter in zip(new.parameters(), old.parameters(), strict=True):
@@ -85,7 +85,7 @@ class LongformerAttention(MultiHeadAttention):
         return self.output(mixed)
 
     def _global_rows(self, x: Tensor, at: Tensor, real: Tensor | None, scale: float) -> Tensor:
-        """Return what the tokens `at` (B, g) get from all, (B, H, g, d_head)."""
+        """Return the output of the tokens `at` (B, g), which attend to all, (B, H, g, d_head)."""
         mechanism = self.mechanism
         tokens = x.gather(1, at.unsqueeze(-1).expand(-1, -1, self.d_model))
         q = split_heads(self.global_q(tokens), self.n_heads)  # (B, H, g, d_head)

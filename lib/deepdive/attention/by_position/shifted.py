@@ -1,4 +1,4 @@
-"""Attention in the windows of many images, of which some hold what comes from two sides."""
+"""Shifted-window attention (Swin), with a mask per window of an image."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Sides(Segments):
 class ShiftedAttention(SoftmaxAttention):
     """`SoftmaxAttention`, faster where a bias is learned on a CPU, without a mask or under `Sides`.
 
-    torch has no kernel for a bias with a gradient there, and writes the mask out for every image.
+    torch has no kernel for a bias with a gradient there, and expands the mask for every image.
     Here both are one sum for each window of one image (`deepdive._fast.shifted`).
     Source: Liu et al. 2021, section 3.2.
     """

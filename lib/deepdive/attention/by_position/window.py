@@ -1,4 +1,4 @@
-"""Restricted self-attention: each query meets the keys near it, and no other product is made."""
+"""Restricted (sliding-window) self-attention: each query attends to the keys near it."""
 
 import torch
 from torch import Tensor
@@ -16,11 +16,11 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
         scores  = scale * q[t] @ k[t - left : t + right + 1]    # (B, H, T, window)
         weights = softmax(scores), output = weights @ v         # (B, H, T, d_v)
 
-    `fast`: queries stand in blocks of `block` rows, by default left + right, from 16 to 64; each
-    block meets one stretch of block + left + right keys in one product
+    `fast`: queries form blocks of `block`, by default left + right, from 16 to 64; each block and
+    its range of block + left + right keys are one product
     (`deepdive._fast.tiled_attention`). While block <= window, at most half of what is multiplied
-    lies outside the band; nothing of size T x S is made. While a hook listens, the band is cut out
-    of all scores.
+    lies outside the band; nothing of size T x S is computed. While there is a hook, the band is
+    gathered from all scores.
 
     Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
     has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,
@@ -49,7 +49,7 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
+        """Return the output (B, H, T, d_v); queries are the last T positions."""
         T, S = q.shape[2], k.shape[2]
         offset = torch.arange(-self.left, self.right + 1, device=q.device)
         key = torch.arange(S - T, S, device=q.device).unsqueeze(1) + offset  # (T, window)

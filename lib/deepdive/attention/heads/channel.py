@@ -1,4 +1,4 @@
-"""Heads whose scores are of another width than the rows, and whose values of yet another."""
+"""Multi-head attention with separate widths of scores and values (Perceiver)."""
 
 from torch import Tensor, nn
 
@@ -7,11 +7,11 @@ from deepdive.core.multi_head import MultiHeadAttention
 
 
 class ChannelAttention(MultiHeadAttention):
-    """Multi-head attention whose scores and values have widths of their own.
+    """Multi-head attention with separate widths of scores (`d_scores`) and values (`d_values`).
 
     q, k are (B, H, T, d_scores / H), v is (B, H, S, d_values / H); scores are divided by
-    sqrt(d_scores / H). Without `d_scores` it is as wide as the rows that are read, and `d_values`
-    as it. Raises ValueError when the heads divide one of them not.
+    sqrt(d_scores / H). By default `d_scores` is the width of the memory, or d_model, and `d_values`
+    is d_scores. Raises ValueError when the heads do not divide both.
     Source: Jaegle et al. 2022, and the released code.
     """
 
@@ -44,7 +44,7 @@ class ChannelAttention(MultiHeadAttention):
         for layer in (self.kv, self.out):
             nn.init.zeros_(layer.bias)
 
-    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        parts = self.kv(rows).split(self.widths, dim=-1)
+    def keys_and_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        parts = self.kv(states).split(self.widths, dim=-1)
         k, v = (part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
         return k, v

@@ -1,6 +1,4 @@
-"""Collaborative attention: all heads share one query and one key projection, and each weighs its
-columns.
-"""
+"""Collaborative attention: all heads share one query and one key projection."""
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +10,7 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class CollaborativeAttention(MultiHeadAttention):
-    """Multi-head attention whose heads read shared columns, each with weights of its own.
+    """Multi-head attention whose heads share query and key columns, each with a mixing vector.
 
         q, k = x @ W_q, context @ W_k                             # (B, T or S, d_shared), one each
         scores[h] = scale * ((q * mixing[h]) @ k^T + context @ content[h])   # (B, H, T, S)
@@ -20,19 +18,19 @@ class CollaborativeAttention(MultiHeadAttention):
 
     `mixing` is (H, d_shared). One-hot rows that cut the columns into d_head for each head are
     plain attention (d_shared = H d_head). `content` is what a query bias adds to a key's score; a
-    key bias moves all scores of a row alike, so there is none. Both are columns of `kv`, behind
-    the d_shared keys and before the values; the bias of those columns moves no weight, and stays 0.
-    `scale` is 1 / sqrt(d_shared / H) by default. A cache holds one key row of d_shared + H numbers
-    for all heads.
+    key bias shifts all scores of a query equally, so there is none. Both are columns of `kv`,
+    behind the d_shared keys and before the values; the bias of those columns changes no weight, and
+    stays 0. `scale` is 1 / sqrt(d_shared / H) by default. A cache stores one key of d_shared + H
+    numbers for all heads.
 
-    The shared columns have no place for a position scheme: put positions into the rows.
+    The shared columns allow no position scheme: add positions to the embeddings.
     Raises ValueError when d_shared is not positive.
 
     System: collaborative_heads
     Parent: multi_head
     What differs:
     - queries and keys are projected once for all heads, to `d_shared` columns
-    - a head is a row of weights on these columns (`mixing`), so heads may share or split them
+    - a head is a vector of weights on these columns (`mixing`), so heads may share or split them
     - a trained layer becomes one of fewer columns by a tensor decomposition (`collaborative`)
     Source: Cordonnier, Loukas and Jaggi 2020, "Multi-Head Attention: Collaborate Instead of
     Concatenate".
@@ -77,15 +75,15 @@ class CollaborativeAttention(MultiHeadAttention):
         nn.init.normal_(self.mixing)
 
     def queries(self, x: Tensor) -> Tensor:
-        """Return (B, H, T, d_shared + H): the weighed columns, and a 1 that picks the content."""
+        """Return (B, H, T, d_shared + H): the mixed columns, and a 1 that selects the content."""
         shared = self.q(x).unsqueeze(1) * self.mixing.unsqueeze(1)  # (B, H, T, d_shared)
-        own = torch.eye(self.n_heads, dtype=shared.dtype, device=shared.device).unsqueeze(1)
-        return torch.cat([shared, own.expand(*shared.shape[:3], -1)], dim=-1)
+        one_hot = torch.eye(self.n_heads, dtype=shared.dtype, device=shared.device).unsqueeze(1)
+        return torch.cat([shared, one_hot.expand(*shared.shape[:3], -1)], dim=-1)
 
-    def keys_and_values(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return one key row for all heads (B, 1, S, d_shared + H), values (B, H, S, d_head)."""
+    def keys_and_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Return one key for all heads (B, 1, S, d_shared + H), values (B, H, S, d_head)."""
         keys = self.d_shared + self.n_heads
-        k, v = self.kv(rows).split([keys, self.n_heads * self.d_head], dim=-1)
+        k, v = self.kv(states).split([keys, self.n_heads * self.d_head], dim=-1)
         return k.unsqueeze(1), split_heads(v, self.n_heads)
 
     def to_all_heads(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -103,19 +101,19 @@ def collaborative(
         error = |difference| / |W_q W_k^T|, Frobenius norms over all heads
 
     The decomposition is computed in float64 (`shared_columns.share`); it reads no data. The query
-    bias is kept exactly, as `content`. With d_shared = H d_head the two layers are equal. Nothing
-    of the given layer is changed.
+    bias is kept exactly, as `content`. With d_shared = H d_head the two layers are equal. `layer`
+    is not changed.
     Raises ValueError for a layer whose scores are more than scaled products of its projections.
     """
     if type(layer.mechanism) is not SoftmaxAttention or layer.position is not None:
         raise ValueError(
-            "collaborative converts layers with SoftmaxAttention and no position scheme: what acts "
-            "between the projections and the softmax has no place among shared columns"
+            "collaborative converts layers with SoftmaxAttention and no position scheme: shared "
+            "columns allow nothing else between the projections and the softmax"
         )
     if layer.n_kv_heads != layer.n_heads:
         raise ValueError(
             f"{layer.n_heads} query heads share {layer.n_kv_heads} key heads already: convert a "
-            "layer whose heads have keys of their own"
+            "layer whose heads have separate keys"
         )
     H, d = layer.n_heads, layer.d_head
     if layer.d_model != H * d:
@@ -126,7 +124,7 @@ def collaborative(
     queries, keys, mixing, error = share(w_q.mT, w_k.mT, d_shared, rounds=rounds)
     scale = layer.mechanism.default_scale(d) if layer.scale is None else layer.scale
     has_bias = layer.kv.bias is not None
-    found = CollaborativeAttention(
+    result = CollaborativeAttention(
         layer.d_model,
         H,
         d_shared,
@@ -138,10 +136,10 @@ def collaborative(
     content = torch.zeros(H, layer.d_context, dtype=torch.float64, device=w_k.device)
     if has_bias:
         content = torch.einsum("hde,hd->he", w_k, layer.q.bias.double().view(H, d))
-        found.kv.bias[-H * d :] = layer.kv.bias.chunk(2)[1]
-        found.out.bias.copy_(layer.out.bias)
-    found.q.weight.copy_(queries.T)
-    found.kv.weight.copy_(torch.cat([keys.T, content, w_v]))
-    found.mixing.copy_(mixing)
-    found.out.weight.copy_(layer.out.weight)
-    return found.train(layer.training), error
+        result.kv.bias[-H * d :] = layer.kv.bias.chunk(2)[1]
+        result.out.bias.copy_(layer.out.bias)
+    result.q.weight.copy_(queries.T)
+    result.kv.weight.copy_(torch.cat([keys.T, content, w_v]))
+    result.mixing.copy_(mixing)
+    result.out.weight.copy_(layer.out.weight)
+    return result.train(layer.training), error

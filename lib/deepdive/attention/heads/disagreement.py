@@ -1,4 +1,4 @@
-"""Disagreement regularisation: heads are paid for differing, in values, in places, in outputs."""
+"""Disagreement regularization of heads: on subspaces, attended positions, and outputs."""
 
 import torch
 from torch import Tensor
@@ -17,18 +17,18 @@ class DisagreeingAttention(SoftmaxAttention):
         loss = subspace agreement(v) + position overlap(weights) + output agreement(output)
 
     The three numbers weigh the paper's disagreements on subspaces, attended positions and outputs;
-    it maximises likelihood + disagreement, `fit` minimises loss - disagreement, the same. The
-    paper writes the terms for one sentence; here each is a mean over the real rows, so that length
+    it maximizes likelihood + disagreement, `fit` minimizes loss - disagreement, the same. The
+    paper writes the terms for one sentence; here each is a mean over real tokens, so that length
     and padding do not change its weight. The loss passes through `agreement` (`collect_losses`)
-    and is only computed while somebody collects it: otherwise this is `SoftmaxAttention`.
+    and is only computed while it is collected: otherwise this is `SoftmaxAttention`.
 
-    A row is real if `Padding` says so: keys by the mask, and queries too where there are as many
-    of them as keys (self-attention); otherwise all queries count.
+    `Padding` decides which tokens are real: keys by the mask, and queries too where there are as
+    many of them as keys (self-attention); otherwise all queries count.
 
     System: disagreement
     Parent: multi_head
     What differs:
-    - a loss beside the task's: how much heads agree in their values, maps and outputs (`agreement`)
+    - an auxiliary loss: how much heads agree in their values, maps and outputs (`agreement`)
     - three numbers weigh the three (`subspace`, `position`, `output`); 0 leaves one out
     - the outputs themselves are those of plain attention
     Source: Li et al. 2018, "Multi-Head Attention with Disagreement Regularization".
@@ -47,7 +47,7 @@ class DisagreeingAttention(SoftmaxAttention):
         if min(subspace, position, output) < 0:
             raise ValueError(
                 f"subspace={subspace}, position={position}, output={output}: a negative weight "
-                "would pay heads for being alike; give numbers >= 0"
+                "would reward agreement of heads; give numbers >= 0"
             )
         self.subspace, self.position, self.output = subspace, position, output
         self.agreement = LossPoint()
@@ -58,7 +58,7 @@ class DisagreeingAttention(SoftmaxAttention):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v), those of `SoftmaxAttention`."""
+        """Return the output (B, H, T, d_v), that of `SoftmaxAttention`."""
         output = super().compute(q, k, v, mask, bias, scale)
         if self.agreement.listening:
             loss = output.new_zeros(())
@@ -85,13 +85,13 @@ def _real(mask: Mask | None, k: Tensor) -> Tensor:
     return real
 
 
-def agreement(rows: Tensor, real: Tensor) -> Tensor:
+def agreement(x: Tensor, real: Tensor) -> Tensor:
     """Return the mean cosine of all pairs of heads, a head with itself included, over the real
-    rows: rows (B, H, T, d), real bool (B or 1, T).
+    positions: x (B, H, T, d), real bool (B or 1, T).
 
     Since sum_{i,j} x_i . x_j = |sum_i x_i|^2, no pair is formed.
     """
-    heads = normalize(rows, dim=-1).mean(1)  # (B, T, d)
+    heads = normalize(x, dim=-1).mean(1)  # (B, T, d)
     return _mean(heads.square().sum(-1), real)
 
 

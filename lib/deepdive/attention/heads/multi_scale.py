@@ -1,4 +1,4 @@
-"""Multi-Scale attention: each head sees as far as its own scale, and no further."""
+"""Multi-scale self-attention: a window of another width for each head."""
 
 from collections.abc import Sequence
 
@@ -13,23 +13,23 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class MultiScaleAttention(Mechanism):
-    """Softmax attention in which head h attends to the keys at most `reaches[h]` places away.
+    """Softmax attention in which head h attends to keys at most `reaches[h]` positions away.
 
         keys of query t in head h = t - reaches[h] ... t + reaches[h];  None: all keys
 
     Heads of one reach run together, as one `WindowAttention`, so the cost of a head is that of its
-    window; those of reach None run as `SoftmaxAttention`. The paper chooses small reaches for the
-    lower layers, and large ones, up to everything, as layers rise.
+    window; those of reach None run as `SoftmaxAttention`. The paper uses small reaches in the lower
+    layers, and larger ones, up to all keys, in higher layers.
 
     Honours `Causal` and `Padding`. Hook points: `scales.i.scores`, `scales.i.weights`, one pair
-    for each distinct reach, in the order in which they first stand in `reaches`.
+    for each distinct reach, in the order in which they first occur in `reaches`.
     Raises ValueError for negative reaches, other heads, another mask, or a bias.
 
     System: multi_scale
     Parent: multi_head
     What differs:
-    - each head has a window of its own (`reaches`); a layer mixes near and far
-    - heads of one window are one banded product (`scales`), no score outside a window is made
+    - each head has its own window (`reaches`); a layer mixes near and far
+    - heads of one window are one banded product (`scales`), no score outside a window is computed
     Source: Guo et al. 2020, "Multi-Scale Self-Attention for Text Classification".
     Book: table 1.2
     """
@@ -44,7 +44,7 @@ class MultiScaleAttention(Mechanism):
         self.n_heads = len(self.reaches)
         distinct = list(dict.fromkeys(self.reaches))
         self.groups = [
-            [head for head, own in enumerate(self.reaches) if own == reach] for reach in distinct
+            [head for head, r in enumerate(self.reaches) if r == reach] for reach in distinct
         ]
         self.scales = nn.ModuleList(
             SoftmaxAttention(dropout)
@@ -59,7 +59,7 @@ class MultiScaleAttention(Mechanism):
     def compute(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: Tensor | None, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v); queries are the last T positions."""
+        """Return the output (B, H, T, d_v); queries are the last T positions."""
         mixed = [
             attend(q[:, heads], k[:, heads], v[:, heads], mask, scale=scale)
             for attend, heads in zip(self.scales, self.groups, strict=True)

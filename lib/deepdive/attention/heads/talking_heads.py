@@ -1,4 +1,4 @@
-"""Talking-heads attention: heads exchange their scores before the softmax, their weights after."""
+"""Talking-heads attention: linear projections across heads before and after the softmax."""
 
 import torch
 from torch import Tensor, nn
@@ -8,8 +8,8 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class TalkingHeadsAttention(SoftmaxAttention):
-    """Softmax attention whose heads are mixed, by `before` in front of the softmax and by `after`
-    behind it.
+    """Softmax attention whose heads are mixed, by `before` before the softmax and by `after` after
+    it.
 
         scores[h]  = sum_i before[i, h] * scale * q[i] @ k[i]^T + bias[h]     # (B, h, T, S)
         weights[h] = softmax(scores[h])                                       # (B, h, T, S)
@@ -17,7 +17,7 @@ class TalkingHeadsAttention(SoftmaxAttention):
 
     i and j run over the `n_heads` heads of q, k and v, h over `n_maps` softmaxes (by default
     n_heads). Both mixings start as the identity: plain attention; further maps start even and
-    unread. A mask and a bias act on the mixed scores. What meets the values is no distribution:
+    unread. A mask and a bias act on the mixed scores. The mixed weights are no distribution:
     `after` may be negative, and its columns need not sum to one. The recorded `weights` are the
     softmaxes.
 
@@ -27,7 +27,7 @@ class TalkingHeadsAttention(SoftmaxAttention):
     Parent: multi_head
     What differs:
     - the scores of a softmax are a mixture of all heads' scores (`before`, by `score`)
-    - the map that meets a head's values is a mixture of all softmaxes (`after`, by `mix`)
+    - a head's weights on its values are a mixture of all softmaxes (`after`, by `mix`)
     - there may be more or fewer softmaxes than heads (`n_maps`)
     Source: Shazeer et al. 2020, "Talking-Heads Attention"; the paper's h_k and h_v are n_heads
     here, its h is n_maps.

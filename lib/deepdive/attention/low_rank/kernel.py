@@ -1,6 +1,4 @@
-"""Attention whose weights are products of features: keys and values are summed up once for all
-queries.
-"""
+"""Linear attention: weights are products of features, so keys and values are summed once."""
 
 import torch
 import torch.nn.functional as F
@@ -12,18 +10,18 @@ from deepdive.core.checks import positive
 
 
 class LinearAttention(StructuredAttention):
-    """Weights proportional to phi(q) . phi(k), never written out.
+    """Linear attention: weights proportional to phi(q) . phi(k), never computed.
 
         output[t] = phi(q[t]) @ sum_s phi(k[s]) v[s]^T / phi(q[t]) @ sum_s phi(k[s])
 
     The sums run over all real keys, under `Causal` over s <= t. phi is `of_queries` and `of_keys`,
-    here elu(x) + 1; a subclass replaces them. No entry may be negative. `fast` makes the features
-    of a few rows at a time; causally, rows stand in chunks of `chunk`, the sums of the chunks
-    before come from one cumulative sum, and the weights inside a chunk are written out.
+    here elu(x) + 1; a subclass replaces them. No entry may be negative. `fast` computes the
+    features of a few positions at a time; causally, it works in chunks of `chunk`: the sums of the
+    chunks before come from one cumulative sum, and the weights inside a chunk are computed.
 
-    Honours `Causal` and `Padding`; refuses every other mask, and a bias. A row with no key, or
-    whose features are all 0, is 0. Step by step it equals the whole. No weights of size T x S
-    exist that `record` could show: `attention(q, k, torch.eye(S))` returns them.
+    Honours `Causal` and `Padding`; refuses every other mask, and a bias. A query with no
+    key, or whose features are all 0, has output 0. Step by step it equals one pass. No weights of
+    size T x S exist for `record`: `attention(q, k, torch.eye(S))` returns them.
 
     Raises ValueError when chunk is below 1.
     Source: Katharopoulos et al. 2020, section 3.2, equations 4 and 5; causal: section 3.3.
@@ -45,7 +43,7 @@ class LinearAttention(StructuredAttention):
         return 1.0
 
     def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor | None:
-        """Return what `of_keys` needs to know of all keys; called once, before any feature."""
+        """Return what `of_keys` needs from all keys; called once, before any feature."""
         return None
 
     def of_queries(self, q: Tensor, scale: float) -> Tensor:
@@ -55,7 +53,7 @@ class LinearAttention(StructuredAttention):
     def of_keys(
         self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
     ) -> Tensor:
-        """Return phi(k) (B, H, S, m) of some keys, 0 in rows that are not `real` (B, S)."""
+        """Return phi(k) (B, H, S, m) of some keys, 0 where not `real` (B, S)."""
         features = F.elu(k) + 1
         return features if real is None else features * real[:, None, :, None]
 
@@ -87,7 +85,7 @@ class LinearAttention(StructuredAttention):
 
 
 def with_ones(v: Tensor) -> Tensor:
-    """(B, H, S, d_v) -> (B, H, S, d_v + 1): what is mixed of the ones is the sum of the weights."""
+    """(B, H, S, d_v) -> (B, H, S, d_v + 1): the ones' output is the sum of the weights."""
     return F.pad(v, (0, 1), value=1.0)
 
 

@@ -1,4 +1,4 @@
-"""Linformer: keys and values are summed up into a fixed number of rows before anybody meets them.
+"""Linformer: keys and values are projected along the sequence to a fixed length.
 Wang et al. 2020, "Linformer: Self-Attention with Linear Complexity".
 """
 
@@ -12,10 +12,10 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class LengthProjection(nn.Module):
-    """y = weight[:, :, :S] @ rows: from S rows, at most `max_length`, to `d_projected`.
+    """y = weight[:, :, :S] @ x: from S positions, at most `max_length`, to `d_projected`.
 
     `n_heads` = 1 serves all heads with one matrix. A sequence shorter than `max_length` counts as
-    if rows of 0 followed it.
+    if padded by 0.
     Raises ValueError when a size is below 1.
     Source: Wang et al. 2020, section 4, the matrices E and F.
     """
@@ -29,30 +29,30 @@ class LengthProjection(nn.Module):
     def extra_repr(self) -> str:
         return "n_heads={}, d_projected={}, max_length={}".format(*self.weight.shape)
 
-    def forward(self, rows: Tensor, real: Tensor | None = None) -> Tensor:
-        """Return (B, H, d_projected, d) for rows (B, H, S, d); those that are not `real` (B or 1,
+    def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """Return (B, H, d_projected, d) for x (B, H, S, d); positions that are not `real` (B or 1,
         S) count as 0.
 
         Raises ValueError when S is above max_length, or for another number of heads.
         """
         n_heads, _, max_length = self.weight.shape
-        S = rows.shape[2]
+        S = x.shape[2]
         if max_length < S:
             raise ValueError(
-                f"{S} rows, but this projection was made for max_length={max_length}: build it "
-                "longer, or cut the text"
+                f"{S} positions, but this projection was made for max_length={max_length}: build "
+                "it longer, or cut the text"
             )
-        if n_heads not in (1, rows.shape[1]):
+        if n_heads not in (1, x.shape[1]):
             raise ValueError(
-                f"rows have {rows.shape[1]} heads, this projection {n_heads}: 1 serves any number"
+                f"x has {x.shape[1]} heads, this projection {n_heads}: 1 serves any number"
             )
         weight = self.weight[None, :, :, :S]
         if real is not None:
-            weight = weight * real[:, None, None, :]  # the same as rows of 0, and smaller
-        if n_heads == 1:  # one product of rows that hold all heads, where the batch has H of them
-            together = weight[:, 0] @ rows.transpose(1, 2).flatten(2)  # (B, d_projected, H * d)
-            return together.unflatten(2, (rows.shape[1], rows.shape[3])).transpose(1, 2)
-        return weight @ rows
+            weight = weight * real[:, None, None, :]  # the same as masking x, and smaller
+        if n_heads == 1:  # one product for all heads, instead of H
+            product = weight[:, 0] @ x.transpose(1, 2).flatten(2)  # (B, d_projected, H * d)
+            return product.unflatten(2, (x.shape[1], x.shape[3])).transpose(1, 2)
+        return weight @ x
 
 
 class LinformerAttention(StructuredAttention, SoftmaxAttention):
@@ -61,25 +61,25 @@ class LinformerAttention(StructuredAttention, SoftmaxAttention):
         scores  = scale * q @ (E @ k).transpose(-2, -1)         # (B, H, T, d_projected)
         weights = softmax(scores), output = weights @ (F @ v)   # (B, H, T, d_v)
 
-    `E` and `F` are `LengthProjection`s; what is shared is one object in two places:
+    `E` and `F` are `LengthProjection`s; to share one, pass the same object twice:
 
         one a head          LinformerAttention(LengthProjection(n_heads, ...), the same again)
         shared by heads     LinformerAttention(LengthProjection(1, ...), LengthProjection(1, ...))
         keys and values     LinformerAttention(E), E = LengthProjection(1, ...): F is E
         all layers          the same E given to the mechanism of each layer
 
-    Honours `Padding`: rows under it enter the sums as 0. A row with no real key meets sums that
-    are all 0, and is 0. Refuses `Causal` and every other mask: a sum holds all positions; refuses
-    a bias. Longer inputs than max_length are refused. Hook points: `scores`, `weights`.
+    Honours `Padding`: it enters the sums as 0. A query with no real key attends to sums that are
+    all 0, and has output 0. Refuses `Causal` and every other mask: a sum mixes all positions;
+    refuses a bias. Longer inputs than max_length are refused. Hook points: `scores`, `weights`.
 
     Source: Wang et al. 2020, section 4, equation 7; sharing: the same section.
 
     System: linformer
     Parent: transformer
     What differs:
-    - keys and values are summed up into d_projected rows by matrices over positions
-      (`LengthProjection`), so a query meets d_projected rows instead of S
-    - the matrices are trained, have a greatest length, and may be shared by heads, by keys and
+    - keys and values are projected to length d_projected by matrices over positions
+      (`LengthProjection`), so a query attends to d_projected keys instead of S
+    - the matrices are trained, have a maximum length, and may be shared by heads, by keys and
       values, and by layers (one object in several places)
     - a sum mixes all positions: there is no causal form (`honours`)
     Source: Wang et al. 2020, section 4.
@@ -97,5 +97,5 @@ class LinformerAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d_v), for S up to max_length."""
+        """Return the output (B, H, T, d_v), for S up to max_length."""
         return self.steps(q, self.E(k, real), self.F(v, real), None, None, scale)

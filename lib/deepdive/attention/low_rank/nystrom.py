@@ -1,4 +1,4 @@
-"""Nystrom attention: a few landmarks stand for all queries and keys. Xiong et al. 2021,
+"""Nystrom attention: a low-rank approximation from a few landmarks. Xiong et al. 2021,
 "Nystromformer: A Nystrom-Based Algorithm for Approximating Self-Attention".
 """
 
@@ -24,8 +24,8 @@ def by_head(A: Tensor) -> Tensor:
 
 
 def by_batch(A: Tensor) -> Tensor:
-    """Return the largest column sum of all matrices of the batch, as the published models do: what
-    one text gets then depends, a little, on those beside it.
+    """Return the largest column sum of all matrices of the batch, as the published models do: the
+    output for one text then depends, a little, on the others in the batch.
     """
     return A.sum(-2).amax()
 
@@ -37,7 +37,7 @@ def pseudo_inverse(
 
         Z_0 = A^T / start(A);  Z = Z / 4 @ (13 I - A Z (15 I - A Z (7 I - A Z)))
 
-    Products alone, so it runs, and is differentiated, as a batch. A singular value s of A and its
+    Only products, so it runs, and is differentiated, as a batch. A singular value s of A and its
     inverse z in Z with s z near 0 give z a factor of 13 / 4 an iteration, until s z is near 1. So
     a matrix with small s needs more iterations, and where s is 0 in all but rounding, each
     iteration makes what rounding left 13 / 4 times larger: more is then worse.
@@ -52,7 +52,7 @@ def pseudo_inverse(
 
 
 class NystromAttention(StructuredAttention):
-    """Softmax attention, through n_landmarks rows that stand for all.
+    """Softmax attention approximated through n_landmarks landmark queries and keys.
 
         q_land, k_land = means of n_landmarks segments of q and of k       # (B, H, m, d)
         output = softmax(q k_land^T) pinv(softmax(q_land k_land^T)) softmax(q_land k^T) v
@@ -62,7 +62,7 @@ class NystromAttention(StructuredAttention):
     with fewer tokens has as many landmarks as tokens. With at most n_landmarks tokens no estimate
     is needed, and softmax attention itself is computed. `convolution` adds a sum of nearby values.
 
-    Weights may be negative, and their rows need not sum to 1. None of size T x S is made.
+    Weights may be negative, and their rows need not sum to 1. None of size T x S is computed.
 
     Honours `Padding`: a padded text is what it is alone. Self-attention only: T = S, and padding is
     that of the queries too, since their means are landmarks. Refuses `Causal` and every other mask,
@@ -114,8 +114,8 @@ class NystromAttention(StructuredAttention):
     def landmarks(
         self, q: Tensor, k: Tensor, real: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the landmarks (B, H, m, d) of q and of k (B, H, S, d), and which of them stand for
-        a token, bool (B, m), None = all. `real` bool (B, S), None = all.
+        """Return the landmarks (B, H, m, d) of q and of k (B, H, S, d), and which of them have a
+        token, bool (B, m), None = all. `real` bool (B, S), None = all.
         """
         S, m = k.shape[2], self.n_landmarks
         if real is None and S % m == 0:

@@ -1,4 +1,4 @@
-"""Performer: random features whose products are, on average, the weights of softmax attention.
+"""Performer (FAVOR+): random features whose products estimate the weights of softmax attention.
 Choromanski et al. 2021, "Rethinking Attention with Performers".
 """
 
@@ -13,7 +13,7 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 def orthogonal(n: int, d: int) -> Tensor:
-    """Return n directions (n, d): normal numbers, each d of them at right angles to each other.
+    """Return n directions (n, d): normal vectors, each d of them orthogonal to each other.
 
     Each row alone is distributed as d normal numbers. The sign of R's diagonal makes Q uniform
     over all rotations: without it the features below have a bias, which no number of them removes.
@@ -31,7 +31,7 @@ class PerformerAttention(ResampledBuffer, LinearAttention):
         phi(x) = exp(W @ x - |x|^2 / 2) / sqrt(n_features),  E[phi(x) . phi(y)] = exp(x . y)
 
     x and y are q and k, each times sqrt(scale); W (n_features, d_head) are `orthogonal` directions,
-    kept in `drawn`, drawn anew before every `redraw_every`-th call in training. The error of a
+    a buffer `drawn`, resampled before every `redraw_every`-th call in training. The error of a
     weight falls as 1 / sqrt(n_features), and grows exponentially with |x + y|^2.
 
     The features of a query may be divided by any number, those of all keys by another: the
@@ -45,8 +45,8 @@ class PerformerAttention(ResampledBuffer, LinearAttention):
     Parent: transformer
     What differs:
     - a weight is estimated by a product of positive random features (`of_keys`), so that keys and
-      values are summed up once for all queries (`LinearAttention`)
-    - the directions are orthogonal (`orthogonal`), and drawn anew in training (`redraw_every`)
+      values are summed once for all queries (`LinearAttention`)
+    - the directions are orthogonal (`orthogonal`), and resampled in training (`redraw_every`)
     - causal attention is a cumulative sum over chunks (`chunk`)
     Source: Choromanski et al. 2021, section 2.
     Book: 5.2.2.3
@@ -72,7 +72,7 @@ class PerformerAttention(ResampledBuffer, LinearAttention):
 
     @staticmethod
     def default_scale(d_head: int) -> float:
-        """Return 1 / sqrt(d_head), that of the softmax which is estimated."""
+        """Return 1 / sqrt(d_head), that of softmax attention."""
         return SoftmaxAttention.default_scale(d_head)
 
     def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
@@ -88,21 +88,21 @@ class PerformerAttention(ResampledBuffer, LinearAttention):
             return torch.stack(tops).amax(0).clamp(min=torch.finfo(k.dtype).min)
 
     def of_queries(self, q: Tensor, scale: float) -> Tensor:
-        """Return phi of q (B, H, T, m), up to a number for each query."""
+        """Return phi of q (B, H, T, m), up to a factor for each query."""
         exponents = q @ self._directions(scale)
         return exp_difference(exponents, exponents.detach().amax(-1, keepdim=True))
 
     def of_keys(
         self, k: Tensor, real: Tensor | None, scale: float, shared: Tensor | None
     ) -> Tensor:
-        """Return phi of k (B, H, S, m), up to one number for all keys of a head, `shared`."""
+        """Return phi of k (B, H, S, m), up to one factor for all keys of a head, `shared`."""
         assert shared is not None
         return exp_difference(self._exponents(k, real, scale), shared)
 
     def _exponents(self, k: Tensor, real: Tensor | None, scale: float) -> Tensor:
         exponents = k @ self._directions(scale)
         exponents -= (scale / 2) * (k * k).sum(-1, keepdim=True)
-        if real is not None:  # padding must not set the size of the others
+        if real is not None:  # padding must not scale the others
             exponents.masked_fill_(~real[:, None, :, None], -torch.inf)
         return exponents
 

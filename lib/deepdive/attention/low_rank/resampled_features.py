@@ -1,4 +1,4 @@
-"""Random numbers that a mechanism keeps, and draws anew while it trains."""
+"""A buffer of random features that is resampled in training."""
 
 from torch import Tensor
 
@@ -8,9 +8,8 @@ from deepdive.core.checks import not_negative
 class ResampledBuffer:
     """Mixin for a module with a buffer `drawn` of random numbers, which are not trained.
 
-    They stay as they are in evaluation, and are saved with the weights, so that a model says the
-    same twice. In training they are drawn anew (`redraw`) before every `redraw_every`-th call; 0
-    keeps them.
+    They are fixed in evaluation, and are saved with the weights, so that outputs are reproducible.
+    In training they are resampled (`redraw`) before every `redraw_every`-th call; 0 keeps them.
     """
 
     drawn: Tensor
@@ -25,12 +24,12 @@ class ResampledBuffer:
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Replace `drawn`, by torch's global generator."""
-        # Not copied into: a backward pass that is still to come reads the old ones.
+        """Resample `drawn`, by torch's global generator."""
+        # Not in place: a pending backward pass needs the old ones.
         self.drawn = self.draw().to(self.drawn)
 
     def _count(self) -> None:
-        """Count a call; draw anew when it is time."""
+        """Count a call; resample when it is due."""
         if self.training and self.redraw_every:
             if self._calls and self._calls % self.redraw_every == 0:
                 self.redraw()

@@ -1,4 +1,4 @@
-"""A depthwise convolution of the values over time, added to what an approximate attention says."""
+"""A depthwise convolution of the values over time, added to an approximate attention."""
 
 import torch
 from torch import Tensor, nn
@@ -8,13 +8,13 @@ from deepdive.core.checks import positive
 
 
 class ValueConvolution(nn.Module):
-    """Each head sums its values near t, each distance with one number of its own.
+    """Depthwise convolution of the values, with one kernel per head.
 
         y[h, t] = sum over j = 0 .. kernel - 1 of weight[h, j] * v[h, t + j - kernel // 2]
 
-    Rows outside the sequence, and rows that are not `real`, count as 0. This is torch's convolution
-    `conv2d(v, weight[:, None, :, None], padding=(kernel // 2, 0), groups=n_heads)`, which
-    `deepdive._fast.value_convolution` runs as matrix products.
+    Values outside the sequence, and those that are not `real`, count as 0. This is torch's
+    convolution `conv2d(v, weight[:, None, :, None], padding=(kernel // 2, 0), groups=n_heads)`,
+    which `deepdive._fast.value_convolution` runs as matrix products.
 
     Raises ValueError unless `kernel` is odd and positive.
     Source: Xiong et al. 2021 (Nystromformer), section 3, and its released code; that of Zeng et

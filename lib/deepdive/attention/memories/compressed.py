@@ -1,4 +1,4 @@
-"""Memory-compressed attention: `rate` neighbouring keys are melted into one before they are met."""
+"""Memory-compressed attention: a strided convolution makes `rate` neighboring keys one."""
 
 import torch
 import torch.nn.functional as F
@@ -10,18 +10,18 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
-    """Softmax attention to keys and values that a strided convolution has made `rate` times fewer.
+    """Softmax attention to keys and values shortened `rate` times by a strided convolution.
 
         k'[j] = sum over i < rate of k[j * rate + i] @ W_k[i]         # (B, H, ceil(S / rate), d)
         v'[j] = sum over i < rate of v[j * rate + i] @ W_v[i] + b_v
         output = softmax(scale * q @ k'^T) @ v'                        # (B, H, T, d)
 
     Kernel and stride are both `rate` (3 in the paper), so groups of keys do not overlap; each head
-    has matrices of its own. Scores are T x S / rate: the cost is still quadratic.
+    has its own matrices. Scores are T x S / rate: the cost is still quadratic.
 
     Honours `Padding`: padded keys count as 0 in their group, and a group of padding is no key.
-    Honours `Causal`: a query meets the groups that have ended, its own position included, so the
-    first rate - 1 queries meet none and return 0; alternate with local layers, as the paper does.
+    Honours `Causal`: a query attends to the groups that end at or before it, so the first rate - 1
+    queries have none and return 0; alternate with local layers, as the paper does.
     Refuses other masks and a bias. Hook points: `scores`, `weights` (B, H, T, ceil(S / rate)).
 
     Raises ValueError when a size is not positive.
@@ -29,8 +29,8 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
     System: memory_compressed
     Parent: transformer
     What differs:
-    - `rate` neighbouring keys, and their values, become one by a learned convolution (`k`, `v`)
-    - under a causal mask a group counts once it is complete, so the newest tokens are not seen
+    - `rate` neighboring keys, and their values, become one by a learned convolution (`k`, `v`)
+    - under a causal mask a group counts once it is complete, so the newest tokens are not attended
     Source: Liu et al. 2018, "memory-compressed attention".
     Book: table 1.2
     """
@@ -54,18 +54,18 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """Return the mixed values (B, H, T, d)."""
+        """Return the output (B, H, T, d)."""
         T, S = q.shape[2], k.shape[2]
         fill = -S % self.rate
         allowed: Tensor | None = None
         if real is not None:
-            k, v = (rows * real[:, None, :, None] for rows in (k, v))
+            k, v = (x * real[:, None, :, None] for x in (k, v))
             groups = F.pad(real, (0, fill)).unflatten(1, (-1, self.rate)).any(2)
             allowed = groups[:, None, None]  # (B, 1, 1, groups)
         if causal:
             ends = torch.arange(1, (S + fill) // self.rate + 1, device=q.device) * self.rate
-            ended = ends <= torch.arange(S - T + 1, S + 1, device=q.device).unsqueeze(1)
-            allowed = ended[None, None] if allowed is None else allowed & ended
+            complete = ends <= torch.arange(S - T + 1, S + 1, device=q.device).unsqueeze(1)
+            allowed = complete[None, None] if allowed is None else allowed & complete
         k = self._melt(k, fill, self.k_weight)
         v = self._melt(v, fill, self.v_weight) + self.v_bias
         return self.steps(q, k, v, allowed, None, scale)
@@ -78,7 +78,7 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
                 f"d_head={self.d_head} for keys and values: give both that width"
             )
 
-    def _melt(self, rows: Tensor, short: int, weight: Tensor) -> Tensor:
+    def _melt(self, x: Tensor, fill: int, weight: Tensor) -> Tensor:
         """(B, H, S, d) -> (B, H, ceil(S / rate), d)."""
-        groups = F.pad(rows, (0, 0, 0, short)).unflatten(2, (-1, self.rate)).flatten(3)
+        groups = F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, self.rate)).flatten(3)
         return groups @ weight

@@ -1,4 +1,4 @@
-"""Nested attention: a few learned rows read the keys, and the queries read those rows."""
+"""Luna's nested attention: learned slots attend to the keys, and queries attend to the slots."""
 
 import math
 
@@ -12,21 +12,21 @@ from deepdive.core.masks import Padding
 from deepdive.core.multi_head import MultiHeadAttention
 from deepdive.core.softmax import SoftmaxAttention
 
-CHUNK = 64  # rows that the causal form takes in one product
+CHUNK = 64  # positions of one product in the causal form
 
 
 class NestedAttention(StructuredAttention):
-    """Luna's two softmax attentions, with `n_slots` learned rows for each head between them.
+    """Luna's pack and unpack attention, through `n_slots` learned vectors per head.
 
         packed = softmax(scale * slots @ k^T) @ v              # (B, H, n_slots, d)
         output = softmax(scale * q @ packed^T) @ packed        # (B, H, T, d)
 
-    The cost is O((T + S) n_slots d); nothing of size T x S is made. Here the slots are parameters
-    that stand in the place of projected rows; `deepdive.models.efficient.luna` lets them flow from
-    layer to layer.
+    The cost is O((T + S) n_slots d); nothing of size T x S is computed. Here the slots are
+    parameters in place of projected states; `deepdive.models.efficient.luna` passes them from layer
+    to layer.
 
-    Honours `Padding`, and `Causal` in a form of its own, since a softmax over the keys would have
-    seen later ones (`unpack_causally`): with real[t] the number of real keys up to t,
+    Honours `Padding`, and `Causal` in a separate form, since a softmax over the keys would include
+    later ones (`unpack_causally`): with real[t] the number of real keys up to t,
 
         strength[j] = softplus(scale * slots @ k[j]), base 2                    # (n_slots,)
         scores[t]   = scale / real[t] * sum over j <= t of (q[t] @ k[j]) strength[j]
@@ -38,7 +38,7 @@ class NestedAttention(StructuredAttention):
 
     Raises ValueError when a size is not positive, or k and v differ in width.
     Source: Ma et al. 2021, equations of the packing and unpacking attention, and the causal form
-    as their code has it.
+    as in their code.
     """
 
     queries = "last if causal"
@@ -57,8 +57,8 @@ class NestedAttention(StructuredAttention):
         """Raise ValueError unless the values have the keys' width."""
         if k.shape[-1] != v.shape[-1]:
             raise ValueError(
-                f"k is {k.shape[-1]} wide and v {v.shape[-1]}: a packed row is value and key at "
-                "once, so the two widths must be one"
+                f"k is {k.shape[-1]} wide and v {v.shape[-1]}: a packed state is both value and "
+                "key, so the two widths must be one"
             )
 
     def structured(
@@ -75,8 +75,8 @@ class NestedAttention(StructuredAttention):
 
 
 def packing_strength(slots: Tensor, k: Tensor, scale: float) -> Tensor:
-    """Return log2(1 + 2^score) of each key for each slot, (B, H, S, n_slots): positive, and of
-    this key alone.
+    """Return log2(1 + 2^score) of each key for each slot, (B, H, S, n_slots): positive, and
+    independent of the other keys.
     """
     return F.softplus(k @ (scale * slots).transpose(-2, -1), beta=math.log(2.0))
 
@@ -122,15 +122,15 @@ def attend_causally(
 
 def prefix_products(x: Tensor, y: Tensor, z: Tensor, chunk: int = CHUNK) -> Tensor:
     """Return sum over j <= t of (x[t] @ y[j]) z[j], (B, H, T, b), for x (B, H, T, a), y (B, H, S,
-    a) and z (B, H, S, b); row t of x stands at position S - T + t.
+    a) and z (B, H, S, b); row t of x is at position S - T + t.
 
-    Inside a chunk of rows the products are made, and masked; of the chunks before it only the sum
-    of y[j] z[j]^T is kept, a x b. Memory is O(S (a + b + chunk) + S a b / chunk).
+    Inside a chunk the products are computed, and masked; of the chunks before it only the sum of
+    y[j] z[j]^T is stored, a x b. Memory is O(S (a + b + chunk) + S a b / chunk).
     """
     T, S = x.shape[2], y.shape[2]
-    short = -S % chunk
-    x = F.pad(x, (0, 0, S - T, short)).unflatten(2, (-1, chunk))  # (B, H, chunks, chunk, a)
-    y, z = (F.pad(rows, (0, 0, 0, short)).unflatten(2, (-1, chunk)) for rows in (y, z))
+    fill = -S % chunk
+    x = F.pad(x, (0, 0, S - T, fill)).unflatten(2, (-1, chunk))  # (B, H, chunks, chunk, a)
+    y, z = (F.pad(states, (0, 0, 0, fill)).unflatten(2, (-1, chunk)) for states in (y, z))
     inside = (x @ y.transpose(-2, -1)).tril() @ z
     before = (y.transpose(-2, -1) @ z).cumsum(2)  # (B, H, chunks, a, b)
     before = F.pad(before[:, :, :-1], (0, 0, 0, 0, 1, 0))

@@ -1,4 +1,4 @@
-"""Priors on attention: what a score is before any content is read, added to it."""
+"""Attention with prior: a prior distribution added to the scores."""
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +11,13 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class GaussianPrior(Position):
-    """A score falls with the square of the distance, as the logarithm of a Gaussian does.
+    """Gaussian prior: a score falls with the square of the distance.
 
         bias[t, s] = -|w d^2 + b|,  d = t - s                      # (n_heads or 1, T, S)
 
     After the softmax the weights are those of the content times a Gaussian of variance 1 / (2 w).
-    In the paper w >= 0 and b <= 0 are two trained numbers: with b < 0 a word weighs less for
-    itself than its neighbours do, where |w + b| < |b|. Here they are one pair a head, free to move;
+    In the paper w >= 0 and b <= 0 are two trained numbers: with b < 0 a word's weight on itself is
+    below its neighbors', where |w + b| < |b|. Here they are one pair per head, unconstrained;
     the bias is never positive whatever they are. `n_heads=1` shares one pair.
 
     Raises ValueError when n_heads is not positive.
@@ -25,7 +25,7 @@ class GaussianPrior(Position):
     System: gaussian_transformer
     Parent: self_attention
     What differs:
-    - near words score higher before anything is read (`bias`): a Gaussian in the distance
+    - near words score higher independent of content (`bias`): a Gaussian in the distance
     - its width and its dip at distance 0 are trained (`w`, `b`)
     Source: Guo, Zhang and Liu 2019, "Gaussian Transformer", the additive form; in these symbols
     Lin et al. 2022, "A Survey of Transformers".
@@ -48,12 +48,12 @@ class GaussianPrior(Position):
 
 
 class TablePrior(Position):
-    """A trained score for each pair of places, the same for every input.
+    """A trained score for each pair of positions, the same for every input.
 
         bias[h, t, s] = table[h, t, s]                                       # (n_heads, T, S)
 
     Alone it is the random Synthesizer; added to products of queries and keys it is their prior. It
-    starts at 0: no preference. Raises ValueError for places outside of it.
+    starts at 0: no preference. Raises ValueError for positions outside of it.
     """
 
     def __init__(self, n_heads: int, max_length: int) -> None:
@@ -66,15 +66,15 @@ class TablePrior(Position):
         """Return the table's rows and columns at the positions."""
         self.check_pairs(q, k, q_positions, k_positions)
         length = self.table.shape[-1]
-        for wrong in (outside(q_positions, length), outside(k_positions, length)):
-            if wrong is not None:
+        for position in (outside(q_positions, length), outside(k_positions, length)):
+            if position is not None:
                 fix = "build it longer, or use GaussianPrior, which has no limit"
                 raise ValueError(
-                    f"place {wrong} is outside the table of max_length={length}: "
-                    f"{FIX_NEGATIVE if wrong < 0 else fix}"
+                    f"position {position} is outside the table of max_length={length}: "
+                    f"{FIX_NEGATIVE if position < 0 else fix}"
                 )
-        rows = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
-        return rows if rows.ndim == 3 else rows.transpose(0, 1)
+        bias = self.table[:, q_positions.unsqueeze(-1), k_positions.unsqueeze(-2)]
+        return bias if bias.ndim == 3 else bias.transpose(0, 1)
 
 
 class LocalAttention(SoftmaxAttention):
@@ -86,17 +86,17 @@ class LocalAttention(SoftmaxAttention):
         prior[t, s] = -(s - center[t])^2 / (2 (width[t] / 2)^2)   # sigma = D / 2
         output = softmax(scale * q @ k^T + bias + prior) @ v
 
-    I is the number of keys that query t may see, and s counts them from 0: for a sentence this is
+    I is the number of keys that query t may attend to; s counts them from 0: for a sentence this is
     its length, as in the paper. So padding does not move a window, and under a causal mask I = t +
     1, so that decoding step by step gives the same. Both vectors start at 0: a window around the
-    middle, as wide as half of what can be seen.
+    middle, half as wide as I.
 
     System: attention_priors
     Parent: scaled_dot_attention
     What differs:
-    - a prior is added to the scores of the content: the two distributions multiply
+    - a prior is added to the content's scores: the two distributions multiply
     - each query predicts the centre and the width of its window (`LocalAttention`)
-    - or the prior is a number for each pair of places (`TablePrior`); `GaussianPrior` is another
+    - or the prior is a number for each pair of positions (`TablePrior`); `GaussianPrior` is another
     Source: Yang et al. 2018, "Modeling Localness for Self-Attention Networks", the query-specific
     window; Lin et al. 2022, "A Survey of Transformers", attention with prior.
     Book: 5.2.4
@@ -123,10 +123,10 @@ class LocalAttention(SoftmaxAttention):
         S, allowed = k.shape[2], self.allowed(as_mask(mask), q, k)
         if allowed is None:
             allowed = torch.ones(1, 1, 1, S, dtype=torch.bool, device=q.device)
-        place = (allowed.expand(*allowed.shape[:3], S).cumsum(-1) - 1).to(q.dtype)
-        n_seen = place[..., -1] + 1  # I, (B or 1, H or 1, T or 1)
+        position = (allowed.expand(*allowed.shape[:3], S).cumsum(-1) - 1).to(q.dtype)
+        n_seen = position[..., -1] + 1  # I, (B or 1, H or 1, T or 1)
         hidden = torch.tanh(q @ self.hidden)
         center, width = ((hidden @ self.window).sigmoid() * n_seen.unsqueeze(-1)).unbind(-1)
-        # A query that sees nothing has width 0: any other number does, since its row is masked.
+        # A query without keys has width 0: any other number does, since all its scores are masked.
         width = width.masked_fill(n_seen == 0, 1.0)
-        return -2 * ((place - center.unsqueeze(-1)) / width.unsqueeze(-1)).square()
+        return -2 * ((position - center.unsqueeze(-1)) / width.unsqueeze(-1)).square()

@@ -1,12 +1,12 @@
-"""Shaw's relative positions, the part in the values; with `ShawPosition`, the whole scheme.
+"""Shaw's relative position representations, in the values; with `ShawPosition`, all of them.
 
 System: shaw_relative
 Parent: self_attention
 What differs:
-- a key is met with a trained vector for its offset from the query (`ShawPosition`, a bias)
-- a value is mixed with such a vector added (`ShawAttention.mix`)
-- offsets beyond `left` and `right` are clipped to them: positions have no end
-- there is nothing absolute: the embeddings carry no position
+- a trained vector for the offset is added to each key (`ShawPosition`, a bias)
+- another is added to each value (`ShawAttention.mix`)
+- offsets beyond `left` and `right` are clipped to them: the length is unlimited
+- there are no absolute positions: the embeddings have none
 Source: Shaw, Uszkoreit and Vaswani 2018, "Self-Attention with Relative Position Representations".
 Book: KAIST deck 3
 """
@@ -19,16 +19,16 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class ShawAttention(SoftmaxAttention):
-    """Softmax attention whose values carry a trained vector for their offset from the query.
+    """Softmax attention with a trained vector for the offset added to each value.
 
         output[t] = sum over s of weights[t, s] * (v_s + values[clip(s - t, -left, right)])
 
-    The weights are summed by offset, (B, H, T, left + 1 + right), and meet `values`
-    (left + 1 + right, d_head), shared by all heads: no vector is made for a pair. Queries are the
-    last T of the S keys; places given otherwise (`positions=`) reach the scores, not this part.
+    The weights are summed by offset, (B, H, T, left + 1 + right), and multiplied by `values`
+    (left + 1 + right, d_head), shared by all heads: no vector per pair is computed. Queries are the
+    last T of the S keys; other positions (`positions=`) affect the scores, not this part.
     The scores come with `deepdive.positions.ShawPosition`.
     Raises ValueError when left or right is negative, for more queries than keys, and (in
-    `MultiHeadAttention`) for foreign rows.
+    `MultiHeadAttention`) for a memory.
     Source: Shaw, Uszkoreit and Vaswani 2018, sections 3.1 to 3.3.
     """
 
@@ -42,7 +42,7 @@ class ShawAttention(SoftmaxAttention):
         positive(d_head=d_head)
         right = left if right is None else right
         if left < 0 or right < 0:
-            raise ValueError(f"left={left}, right={right}: offsets are told apart up to 0 or more")
+            raise ValueError(f"left={left}, right={right}: expected the largest offsets, 0 or more")
         self.left, self.right = left, right
         self.values = nn.Parameter(torch.empty(left + 1 + right, d_head))
         nn.init.xavier_uniform_(self.values)
@@ -51,7 +51,7 @@ class ShawAttention(SoftmaxAttention):
         return f"left={self.left}, right={self.right}"
 
     def mix(self, weights: Tensor, v: Tensor) -> Tensor:
-        """Return weights @ v plus the offsets' part, (B, H, T, d_head)."""
+        """Return weights @ v plus the offsets' vectors, (B, H, T, d_head)."""
         return weights @ v + self._by_offset(weights) @ self.values
 
     def _by_offset(self, weights: Tensor) -> Tensor:

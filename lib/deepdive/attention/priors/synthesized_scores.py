@@ -1,4 +1,4 @@
-"""Scores made without queries and keys: by each row alone, or trained as they are."""
+"""Synthesized attention scores: predicted from each token, or trained directly."""
 
 import torch
 from torch import Tensor, nn
@@ -7,8 +7,8 @@ from deepdive.core.checks import each_at_least, positive
 
 
 class Scores(nn.Module):
-    """Base of what makes scores for `SynthesizedAttention`: `forward(x, start)` returns
-    (B or 1, H, T, max_length) for rows x (B, T, d_model) at the places start .. start + T - 1.
+    """Base class of scores for `SynthesizedAttention`: `forward(x, start)` returns (B or 1, H, T,
+    max_length) for x (B, T, d_model) at the positions start .. start + T - 1.
 
     Raises ValueError for sizes that are not positive.
     """
@@ -19,12 +19,12 @@ class Scores(nn.Module):
         self.n_heads, self.max_length = n_heads, max_length
 
     def forward(self, x: Tensor, start: int) -> Tensor:
-        """Return the scores of the rows."""
+        """Return the scores (B or 1, H, T, max_length) of x."""
         raise NotImplementedError
 
 
 class DenseScores(Scores):
-    """Each row guesses how much it wants of every place: relu(x W_1 + b_1) W_2 + b_2.
+    """Each token predicts its score for every position: relu(x W_1 + b_1) W_2 + b_2.
 
     For each head W_1 is (d_model, d_hidden) and W_2 (d_hidden, max_length); `d_hidden` is
     d_model / n_heads by default.
@@ -47,8 +47,8 @@ class DenseScores(Scores):
 class RandomScores(Scores):
     """Trained numbers R (H, max_length, max_length), the same for every input.
 
-    They start as normal numbers of size 1. Not training them (`requires_grad_(False)`) is the
-    paper's fixed random form.
+    They are initialized from a standard normal distribution. Not training them
+    (`requires_grad_(False)`) is the paper's fixed random form.
     Source: Tay et al. 2021, the random Synthesizer.
     """
 
@@ -61,14 +61,14 @@ class RandomScores(Scores):
 
 
 class FactorisedDenseScores(Scores):
-    """Each row guesses a + b numbers, whose products are its a * b scores.
+    """Each token predicts a + b numbers, whose products are its a * b scores.
 
         A, B = F_A(x), F_B(x)                     # (.., a) and (.., b), networks as in DenseScores
         scores[s] = A[s mod a] * B[s mod b]       # A tiled b times, B tiled a times
 
-    s mod a and s mod b are equal for no two of the first lcm(a, b) places. So with a and b that
-    share no factor all a b scores are different products; with a = b they repeat after a places.
-    Source: Tay et al. 2021, the factorised dense Synthesizer.
+    s mod a and s mod b are equal for no two of the first lcm(a, b) positions. So with a and b that
+    share no factor all a b scores are different products; with a = b they repeat after a positions.
+    Source: Tay et al. 2021, the factorized dense Synthesizer.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FactorisedRandomScores(Scores):
     """Trained numbers of rank `rank`: R[h] = left[h] @ right[h]^T, (max_length, max_length).
 
     Both factors start as normal numbers, scaled so that a score has size 1.
-    Source: Tay et al. 2021, the factorised random Synthesizer.
+    Source: Tay et al. 2021, the factorized random Synthesizer.
     """
 
     def __init__(self, n_heads: int, max_length: int, rank: int) -> None:
@@ -117,6 +117,6 @@ class _ByHead(nn.Module):
         for weight in self.weight:
             nn.init.xavier_uniform_(weight)
 
-    def forward(self, rows: Tensor) -> Tensor:
-        split = rows.unflatten(-1, (self.weight.shape[0], -1)).transpose(1, 2)
-        return split @ self.weight + self.bias
+    def forward(self, x: Tensor) -> Tensor:
+        by_head = x.unflatten(-1, (self.weight.shape[0], -1)).transpose(1, 2)
+        return by_head @ self.weight + self.bias

@@ -1,4 +1,4 @@
-"""Synthesizer: attention whose scores are made without queries and keys."""
+"""Synthesizer: attention with scores that do not depend on query-key products."""
 
 from torch import Tensor, nn
 
@@ -9,25 +9,25 @@ from deepdive.core.softmax import SoftmaxAttention
 
 
 class SynthesizedAttention(Layer):
-    """Self-attention with scores that no key answers.
+    """Self-attention with synthesized scores, without queries and keys.
 
-        scores[h] = what `made` makes of the rows, or of nothing    # (B or 1, H, T, S)
+        scores[h] = made(x)                                         # (B or 1, H, T, S)
         output    = join(softmax(scores[h]) @ v[h]) @ W_out         # (B, T, d_model)
 
-    `made` is `DenseScores` (each row guesses its scores), `RandomScores` (trained numbers, the
-    same for every input), or the factorised form of either. Column s is place s of the sequence,
-    so there is a longest sequence (`made.max_length`), and a row's place matters. Causal by mask;
-    the scores of one row never depend on another row.
+    `made` is `DenseScores` (each token predicts its scores), `RandomScores` (trained numbers, the
+    same for every input), or the factorized form of either. Column s is position s of the sequence,
+    so there is a longest sequence (`made.max_length`), and absolute positions matter. Causal by
+    mask; the scores of one token never depend on another.
 
-    Refuses a memory (its rows have no place in the scores), positions (a column is a place), and
-    sequences beyond `max_length`. Masks, a bias and a cache are honoured: the cache holds values.
+    Refuses a memory (its states have no column), positions (a column is a position), and sequences
+    beyond `max_length`. Masks, a bias and a cache are honored: the cache stores values.
 
     System: synthesizer
     Parent: self_attention
     What differs:
-    - a row makes its scores alone, by a small network (`DenseScores`)
+    - a token's scores are computed from it alone, by a small network (`DenseScores`)
     - or the scores are parameters, the same for every input (`RandomScores`)
-    - either is made of two factors (`FactorisedDenseScores`, `FactorisedRandomScores`)
+    - either is a product of two factors (`FactorisedDenseScores`, `FactorisedRandomScores`)
     - there are no queries and keys, and so a longest sequence (`made.max_length`)
     Source: Tay et al. 2021, "Synthesizer: Rethinking Self-Attention for Transformer Models".
     Book: table 1.2
@@ -35,8 +35,8 @@ class SynthesizedAttention(Layer):
 
     reads = ("mask", "bias", "cache")
     instead = (
-        "synthesized scores know the places of one sequence: use MultiHeadAttention for a memory, "
-        "and leave positions out"
+        "synthesized scores are of the positions of one sequence: use MultiHeadAttention for a "
+        "memory, and leave positions out"
     )
 
     def __init__(
@@ -59,7 +59,7 @@ class SynthesizedAttention(Layer):
                 nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model); with a cache the rows continue it."""
+        """Return (B, T, d_model) for x (B, T, d_model); with a cache x continues it."""
         if x.ndim != 3 or x.shape[-1] != self.d_model:
             raise ValueError(f"x must be (B, T, {self.d_model}); got {tuple(x.shape)}")
         bias, slot = context.bias, context.slot
@@ -68,12 +68,12 @@ class SynthesizedAttention(Layer):
         T, S = x.shape[1], start + x.shape[1]
         if self.made.max_length < S:
             raise ValueError(
-                f"{S} places, but scores for max_length={self.made.max_length}: build them "
+                f"{S} positions, but scores for max_length={self.made.max_length}: build them "
                 "longer, or use MultiHeadAttention, which has no limit"
             )
-        none = v.new_zeros(1).expand(*v.shape[:3], 1)  # queries and keys that say nothing
-        keys, v = (none, v) if slot is None else slot.append(none, v)
+        zeros = v.new_zeros(1).expand(*v.shape[:3], 1)  # in place of queries and keys
+        keys, v = (zeros, v) if slot is None else slot.append(zeros, v)
         scores = self.made(x, start)[..., :S].expand(x.shape[0], -1, T, -1)
         scores = scores if bias is None else scores + bias
-        heads = self.mechanism(none, keys, v, context.mask, scores, scale=1.0)
+        heads = self.mechanism(zeros, keys, v, context.mask, scores, scale=1.0)
         return self.out(heads.transpose(1, 2).flatten(2))

@@ -26,7 +26,7 @@ from math import ceil
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 from deepdive.explain.games.game import Game
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -104,5 +104,5 @@ def sufficiency(game: Game, attribution: Tensor, shares: Sequence[float] = SHARE
 def random_orders(size: int, count: int, seed: int = 0) -> Tensor:
     """Return explanations that know nothing, (count, size): each order is as likely as any."""
     positive(size=size, count=count)
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     return torch.rand(count, size, generator=draw)

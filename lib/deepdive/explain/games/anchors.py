@@ -18,7 +18,7 @@ from math import log
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 from deepdive.explain.games.game import Game, all_coalitions
 
 
@@ -66,7 +66,7 @@ class _Rule:
 class _Search:
     def __init__(self, game: Game, threshold: float, batch: int, seed: int) -> None:
         self.game, self.threshold, self.batch = game, threshold, batch
-        self.draw = torch.Generator().manual_seed(whole("seed", seed))
+        self.draw = torch.Generator().manual_seed(as_int("seed", seed))
         self.decided = game.everything() > threshold
 
     def tries(self, *rules: _Rule) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 from deepdive.explain.games.game import Game
 
 Pair = tuple[Tensor, Tensor]
@@ -34,7 +34,7 @@ def perturb(size: int, samples: int, seed: int = 0) -> Tensor:
     Source: Ribeiro et al. 2016, section 3.3.
     """
     positive(size=size, samples=samples)
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     gone = torch.randint(1, size + 1, (samples, 1), generator=draw)
     gone[0] = 0
     return torch.rand(samples, size, generator=draw).argsort(1).argsort(1) >= gone

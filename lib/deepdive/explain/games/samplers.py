@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 
 Sampler = Callable[[Tensor], Tensor]
 
@@ -54,7 +54,7 @@ def masked_lm(
     positive(count=count)
     if tokens.ndim != 1:
         raise ValueError(f"tokens must be one text (S,); got {tuple(tokens.shape)}")
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     parts = torch.rand(len(tokens), count, generator=draw).argsort(1)
     u = (parts + torch.rand(parts.shape, generator=draw, dtype=torch.float64)) / count  # (S, J)
 

@@ -15,7 +15,7 @@ from math import comb
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import positive, whole
+from deepdive.core.checks import as_int, positive
 from deepdive.explain.games.game import Game, all_coalitions
 
 MOST = 16
@@ -57,7 +57,7 @@ def sampled_shapley(game: Game, orders: int = 100, seed: int = 0) -> tuple[Tenso
     orders (S - 1) + 2 sets.
     """
     positive(orders=orders)
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     order = torch.rand(orders, game.size, generator=draw).argsort(1)  # (M, S): the part that comes
     rank = order.argsort(1)[:, None]  # (M, 1, S): when a part comes
     numbers = game(rank < torch.arange(game.size + 1)[:, None])  # (M, S + 1)
@@ -95,7 +95,7 @@ def weighted_sets(size: int, samples: int, seed: int = 0) -> Tensor:
     parts alike. Each set is followed by its complement, which makes the errors of both cancel.
     """
     positive(samples=samples)
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     k = torch.arange(1, size)
     half = (samples + 1) // 2
     chosen = k[torch.multinomial(1 / (k * (size - k)), half, True, generator=draw)]

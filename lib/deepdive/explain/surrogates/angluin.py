@@ -29,7 +29,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from deepdive.core.checks import not_negative, positive, whole
+from deepdive.core.checks import as_int, not_negative, positive
 from deepdive.explain.surrogates.automata import Automaton, Word
 
 Accepts = Callable[[Tensor], Tensor]
@@ -159,7 +159,7 @@ def _words(n_symbols: int, length: int) -> Iterator[Word]:
 
 
 def _drawn(n_symbols: int, length: int, longest: int, count: int, seed: int) -> Iterator[Word]:
-    draw = torch.Generator().manual_seed(whole("seed", seed))
+    draw = torch.Generator().manual_seed(as_int("seed", seed))
     for size in torch.randint(length + 1, max(longest, length + 1) + 1, (count,), generator=draw):
         yield tuple(torch.randint(n_symbols, (int(size),), generator=draw).tolist())
 

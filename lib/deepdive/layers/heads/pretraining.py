@@ -1,4 +1,6 @@
-"""Heads on an encoder's states: one vector by the first state or by attention, scores of a gap."""
+"""Heads on an encoder's states: pooling by the first state or by attention, and the masked language
+model head.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +13,7 @@ from deepdive.core.hooks import HookPoint
 
 
 def initialise(model: nn.Module, std: float = 0.02) -> None:
-    """Draw every matrix from a normal distribution cut at two deviations; biases are 0.
+    """Initialize every matrix from a normal distribution truncated at two deviations; biases are 0.
 
     Source: Devlin et al. 2019, released code.
     """
@@ -23,7 +25,7 @@ def initialise(model: nn.Module, std: float = 0.02) -> None:
 
 
 class Pooler(nn.Module):
-    """y = tanh(W x[:, 0] + b): the state of the first token, [CLS], stands for the whole input.
+    """y = tanh(W x[:, 0] + b): the state of the first token, [CLS], represents the full input.
 
     Source: Devlin et al. 2019, section 3 (C), and their released code.
     """
@@ -40,10 +42,10 @@ class Pooler(nn.Module):
 
 
 class MaskedHead(nn.Module):
-    """logits = norm(activation(dense(x))) @ embedding.weight.T + bias: which token stands here?
+    """logits = norm(activation(dense(x))) @ embedding.weight.T + bias: the masked token's logits.
 
-    The output layer shares the embedding's matrix; the layer before it lets states and rows of the
-    embedding differ. `d_model` is the states' width where it is not the embedding's.
+    The output layer shares the embedding's matrix; the layer before it lets hidden states differ
+    from embeddings. `d_model` is the states' width where it is not the embedding's.
     Source: Devlin et al. 2019, released code.
     """
 

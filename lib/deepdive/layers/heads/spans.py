@@ -1,4 +1,4 @@
-"""The answer to a question as a span of its passage, or the finding that it is not there."""
+"""Extractive question answering: the answer as a span of the passage, or no answer."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class SpanHead(nn.Module):
 
 @dataclass(frozen=True)
 class Span:
-    """An answer: tokens `start` to `end`, both included; (0, 0), the place of [CLS], is none.
+    """An answer: tokens `start` to `end`, both included; (0, 0), the position of [CLS], is none.
 
     score    start and end logits of the best span that is an answer
     null     those of [CLS]
@@ -50,13 +50,13 @@ class Span:
 def best_span(
     logits: Tensor, passage: Tensor, *, max_length: int = 30, threshold: float | None = None
 ) -> list[Span]:
-    """Return for each row of logits (B, T, 2) the span with the highest score
+    """Return for each example of logits (B, T, 2) the span with the highest score
 
         score(i, j) = logits[i, 0] + logits[j, 1],   i <= j < i + max_length,
 
-    of all whose ends stand in `passage`, bool (B, T), True = token of the passage. With a
+    of all whose ends are in `passage`, bool (B, T), True = token of the passage. With a
     `threshold` the answer is none where score <= score(0, 0) + threshold; it is chosen on held-out
-    data. Ties: the first span. Raises ValueError for a row without a passage, or one with [CLS],
+    data. Ties: the first span. Raises ValueError for an example without passage, or one with [CLS],
     and for a max_length below 1.
     """
     positive(max_length=max_length)
@@ -67,19 +67,19 @@ def best_span(
         )
     if passage[:, 0].any() or not passage.any(1).all():
         raise ValueError(
-            "passage must hold a token in every row, and never token 0, [CLS], the place of no "
+            "passage must hold a token in every row, and never token 0, [CLS], which means no "
             "answer: such as (segments == 1) & mask without the last [SEP]"
         )
     T = logits.shape[1]
     scores = logits[:, :, None, 0] + logits[:, None, :, 1]  # (B, T, T), start down, end across
-    near = torch.ones(T, T, dtype=torch.bool, device=logits.device).triu().tril(max_length - 1)
-    allowed = passage[:, :, None] & passage[:, None, :] & near
-    best, where = scores.masked_fill(~allowed, -torch.inf).flatten(1).max(1)
+    short = torch.ones(T, T, dtype=torch.bool, device=logits.device).triu().tril(max_length - 1)
+    allowed = passage[:, :, None] & passage[:, None, :] & short
+    best, at = scores.masked_fill(~allowed, -torch.inf).flatten(1).max(1)
     spans = []
-    for score, place, null in zip(
-        best.tolist(), where.tolist(), scores[:, 0, 0].tolist(), strict=True
+    for score, index, null in zip(
+        best.tolist(), at.tolist(), scores[:, 0, 0].tolist(), strict=True
     ):
-        none = threshold is not None and score <= null + threshold
-        start, end = (0, 0) if none else divmod(place, T)
+        no_answer = threshold is not None and score <= null + threshold
+        start, end = (0, 0) if no_answer else divmod(index, T)
         spans.append(Span(start, end, score, null))
     return spans

@@ -1,19 +1,18 @@
-"""Heads for tasks: one small layer on the states of a pre-trained encoder, all trained together.
+"""Task heads: one small layer on the states of a pre-trained encoder, fine-tuned together.
 
 The encoder is any module with `encoder(tokens, mask, segments) -> states (B, T, d_model)`. Spans of
-a text are read out by `deepdive.layers.heads.spans`.
+a text are predicted by `deepdive.layers.heads.spans`.
 
 System: bert_finetune
 Parent: bert
 What differs:
 - one text or a pair: a layer on the pooled state of [CLS] (`Classifier`); a pair differs from a
-  text by its `segments` alone
+  text only by its `segments`
 - a label for each token: the same layer on every state (`TokenClassificationHead`)
-- an answer inside a passage: two scores for each token, begin and end (`SpanHead`); an answer
-  that is not there has its place at [CLS] (`best_span`)
-- one of several endings: each is read as a pair, and one score is left of each
-  (`MultipleChoiceHead`)
-- all weights learn, the encoder's too, for a few epochs at a small rate
+- an answer inside a passage: two scores for each token, begin and end (`SpanHead`); [CLS] stands
+  for no answer (`best_span`)
+- one of several endings: each is encoded as a pair, with one score (`MultipleChoiceHead`)
+- all weights are trained, also the encoder's, for a few epochs at a small learning rate
 Source: Devlin et al. 2019, section 4 and figure 4.
 Book: 3.1.3
 """
@@ -48,7 +47,7 @@ class Classifier(nn.Module):
 
 
 class ImageClassifier(nn.Module):
-    """logits = W x_0 + b, from the state x_0 of the first special token, (B, n_classes).
+    """logits = W x_0 + b, from the state x_0 of the class token, (B, n_classes).
 
     Source: Dosovitskiy et al. 2021, section 3.1, with one layer, as for fine-tuning.
     """
@@ -95,18 +94,18 @@ class MultipleChoiceHead(nn.Module):
             raise ValueError(
                 f"tokens must be (B, C, T), C choices for each question; got {describe(tokens)}"
             )
-        rows = (None if x is None else x.flatten(0, 1) for x in (tokens, mask, segments))
-        return self.score(*rows).view(tokens.shape[:2])
+        inputs = (None if x is None else x.flatten(0, 1) for x in (tokens, mask, segments))
+        return self.score(*inputs).view(tokens.shape[:2])
 
 
 def pair_features(u: Tensor, v: Tensor) -> Tensor:
-    """Return [u ; v ; |u - v|], (B, 3 d): what a classifier of pairs reads.
+    """Return [u ; v ; |u - v|], (B, 3 d): the input of a classifier of pairs.
 
     With W of shape (3 d, n_classes) the **classification objective** is
 
         loss = cross_entropy(pair_features(u, v) W + b, labels)
 
-    and W is thrown away afterwards; the encoder is kept.
+    and W is discarded afterwards; the encoder is kept.
     u, v: (B, d). Raises ValueError when their shapes differ.
 
     Source: Reimers and Gurevych 2019, section 3, equation 1.

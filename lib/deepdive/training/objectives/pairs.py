@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from deepdive.core.checks import whole
+from deepdive.core.checks import as_int
 
 S = TypeVar("S")  # a sentence: a text, or a list of token ids
 
@@ -35,7 +35,7 @@ def next_sentence_pairs(
             f"documents: {len(filled)} of {len(documents)} have sentences, expected two or more; "
             "a random B comes from another document: cut the text where its topics change"
         )
-    draw, found = random.Random(whole("seed", seed)), []
+    draw, found = random.Random(as_int("seed", seed)), []
     for i, document in enumerate(filled):
         for a, b in itertools.pairwise(document):
             if draw.random() < true_share:
@@ -58,7 +58,7 @@ def sentence_order_pairs(
 
     Source: Lan et al. 2020, "ALBERT", section 3.1.
     """
-    draw, found = random.Random(whole("seed", seed)), []
+    draw, found = random.Random(as_int("seed", seed)), []
     for document in _filled(documents, true_share):
         for a, b in itertools.pairwise(document):
             in_order = draw.random() < true_share
