@@ -1,4 +1,4 @@
-"""Layers for time series (Informer): an embedding of time steps, distilling, and the encoder of both."""
+"""Layers of Informer for time series: an embedding of time steps, distilling, and the encoder."""
 
 from itertools import zip_longest
 
