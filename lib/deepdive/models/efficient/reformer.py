@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from deepdive.attention import ChunkAttention, SharedQKMultiHeadAttention
 from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention, Position
 from deepdive.core.embeddings import TokenEmbedding, check_tokens
-from deepdive.core.masks import Causal, Mask, both, padding
+from deepdive.core.masks import Causal, both, padding
 from deepdive.layers import ChunkedFeedForward
 from deepdive.layers.heads import initialise
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
@@ -72,13 +72,12 @@ class Reformer(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
         check_tokens(tokens)
-        T = tokens.shape[1]
-        allowed: Mask | None = padding(mask, tokens, "mask")
+        T, padded = tokens.shape[1], padding(mask, tokens, "mask")
         if fill := -T % self.config.whole:
             real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
             tokens = F.pad(tokens, (0, fill))
-            allowed = padding(F.pad(real, (0, fill), value=False), tokens, "mask")
-        allowed = both(allowed, Causal() if self.config.causal else None)
+            padded = padding(F.pad(real, (0, fill), value=False), tokens, "mask")
+        allowed = both(padded, Causal() if self.config.causal else None)
         return self.dropout(self.stack(self.embeddings(tokens), mask=allowed)[:, :T])
 
 
