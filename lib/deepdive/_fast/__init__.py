@@ -1,4 +1,4 @@
-"""Tuned forms of what another room defines: backward passes by hand, tiles, torch's own kernels.
+"""Optimized forms of modules defined elsewhere: manual backward passes, tiles, torch's kernels.
 
 No chapter teaches them. A mechanism says its equation in `structured`, and its `fast` calls what is
 here (`attention.structure`); `tests/_fast/test_forms.py` holds the two equal. `FastLinear` and

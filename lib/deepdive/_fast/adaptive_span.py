@@ -1,4 +1,4 @@
-"""Queries in blocks, each with the one stretch of keys that it can reach."""
+"""Blocks of queries, each with its range of reachable keys."""
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ def stretches(
     T, S = q.shape[2], k.shape[2]
     block = block_of(reach, 0)
     blocks = -(-T // block)
-    # Key j of block i stands at position S - T - reach + i * block + j: pad up to the first key's
+    # Key j of block i is at position S - T - reach + i * block + j: pad up to the first key's
     # reach, or cut off the keys that nobody meets.
     around = (reach - (S - T), blocks * block - T)
     q = F.pad(q, (0, 0, 0, blocks * block - T)).unflatten(2, (blocks, block))

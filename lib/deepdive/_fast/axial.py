@@ -1,4 +1,4 @@
-"""Rows or columns of a table of positions, folded into the batch."""
+"""Rows or columns of a grid of positions, folded into the batch."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""BigBird's blocks as tiles: neighbours and ends in order, drawn blocks for each head."""
+"""BigBird's blocks as tiles: neighbors, global blocks, and random blocks per head."""
 
 import torch
 import torch.nn.functional as F
@@ -10,12 +10,12 @@ TOGETHER = 4  # blocks of queries in one product: their keys still fit into a co
 
 
 def block_tiles(n: int, block: int, drawn: Tensor) -> list[Tile]:
-    """Return the tiles of n blocks of `block` positions: the first and the last meet every key, the
-    others their neighbours, the two ends, and those of `drawn` (N, n - 2, n_random).
+    """Return the tiles of n blocks of `block` positions: the first and the last attend to every
+    key, the others to their neighbors, the two ends, and those of `drawn` (N, n - 2, n_random).
     """
 
     def inner(first: int, last: int, *near: int) -> Tile:
-        """The blocks first ... last - 1, which meet those at these distances, and the ends."""
+        """Return the tile of blocks first ... last - 1, those at distances `near`, and ends."""
         at = torch.arange(first, last, device=drawn.device).unsqueeze(1)
         fixed = at + torch.tensor(near, device=drawn.device)
         fixed = F.pad(F.pad(fixed, (1, 0), value=0), (0, 1), value=n - 1)

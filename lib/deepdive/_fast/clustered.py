@@ -1,13 +1,13 @@
-"""Rows sorted by cluster into blocks, so that a block of queries meets its keys in one product."""
+"""Queries sorted by cluster into blocks, so that a block and its keys are one product."""
 
 import torch
 from torch import Tensor
 
-BLOCK = 32  # rows of one cluster that are taken together
+BLOCK = 32  # queries of one cluster in one product
 
 
 def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
-    """Sort rows by cluster into blocks of `BLOCK` that hold rows of one cluster only.
+    """Sort queries by cluster into blocks of `BLOCK` of one cluster each.
 
     Returns the place of each row among the blocks' rows, integers (B, H, T), and the cluster of
     each block, integers (B, H, blocks). There are ceil(T / BLOCK) + n_clusters blocks: each cluster
@@ -20,7 +20,7 @@ def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
     starts = ends - (-(-sizes // BLOCK))
     order = group.argsort(dim=2, stable=True)
     sorted_group = group.gather(2, order)
-    first = sizes.cumsum(2) - sizes  # how many rows stand in clusters before
+    first = sizes.cumsum(2) - sizes  # the number of queries in clusters before
     within = torch.arange(T, device=group.device) - first.gather(2, sorted_group)
     at = starts.gather(2, sorted_group) * BLOCK + within
     place = torch.empty_like(group).scatter(2, order, at)
@@ -30,18 +30,18 @@ def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
 
 
 def into_blocks(rows: Tensor, place: Tensor, n_blocks: int) -> Tensor:
-    """Rows (B, H, T, d) at their places -> (B, H, n_blocks, block, d), 0 where none stands."""
+    """Scatter (B, H, T, d) by `place` -> (B, H, n_blocks, block, d), 0 where empty."""
     empty = rows.new_zeros(*rows.shape[:2], n_blocks * BLOCK, rows.shape[3])
     laid = empty.scatter(2, place.unsqueeze(-1).expand_as(rows), rows)
     return laid.unflatten(2, (n_blocks, BLOCK))
 
 
 def of_owner(rows: Tensor, owner: Tensor) -> Tensor:
-    """(B, H, n_clusters, n) -> (B, H, blocks, n): each block takes the row of its cluster."""
+    """(B, H, n_clusters, n) -> (B, H, blocks, n): each block gathers that of its cluster."""
     return rows.gather(2, owner.unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1]))
 
 
 def rows_at(rows: Tensor, index: Tensor) -> Tensor:
-    """Rows (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
+    """Gather (B, H, S, d) at index (B, H, blocks, top) -> (B, H, blocks, top, d)."""
     flat = index.flatten(2).unsqueeze(-1).expand(-1, -1, -1, rows.shape[-1])
     return rows.gather(2, flat).unflatten(2, index.shape[2:])

@@ -1,4 +1,4 @@
-"""Rows with gaps as texts of their own, in which there are none."""
+"""Dilated attention: positions of one remainder form a sequence without gaps."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,8 +12,8 @@ Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 def by_dilation(
     attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gaps: Sequence[int]
 ) -> Tensor:
-    """Return the mixed values (B, H, T, d_v): heads of one gap together, by one `attend` of q, k, v
-    (B * gap, heads, rows, d) and the real keys. `gaps` has one number a head.
+    """Return the output (B, H, T, d_v): heads of one gap together, by one `attend` of q, k, v
+    (B * gap, heads, length, d) and the real keys. `gaps` has one number per head.
     """
     if len(set(gaps)) == 1:
         return _texts(attend, q, k, v, real, gaps[0])
@@ -29,9 +29,9 @@ def by_dilation(
 def _texts(
     attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gap: int
 ) -> Tensor:
-    """Attend with one gap: rows from the end backwards, modulo the gap, are its texts."""
+    """Attend with one gap: positions from the end, modulo the gap, form its sequences."""
     B, T, S = q.shape[0], q.shape[2], k.shape[2]
-    if fill := -S % gap:  # what is filled in, in front, is no real key
+    if fill := -S % gap:  # the padding in front has no real keys
         real = k.new_ones(1, S).bool() if real is None else real
         real = F.pad(real, (fill, 0), value=False)
     q, k, v = (_every(rows, gap) for rows in (q, k, v))
@@ -43,6 +43,6 @@ def _texts(
 
 
 def _every(rows: Tensor, gap: int) -> Tensor:
-    """(B, H, T, d) -> (B * gap, H, ceil(T / gap), d), filled up in front with zeros."""
+    """(B, H, T, d) -> (B * gap, H, ceil(T / gap), d), zero-padded in front."""
     rows = F.pad(rows, (0, 0, -rows.shape[2] % gap, 0)).unflatten(2, (-1, gap))
     return rows.permute(0, 3, 1, 2, 4).flatten(0, 1)

@@ -1,4 +1,4 @@
-"""The nearest of several directions and their opposites."""
+"""Argmax over directions and their opposites."""
 
 import torch
 from torch import Tensor

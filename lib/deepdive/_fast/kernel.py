@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROWS = 512  # rows whose features are made at a time: they stay in a core's cache
+ROWS = 512  # positions whose features are computed at a time: they stay in a core's cache
 
 
 def in_parts(rows: Tensor, real: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor | None]]:

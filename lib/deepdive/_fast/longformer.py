@@ -1,4 +1,4 @@
-"""A few queries that meet all rows, whose keys and values are never written out.
+"""Global attention of a few queries to all positions, without computing their keys and values.
 
     q k^T = (q W_k) x^T        weights v = (weights x) W_v^T + (sum of weights) b_v
 

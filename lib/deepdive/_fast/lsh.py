@@ -18,9 +18,9 @@ Kept = tuple[Tensor, list[Tensor]]
 
 @dataclass(frozen=True)
 class Chunks:
-    """Which rows meet, for N = B * H heads. Rows are counted 0 ... T', a whole number of chunks.
+    """The sorted chunks of N = B * H heads. Positions are 0 ... T', a full number of chunks.
 
-    q_at      (N, rounds, T'): the query at each place
+    q_at      (N, rounds, T'): the query at each rank
     k_at      (N, rounds, chunk + T'): the key at each place, behind those that the first chunk
               looks back to
     q_place   (N, rounds, T'): the place of each query
@@ -28,7 +28,7 @@ class Chunks:
     q_cell    (N, rounds, T'), k_cell (N, rounds, T'): a key is met in a round where
               q_cell - k_cell is 0 or 1; None where all of both chunks is met
     chunk     rows a chunk
-    causal    whether a query meets only keys before it
+    causal    whether a query attends only to keys before it
     once      whether a key that an earlier round has met is passed over
     """
 
@@ -56,7 +56,7 @@ class Chunks:
 
     def keys(self, rows: Tensor, start: int, end: int) -> Tensor:
         """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries
-        looks at its own chunk of keys and at the one before.
+        attends to its own chunk of keys and to the one before.
         """
         rows_met = rows[start * self.chunk : (end + 1) * self.chunk]
         rows_met = rows_met.unfold(0, 2 * self.chunk, self.chunk)

@@ -1,4 +1,4 @@
-"""The windows of many images: a bias and the closed pairs of one image, added to all in one sum."""
+"""Shifted windows of many images: the bias and mask of one image, added to all in one sum."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ def mixed(
     q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor, scale: float,
     dropout: Callable[[Tensor], Tensor],
 ) -> Tensor:  # fmt: skip
-    """Return the mixed values (images * windows, H, T, d_v); bias (1, H, T, S), and which pairs of
+    """Return the output (images * windows, H, T, d_v); bias (1, H, T, S), and which pairs of
     one image are `allowed`, (windows, 1, T, S), one for each query at least.
     """
     scores = (scale * q) @ k.transpose(-2, -1)

@@ -1,4 +1,4 @@
-"""Attention in tiles: a block of queries at a time, against the few keys that it meets.
+"""Attention in tiles: a block of queries at a time, with the few keys that it attends to.
 
 What a sparse pattern needs to be fast: the queries are cut into blocks, a `Tile` says which keys a
 block meets, and `attend` makes one batched product a tile for all heads. The backward pass is
@@ -18,7 +18,7 @@ Span = tuple[int, int]  # first, last + 1
 
 
 class Tile(NamedTuple):
-    """Queries and the keys that they meet, in the order of the scores' columns.
+    """Queries and the keys that they attend to, in the order of the scores' columns.
 
     rows    the queries
     spans   stretches of keys, the same for all heads
@@ -55,7 +55,7 @@ def attend(
     dropout: float = 0.0,
     unit: int = 1,
 ) -> Tensor:
-    """Return the mixed values (B, H, T, d_v): for each tile softmax(scale * q @ k^T + bias) @ v.
+    """Return the output (B, H, T, d_v): for each tile softmax(scale * q @ k^T + bias) @ v.
 
     q is (B, H, T, d), k and v have S rows; the tiles' rows are 0 ... T - 1 in order. `real` bool
     (B or 1, S) closes keys to all; `dropout` is the probability that a weight is dropped; `unit`
@@ -86,7 +86,7 @@ def block_of(left: int, right: int) -> int:
 def window_tiles(
     T: int, S: int, left: int, right: int, block: int, like: Tensor, more: int = 0
 ) -> list[Tile]:
-    """Return the tiles of a window: query t meets keys t - left ... t + right.
+    """Return the tiles of a window: query t attends to keys t - left ... t + right.
 
     Queries are the last T of S positions. `more` keys after the S are met by every query.
     """

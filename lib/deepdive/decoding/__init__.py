@@ -5,26 +5,26 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 
     greedy(model, src, src_mask)                         # [[7, 12, 9], [4, 4], ...]
     sample(model, prompt=[[BOS, 17]], top_p=0.9)         # a language model takes no source
-    beam(model, src, src_mask, width=5)[0][0].tokens     # the best hypothesis of row 0
+    beam(model, src, src_mask, width=5)[0][0].tokens     # the best hypothesis of sequence 0
 
-The tokens returned are the new ones: without the prompt, without the end token. The model runs in
-evaluation mode and without gradients, and is left as it was.
+They return the new tokens: without the prompt, without the end token. The model runs in evaluation
+mode and without gradients; its mode is restored.
 
-Many questions after one prompt, their labels scored or their answers written, are asked side by
-side by `Prompted`.
+`Prompted` scores labels or generates answers for many questions after one prompt, in one batch row.
 
-`speculative` draws as `sample` does, one text, with fewer calls of a large model: a quick one
-drafts for it, such as what `Counted` has counted.
 
-What says a symbol in each frame of a sound is read by `decoding.ctc`, also with the language model
-of words that `decoding.ngram` counts.
+`speculative` samples as `sample` does, one text, with fewer calls of a large model: a fast draft
+model proposes tokens, such as the n-gram model `Counted`.
+
+`decoding.ctc` decodes frame-wise symbol probabilities of speech, also with the word n-gram model of
+`decoding.ngram`.
 
 System: decoding
 Parent: seq2seq
 What differs:
-- the next token is the most probable (`greedy`) or drawn (`sample`), or `width` hypotheses are
+- the next token is the most probable (`greedy`) or sampled (`sample`), or `width` hypotheses are
   kept (`beam`)
-- what was computed for earlier tokens is kept (`begin`, `step`), not computed again
+- keys and values of earlier tokens are cached (`begin`, `step`), not recomputed
 Source: Wu et al. 2016, section 7; Holtzman et al. 2020, section 3.
 Book: 2.5
 """

@@ -1,4 +1,4 @@
-"""Beam search: the best unfinished sequences of a row grow side by side."""
+"""Beam search: the best unfinished hypotheses of a sequence are extended in parallel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ def power_penalty(length: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A sequence that the search found.
+    """A finished hypothesis of beam search.
 
     `log_prob` sums log p(token) over `tokens` and the end token; `score` is that sum divided by the
     length penalty, and decides the order. `ended` is false for one that was cut at max_length.
@@ -52,18 +52,18 @@ def beam(
     eos: int | None = EOS,
     rules: Sequence[Rule] = (),
 ) -> list[list[Hypothesis]]:
-    """Return the `n_best` sequences of each row that a search of `width` finds, best first.
+    """Return the `n_best` hypotheses of each example from beam search of `width`, best first.
 
         score(y) = log p(y) / penalty(length(y), alpha)        # the end token counts as one
 
     Every beam is continued by every token. Among the best `width` continuations, those that end are
-    put aside; the best `width` that do not end go on. A row is done when `width` sequences are
-    aside and no beam could still beat one of them, if `look_ahead` more tokens cost it nothing: 0
-    stops early, max_length is exact, None does not look at the beams. alpha = 0 leaves log p as is.
+    finished; the best `width` that do not end go on. An example is done when `width` hypotheses are
+    finished and no beam could still beat one of them, if `look_ahead` more tokens cost it nothing:
+    0 stops early, max_length is exact, None ignores the beams. alpha = 0 leaves log p as is.
 
-    The other arguments are those of `greedy`; here `rules` see log-probabilities.
-    Raises ValueError for a width, n_best, alpha or look_ahead out of range, and where nothing may
-    be chosen in a row that has no hypothesis yet.
+    The other arguments are those of `greedy`; here `rules` get log-probabilities.
+    Raises ValueError for a width, n_best, alpha or look_ahead out of range, and where no token
+    is allowed for an example without a hypothesis.
     Source: Wu et al. 2016, section 7.
     """
     if not 1 <= n_best <= width:
@@ -81,8 +81,8 @@ def beam(
             logits = model.step(tokens, state)[:, -1]  # type: ignore[operator]
             if length == 0:
                 check_logits(logits)
-            precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
-            search.propose(follow(rules, renormalise(precise, length), length), length)
+            dtype = logits.to(torch.promote_types(logits.dtype, torch.float32))
+            search.propose(follow(rules, renormalise(dtype, length), length), length)
             search.put_aside(penalty(length + 1, alpha), cut=length + 1 == max_length)
             if length + 1 == max_length:
                 break
@@ -95,16 +95,16 @@ def beam(
                 break
             state.reorder(index)
             tokens = search.written[:, :, -1].reshape(-1, 1)
-    return [found[:n_best] for found in search.aside]
+    return [hypotheses[:n_best] for hypotheses in search.aside]
 
 
 class _Search:
-    """What the search knows of its rows: the beams that grow, and the hypotheses put aside.
+    """The state of the search: the beams of each example, and its finished hypotheses.
 
-    rows     the R rows that are not done; the tensors below hold these only
+    rows     the R examples that are not done; the tensors below have only these
     total    log p of each beam, (R, beams), best first
     written  the tokens of each beam, (R, beams, length)
-    kept     how many of the continuations that `propose` finds go on as beams
+    kept     how many of the continuations from `propose` go on as beams
     """
 
     def __init__(self, B: int, width: int, eos: int, device: torch.device) -> None:
@@ -128,14 +128,14 @@ class _Search:
         self.kept = self.best.shape[1] - ends  # as many do not end, at least
         best = self.best[:, 0]
         if not (best > float("-inf")).all():
-            lost = [r for r, row in enumerate(self.rows) if best[r].isnan() or not self.aside[row]]
-            check_choice(best[lost], length, [self.rows[r] for r in lost])
+            bad = [r for r, row in enumerate(self.rows) if best[r].isnan() or not self.aside[row]]
+            check_choice(best[bad], length, [self.rows[r] for r in bad])
 
     def put_aside(self, penalty: float, cut: bool) -> None:
-        """Turn those of the best `width` that end into hypotheses, or all of them at the `cut`."""
+        """Finish those of the best `width` that end, or all of them at the `cut`."""
         ends = self.token == self.eos
-        chosen = (ends | cut) & (self.best > float("-inf"))
-        for r, c in chosen[:, : self.width].nonzero().tolist():
+        finished = (ends | cut) & (self.best > float("-inf"))
+        for r, c in finished[:, : self.width].nonzero().tolist():
             ended = bool(ends[r, c])
             tokens = self.written[r, self.parent[r, c]].tolist()
             log_prob = float(self.best[r, c])
@@ -145,50 +145,50 @@ class _Search:
                 log_prob / penalty,
                 ended,
             )
-            found = self.aside[self.rows[r]]
-            found.append(new)
-            found.sort(key=lambda h: -h.score)
-            del found[self.width :]
+            hypotheses = self.aside[self.rows[r]]
+            hypotheses.append(new)
+            hypotheses.sort(key=lambda h: -h.score)
+            del hypotheses[self.width :]
 
     def go_on(self, bound: float | None) -> Tensor:
-        """Let the best `width` that do not end be the beams; return which old beam each continues.
+        """Make the best `width` that do not end the beams; return the parent beam of each.
 
-        A row leaves when it has `width` hypotheses, and either there is no `bound` or its best
-        beam, divided by it, is no better than the worst of them; and when no beam can go on.
+        An example is done when it has `width` hypotheses, and either there is no `bound` or its
+        best beam, divided by it, is no better than the worst of them; and when no beam can go on.
         """
         n = self.total.shape[1]
-        if self.kept == 0:  # a vocabulary that holds the end token only
+        if self.kept == 0:  # a vocabulary with only the end token
             return self.parent.new_empty(0)
-        open_ = self.best.masked_fill(self.token == self.eos, float("-inf"))
-        total, chosen = open_.topk(self.kept)
-        if chosen.shape[1] == n:
-            order = _in_place(self.parent.gather(1, chosen))
-            total, chosen = total.gather(1, order), chosen.gather(1, order)
+        unfinished = self.best.masked_fill(self.token == self.eos, float("-inf"))
+        total, top = unfinished.topk(self.kept)
+        if top.shape[1] == n:
+            order = _in_place(self.parent.gather(1, top))
+            total, top = total.gather(1, order), top.gather(1, order)
         best = total.amax(dim=1)
-        hopes = best / bound if bound else torch.full_like(best, float("-inf"))
+        bounds = best / bound if bound else torch.full_like(best, float("-inf"))
         alive = (best > float("-inf")).tolist()
-        stay = [r for r, hope in enumerate(hopes.tolist()) if alive[r] and self._hopeful(r, hope)]
-        self.rows = [self.rows[r] for r in stay]
-        self.total = total[stay]
-        first = torch.tensor(stay, dtype=torch.int64, device=total.device).unsqueeze(1) * n
-        index = (first + self.parent.gather(1, chosen)[stay]).flatten()
-        token = self.token.gather(1, chosen)[stay]
+        rows = [r for r, b in enumerate(bounds.tolist()) if alive[r] and self._hopeful(r, b)]
+        self.rows = [self.rows[r] for r in rows]
+        self.total = total[rows]
+        first = torch.tensor(rows, dtype=torch.int64, device=total.device).unsqueeze(1) * n
+        index = (first + self.parent.gather(1, top)[rows]).flatten()
+        token = self.token.gather(1, top)[rows]
         old = self.written.flatten(0, 1).index_select(0, index).unflatten(0, token.shape)
         self.written = torch.cat((old, token.unsqueeze(-1)), dim=-1)
         return index
 
-    def _hopeful(self, r: int, hope: float) -> bool:
-        found = self.aside[self.rows[r]]
-        return len(found) < self.width or hope > found[-1].score
+    def _hopeful(self, r: int, bound: float) -> bool:
+        hypotheses = self.aside[self.rows[r]]
+        return len(hypotheses) < self.width or bound > hypotheses[-1].score
 
 
 def _in_place(parent: Tensor) -> Tensor:
-    """Order the continuations of each row (R, n), given the beam that each continues, so that the
-    first of a beam takes its place: what is cached for it then need not move.
+    """Order the continuations of each example (R, n), by the beam that each continues, so that the
+    first of a beam keeps its index: its cache then need not move.
     """
-    earlier = (parent.unsqueeze(2) == parent.unsqueeze(1)).tril(-1).any(2)  # its beam is taken
-    childless = (
+    used = (parent.unsqueeze(2) == parent.unsqueeze(1)).tril(-1).any(2)  # its beam is used already
+    free = (
         torch.ones_like(parent).scatter(1, parent, 0).argsort(dim=1, descending=True, stable=True)
     )
-    rank = (earlier.cumsum(1) - 1).clamp(min=0)
-    return torch.where(earlier, childless.gather(1, rank), parent).argsort(1)
+    rank = (used.cumsum(1) - 1).clamp(min=0)
+    return torch.where(used, free.gather(1, rank), parent).argsort(1)

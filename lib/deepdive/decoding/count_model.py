@@ -1,12 +1,12 @@
-"""A language model that has counted which token came next: nothing is learned, nothing multiplied.
+"""An n-gram language model of tokens with Witten-Bell smoothing.
 
 With h the last few tokens, and h' the same without the first of them,
 
     p(x | h) = (c(h x) + types(h) p(x | h')) / (c(h) + types(h))
 
-c counts in the text, types(h) is how many different tokens came after h; p(x | nothing) has
-1 / vocab_size for p(x | h'). A context that was never seen leaves the token to h'. It drafts for a
-large model (`speculative`); the better smoothed one, of words, is `decoding.ngram`.
+c is the count in the text, types(h) the number of distinct tokens after h; p(x | nothing) has
+1 / vocab_size for p(x | h'). An unseen context backs off to h'. It is a draft model for
+`speculative`; `decoding.ngram` has better smoothing, for words.
 
 Source: Witten and Bell 1991, method C.
 """
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 
-MEMORY = 2**25  # numbers that are kept of what was asked for: 128 MiB
+MEMORY = 2**25  # numbers in the cache of predictions: 128 MiB
 
 
 class Seen:
@@ -30,11 +30,11 @@ class Seen:
         self.rows: Tensor | None = None
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]."""
+        """Let sequence b continue from sequence index[b]."""
         self.rows = None if self.rows is None else self.rows[index]
 
     def crop(self, length: int) -> None:
-        """Forget all tokens after the first `length`."""
+        """Drop all tokens after the first `length`."""
         self.rows = None if self.rows is None else self.rows[:, :length]
 
 
@@ -61,16 +61,16 @@ class Counted(nn.Module):
         self.log_p = lru_cache(maxsize=max(1, MEMORY // vocab_size))(self._log_p)
 
     def begin(self) -> Seen:
-        """Return an empty state that `step` continues."""
+        """Return an empty state for `step`."""
         return Seen()
 
     def step(self, tokens: Tensor, state: Seen) -> Tensor:
-        """Return log p (B, t, V) after the next tokens (B, t); the state moves on."""
+        """Return log p (B, t, V) after the next tokens (B, t); the state is updated."""
         old = tokens[:, :0] if state.rows is None else state.rows
         state.rows = torch.cat((old, tokens), dim=1)
-        places = range(old.shape[1] + 1, state.rows.shape[1] + 1)
+        ends = range(old.shape[1] + 1, state.rows.shape[1] + 1)
         rows = state.rows.tolist()
-        contexts = [[tuple(row[max(0, at - self.order + 1) : at]) for at in places] for row in rows]
+        contexts = [[tuple(row[max(0, at - self.order + 1) : at]) for at in ends] for row in rows]
         return torch.stack([torch.stack([self.log_p(c) for c in row]) for row in contexts])
 
     def _log_p(self, context: tuple[int, ...]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Equation 14 of GNMT: hypotheses of a beam search ordered by length and by coverage."""
+"""Reranking of beam search hypotheses by length and coverage penalties (GNMT, equation 14)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,15 +15,15 @@ from deepdive.tokenizers.base import BOS, PAD
 def coverage(weights: Tensor, beta: float, real: Tensor | None = None) -> float:
     """Return beta * sum over source positions s of log(min(1, sum over t of weights[t, s])).
 
-    weights (T, S) are the attention of the T tokens written, the end token among them; `real`,
-    bool (S,), says which source positions count. It is 0 when every position got an attention of 1
-    in all, and negative otherwise. Raises ValueError for weights that are not (T, S).
+    weights (T, S) are the attention of the T output tokens, including the end token; `real`, bool
+    (S,), marks the source positions that count. It is 0 when every position has a total attention
+    of 1, and negative otherwise. Raises ValueError for weights that are not (T, S).
     Source: Wu et al. 2016, equation 14.
     """
     if weights.ndim != 2 or not weights.is_floating_point():
         raise ValueError(f"weights must be floats (T, S), one hypothesis; got {describe(weights)}")
-    got = weights.sum(dim=0).clamp(max=1.0)  # (S,)
-    return beta * float((got if real is None else got[real]).log().sum())
+    attended = weights.sum(dim=0).clamp(max=1.0)  # (S,)
+    return beta * float((attended if real is None else attended[real]).log().sum())
 
 
 def rerank(
@@ -38,14 +38,14 @@ def rerank(
     pattern: str = "*.weights",
     bos: int = BOS,
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each row in the order of equation 14, best first.
+    """Return the hypotheses of each example in the order of equation 14, best first.
 
         score(y) = log p(y) / penalty(length(y), alpha) + coverage(weights(y), beta)
 
-    `found` is what `beam(model, src, src_mask, n_best=width, ...)` returned; `length` counts the
-    end token. The model reads each hypothesis once more, and `pattern` names the one hook point
-    whose weights count (heads are averaged). A search alone keeps no weights: so coverage chooses
-    among what it found, and does not steer it.
+    `found` is the output of `beam(model, src, src_mask, n_best=width, ...)`; `length` counts the
+    end token. The model runs on each hypothesis once more, and `pattern` names the one hook point
+    whose weights count (heads are averaged). The search itself stores no weights: so coverage
+    reranks its hypotheses, and does not guide it.
     Raises ValueError for another number of rows, or for a pattern that matches several points.
     Source: Wu et al. 2016, section 7; alpha = beta = 0.2 are theirs.
     """
@@ -72,10 +72,10 @@ def _weights(
     pattern: str,
     bos: int,
 ) -> Tensor:
-    """Return the weights (n, T, S) with which the model writes the n hypotheses of one row."""
+    """Return the attention weights (n, T, S) of the model for the n hypotheses of one example."""
     longest = max(len(h.tokens) for h in row)
-    read = [[bos, *h.tokens] + [PAD] * (longest - len(h.tokens)) for h in row]
-    tgt = torch.tensor(read, device=src.device)
+    rows = [[bos, *h.tokens] + [PAD] * (longest - len(h.tokens)) for h in row]
+    tgt = torch.tensor(rows, device=src.device)
     training = model.training
     model.eval()
     try:
@@ -88,7 +88,7 @@ def _weights(
     if len(seen) != 1:
         raise ValueError(
             f"pattern {pattern!r} matches {len(seen)} points: {', '.join(seen)}; name the one "
-            "whose weights say what was read"
+            "whose weights are the attention to the source"
         )
     (calls,) = seen.values()
     return torch.cat(calls, dim=2).mean(dim=1)

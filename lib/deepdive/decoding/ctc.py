@@ -1,14 +1,14 @@
-"""From what each frame says to a text: the best path, or the best text among many paths.
+"""CTC decoding: best path, and prefix beam search with an optional language model.
 
 `greedy` takes the most probable symbol of each frame and collapses that one path. A text has many
 paths, though, and the most probable text need not have the most probable path. `prefix_beam` keeps
-the best beginnings of texts, and for each the probability of all paths so far that say it, in two
-parts: those that end in a blank and those that end in its last symbol. Only after a blank does the
-same symbol once more make the text longer.
+the best prefixes, and for each the probability of all its paths so far, in two parts: those that
+end in a blank and those that end in its last symbol. Only after a blank does repeating that symbol
+extend the prefix.
 
     ends[0]      = log sum of the paths of a text that end in a blank
     ends[1]      = log sum of those that end in its last symbol
-    score(text)  = logaddexp(ends[0], ends[1]) + what a language model adds
+    score(text)  = logaddexp(ends[0], ends[1]) + the language model's score
 
 With `WordScores` the score is  log p_ctc(text) + alpha log p_lm(words) + beta number of words.
 
@@ -36,7 +36,7 @@ NONE = -math.inf
 
 
 def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
-    """Return the text of each row's most probable path.
+    """Return the text of each example's most probable path.
 
     logits (B, T, V), or their logarithms or probabilities, of which the first `lengths` (B,) frames
     count. Raises ValueError for other shapes, NaN, lengths beyond the frames, and a blank that is
@@ -61,20 +61,20 @@ def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
 
 
 class LanguageModel(Protocol):
-    """What adds to the score of a text while it grows, symbol by symbol."""
+    """A language model that scores a text symbol by symbol."""
 
     def begin(self) -> Any:
-        """Return what is known of the empty text."""
+        """Return the state of the empty text."""
 
     def follow(self, state: Any, symbol: int) -> tuple[float, Any]:
-        """Return what one more symbol adds, -inf where it may not come, and what is known then."""
+        """Return the score of one more symbol, -inf where it is not allowed, and the new state."""
 
     def end(self, state: Any) -> float:
-        """Return what is added, if the text ends here."""
+        """Return the score of ending the text here."""
 
 
 class Found(NamedTuple):
-    """A text that the search found; `log_prob` is log p_ctc, of the paths that it kept."""
+    """A text from prefix beam search; `log_prob` is log p_ctc, summed over its kept paths."""
 
     symbols: list[int]
     log_prob: float
@@ -89,14 +89,14 @@ def prefix_beam(
     blank: int = 0,
     least: float = 1e-3,
 ) -> list[Found]:
-    """Return the texts of one row that a search of width `beams` ends with, best first.
+    """Return the texts of one example from prefix beam search of width `beams`, best first.
 
-    log_probs  (T, V), log p of each symbol in each frame, as `log_softmax` gives them
-    least      a symbol below this probability is not followed in a frame (the best always is);
-               with 0, and beams for all beginnings, the search is exact
+    log_probs  (T, V), log p of each symbol in each frame, the output of `log_softmax`
+    least      a symbol below this probability is pruned in a frame (never the best); with 0, and
+               beams for all prefixes, the search is exact
 
-    There is none where the language model allows none of them. Raises ValueError for another shape,
-    for numbers that are no log-probabilities, and for a width or `least` out of range.
+    The list is empty where the language model allows none of them. Raises ValueError for another
+    shape, for numbers that are no log-probabilities, and for a width or `least` out of range.
     """
     positive(beams=beams)
     if log_probs.ndim != 2 or not 0 <= blank < log_probs.shape[1]:
@@ -105,10 +105,10 @@ def prefix_beam(
         raise ValueError(
             "log_probs: some are above 0 or no numbers; expected log_softmax of logits"
         )
-    off = log_probs.exp().sum(-1).sub(1).abs().max() if len(log_probs) else 0.0
-    if off > 0.01:  # half precision stays below
+    error = log_probs.exp().sum(-1).sub(1).abs().max() if len(log_probs) else 0.0
+    if error > 0.01:  # half precision stays below
         raise ValueError(
-            f"log_probs: the probabilities of a frame sum to 1 within {float(off):.2g} only; "
+            f"log_probs: the probabilities of a frame sum to 1 within {float(error):.2g} only; "
             "expected log_softmax of logits"
         )
     if not 0 <= least < 1:
@@ -116,25 +116,25 @@ def prefix_beam(
     model = _Silent() if language_model is None else language_model
     floor = math.log(least) if least else NONE
     best: dict[Text, Ends] = {(): [0.0, NONE]}
-    known: dict[Text, tuple[float, Any]] = {(): (0.0, model.begin())}
+    lm_states: dict[Text, tuple[float, Any]] = {(): (0.0, model.begin())}
     for frame in log_probs.tolist():
-        low = min(floor, max(frame))
-        said = [(symbol, p) for symbol, p in enumerate(frame) if p >= low and p > NONE]
-        grown = _grow(best, said, blank)
-        known = _follow(known, grown, model)
-        scores = {text: _add(*grown[text]) + added for text, (added, _) in known.items()}
+        threshold = min(floor, max(frame))
+        symbols = [(symbol, p) for symbol, p in enumerate(frame) if p >= threshold and p > NONE]
+        grown = _grow(best, symbols, blank)
+        lm_states = _follow(lm_states, grown, model)
+        scores = {text: _add(*grown[text]) + added for text, (added, _) in lm_states.items()}
         best = {text: grown[text] for text in heapq.nlargest(beams, scores, key=scores.__getitem__)}
-    found = []
+    results = []
     for text, ends in best.items():
-        (added, state), log_prob = known[text], _add(*ends)
+        (added, state), log_prob = lm_states[text], _add(*ends)
         score = log_prob + added + model.end(state)
         if score > NONE:
-            found.append(Found(list(text), log_prob, score))
-    return sorted(found, key=lambda one: -one.score)
+            results.append(Found(list(text), log_prob, score))
+    return sorted(results, key=lambda one: -one.score)
 
 
 class _Silent:
-    """The language model that says nothing."""
+    """A language model with score 0."""
 
     def begin(self) -> None:
         return None
@@ -146,20 +146,20 @@ class _Silent:
         return 0.0
 
 
-def _grow(best: dict[Text, Ends], said: list[tuple[int, float]], blank: int) -> dict[Text, Ends]:
-    """One frame more: each text stays, or has one symbol more."""
+def _grow(best: dict[Text, Ends], symbols: list[tuple[int, float]], blank: int) -> dict[Text, Ends]:
+    """Extend the prefixes by one frame: each stays, or has one symbol more."""
     grown: dict[Text, Ends] = {}
     for text, (after_blank, after_symbol) in best.items():
-        both = _add(after_blank, after_symbol)
+        total = _add(after_blank, after_symbol)
         last = text[-1] if text else blank
-        for symbol, p in said:
+        for symbol, p in symbols:
             if symbol == blank:
-                _put(grown, text, 0, both + p)
+                _put(grown, text, 0, total + p)
             elif symbol == last:
                 _put(grown, text, 1, after_symbol + p)
                 _put(grown, (*text, symbol), 1, after_blank + p)
             else:
-                _put(grown, (*text, symbol), 1, both + p)
+                _put(grown, (*text, symbol), 1, total + p)
     return grown
 
 
@@ -173,19 +173,19 @@ def _put(grown: dict[Text, Ends], text: Text, which: int, log_p: float) -> None:
 
 
 def _follow(
-    known: dict[Text, tuple[float, Any]], grown: dict[Text, Ends], model: LanguageModel
+    lm_states: dict[Text, tuple[float, Any]], grown: dict[Text, Ends], model: LanguageModel
 ) -> dict[Text, tuple[float, Any]]:
-    """What the language model adds to each text, and knows of it, for those that may be."""
-    now: dict[Text, tuple[float, Any]] = {}
+    """Return the language model's score and state of each allowed text."""
+    result: dict[Text, tuple[float, Any]] = {}
     for text in grown:
-        if text in known:
-            now[text] = known[text]
+        if text in lm_states:
+            result[text] = lm_states[text]
         else:
-            added, state = known[text[:-1]]
-            more, after = model.follow(state, text[-1])
-            if more > NONE:
-                now[text] = added + more, after
-    return now
+            added, state = lm_states[text[:-1]]
+            gain, after = model.follow(state, text[-1])
+            if gain > NONE:
+                result[text] = added + gain, after
+    return result
 
 
 def _add(a: float, b: float) -> float:
@@ -198,14 +198,14 @@ def _add(a: float, b: float) -> float:
 class WordScores:
     """alpha log p_lm(words) + beta number of words, for texts of letters, as a `LanguageModel`.
 
-    letters  the text of each symbol: letters[3] is what symbol 3 writes
+    letters  the text of each symbol: letters[3] is that of symbol 3
     space    the text that ends a word; several in a row end one word, at the ends none
 
-    A word is scored when it ends: by a space, or with the text. Before that its letters add
-    nothing; in a closed vocabulary they must begin some word of it, and a text that ends within a
-    word is none. In an open one (`UNKNOWN` among the words) any letters may come, and a word that
-    is none of it is scored as the unknown word, whatever its letters. The end of the text is scored
-    as the end of the sentence.
+    A word is scored when it ends: by a space, or with the text. Before that its letters score 0; in
+    a closed vocabulary they must be a prefix of some word, and a text that ends within a word is
+    not allowed. In an open one (`UNKNOWN` among the words) any letters are allowed, and an
+    out-of-vocabulary word is scored as the unknown word, whatever its letters. The end of the text
+    is scored as the end of the sentence.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class WordScores:
         return self.model.begin, ""
 
     def follow(self, state: tuple[Context, str], symbol: int) -> tuple[float, tuple[Context, str]]:
-        """Score the word that a space ends; let other letters join the word."""
+        """Score the word that a space ends; append other letters to the word."""
         context, word = state
         letter = self.letters[symbol]
         if letter == self.space:
@@ -249,6 +249,6 @@ class WordScores:
 
 
 def words_of(symbols: Sequence[int], letters: Sequence[str], space: str = " ") -> list[str]:
-    """Return the words of a text of symbols, as `WordScores` counts them."""
+    """Return the words of a text of symbols, split as in `WordScores`."""
     text = "".join(letters[symbol] for symbol in symbols)
     return [word for word in text.split(space) if word]

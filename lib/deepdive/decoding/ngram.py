@@ -1,15 +1,15 @@
-"""How probable the next word is after the last few: counted, and smoothed as Kneser and Ney do.
+"""An n-gram language model of words with interpolated Kneser-Ney smoothing.
 
 With a context h of up to order - 1 words, and h' the context without its first,
 
     p(w | h) = (max(c(h w) - D, 0) + D types(h) p(w | h')) / sum over w of c(h w)
     p(w)     = the same with h empty, and 1 / vocabulary size for p(w | h')
 
-c of the longest n-grams counts how often they stand in the text; c of shorter ones counts how many
-different words stand before them ("Francisco" is frequent, but after "San" alone, so it is a poor
-guess elsewhere). Nothing stands before the start of a sentence, so what begins there keeps its
-frequency. What is taken away, D for each of the types(h) different words, is what p(w | h') shares
-out. A context that was never seen leaves the word to h' alone.
+c of the longest n-grams is their count in the text; c of shorter ones is the number of distinct
+words before them ("Francisco" is frequent, but only after "San", so it is unlikely elsewhere).
+No word precedes the start of a sentence, so n-grams from there keep their count. The discount, D
+for each of the types(h) distinct words, is the mass distributed by p(w | h'). An unseen context
+backs off to h'.
 
 Source: Kneser and Ney 1995; Chen and Goodman 1999, section 3, whose interpolated form this is.
 """
@@ -30,11 +30,11 @@ class NGram:
     """A language model of words, from sentences that are split into words.
 
     order       how many words an n-gram has, the predicted one included
-    vocabulary  the words that may come; None: those of the sentences. With `UNKNOWN` among them it
-                is open: every other word counts, and is scored, as that one. Without it is closed:
-                another word has a probability of 0, and may not stand in the sentences
-    discounts   D of each order, unigrams first; None: n1 / (n1 + 2 n2) of the n-grams that count
-                once and twice, kept within 0.1 to 0.9, since few sentences give extremes
+    vocabulary  the allowed words; None: those of the sentences. With `UNKNOWN` among them it is
+                open: every other word is counted and scored as that one. Without, it is closed:
+                another word has probability 0, and may not occur in the sentences
+    discounts   D of each order, unigrams first; None: n1 / (n1 + 2 n2), the numbers of n-grams with
+                count 1 and 2, clamped to 0.1 to 0.9, since few sentences give extremes
 
     The probabilities of the vocabulary and the end of the sentence sum to 1 in every context.
     """
@@ -71,8 +71,8 @@ class NGram:
         self._found: dict[tuple[str, Context], float] = {}
 
     def prob(self, word: str, context: Context = ()) -> float:
-        """Return p(word | context): a word of the vocabulary, or `END`. The context is what `begin`
-        and `after` give: the last words, `START` before the first. A shorter one is allowed.
+        """Return p(word | context): a word of the vocabulary, or `END`. The context is that of
+        `begin` and `after`: the last words, `START` before the first. A shorter one is allowed.
         """
         (word,) = self._known((word,))
         if word not in self.vocabulary and word != END:
@@ -80,19 +80,19 @@ class NGram:
         return self._prob(word, self._last(self._known(context)))
 
     def log_prob(self, word: str, context: Context = ()) -> float:
-        """Return log p(word | context), -inf for a probability of 0. Each is worked out once."""
-        asked = word, context
-        if asked not in self._found:
+        """Return log p(word | context), -inf for a probability of 0. Results are cached."""
+        key = word, context
+        if key not in self._found:
             p = self.prob(word, context)
-            self._found[asked] = math.log(p) if p > 0 else -math.inf
-        return self._found[asked]
+            self._found[key] = math.log(p) if p > 0 else -math.inf
+        return self._found[key]
 
     def after(self, context: Context, word: str) -> Context:
-        """Return the context of the word that follows `word`."""
+        """Return the context of the next word after `word`."""
         return self._last((*context, word))
 
     def sentence(self, words: Sequence[str]) -> float:
-        """Return log p of a whole sentence, its end included."""
+        """Return log p of a full sentence, its end included."""
         total, context = 0.0, self.begin
         for word in (*words, END):
             total += self.log_prob(word, context)
@@ -111,15 +111,15 @@ class NGram:
         return math.exp(-math.fsum(map(self.sentence, text)) / n)
 
     def _prob(self, word: str, context: Context) -> float:
-        alike = 1 / (len(self.vocabulary) + 1)  # one more: the end
-        lower = self._prob(word, context[1:]) if context else alike
+        uniform = 1 / (len(self.vocabulary) + 1)  # one more: the end
+        lower = self._prob(word, context[1:]) if context else uniform
         seen = self._after[len(context)].get(context)
         if seen is None:
             return lower
         discount = self.discounts[len(context)]
-        left = max(seen[word] - discount, 0.0)
-        taken = discount * len(seen)
-        return (left + taken * lower) / seen.total()
+        discounted = max(seen[word] - discount, 0.0)
+        backoff = discount * len(seen)
+        return (discounted + backoff * lower) / seen.total()
 
     def _last(self, words: Context) -> Context:
         return words[max(0, len(words) - self.order + 1) :]
@@ -127,12 +127,12 @@ class NGram:
     def _known(self, words: Context) -> Context:
         if UNKNOWN not in self.vocabulary:
             return words
-        kept = self.vocabulary | {START, END}
-        return tuple(word if word in kept else UNKNOWN for word in words)
+        known = self.vocabulary | {START, END}
+        return tuple(word if word in known else UNKNOWN for word in words)
 
 
 def _counts(text: Iterable[Context], order: int) -> list[Counter[Context]]:
-    """c of the n-grams of each order, unigrams first."""
+    """Return c of the n-grams of each order, unigrams first."""
     frequency: list[Counter[Context]] = [Counter() for _ in range(order)]
     for sentence in text:
         padded = (START, *sentence, END)
@@ -149,13 +149,13 @@ def _counts(text: Iterable[Context], order: int) -> list[Counter[Context]]:
 
 
 def _by_context(counts: Counter[Context]) -> dict[Context, Counter[str]]:
-    found: dict[Context, Counter[str]] = defaultdict(Counter)
+    result: dict[Context, Counter[str]] = defaultdict(Counter)
     for gram, count in counts.items():
-        found[gram[:-1]][gram[-1]] = count
-    return dict(found)
+        result[gram[:-1]][gram[-1]] = count
+    return dict(result)
 
 
 def _discount(after: dict[Context, Counter[str]]) -> float:
-    many = Counter(count for words in after.values() for count in words.values())
-    once, twice = many[1], many[2]
+    frequencies = Counter(count for words in after.values() for count in words.values())
+    once, twice = frequencies[1], frequencies[2]
     return min(0.9, max(0.1, once / (once + 2 * twice))) if once else 0.1

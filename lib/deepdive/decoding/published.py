@@ -1,4 +1,4 @@
-"""How a published checkpoint wants to be decoded: its generation_config.json, as our arguments."""
+"""The decoding settings of a published checkpoint, generation_config.json, as our arguments."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from deepdive.decoding.beams import power_penalty
 from deepdive.decoding.scores import Rule, forbid, force, renormalise
 from deepdive.published.weights import read_config
 
-# Settings that would change what is found, and the value at which they do nothing.
+# Settings that would change the output, and the value at which they have no effect.
 IDLE: dict[str, Any] = {
     "do_sample": False,
     "min_length": 0,
@@ -29,14 +29,14 @@ IDLE: dict[str, Any] = {
 
 
 def greedy_settings(folder: str | Path, max_length: int | None = None) -> dict[str, Any]:
-    """Return the arguments with which `greedy` decodes as the checkpoint's files say.
+    """Return the arguments of `greedy` from the checkpoint's settings.
 
         greedy(model, src, src_mask, **greedy_settings(folder))
 
     max_length  new tokens at most; by default the checkpoint's own, which counts the first token
                 too, or 128 when it names none
 
-    Raises ValueError for a setting that is not built here.
+    Raises ValueError for a setting that is not implemented here.
     """
     config = _generation(folder)
     if max_length is None:
@@ -58,7 +58,7 @@ def greedy_settings(folder: str | Path, max_length: int | None = None) -> dict[s
 
 
 def beam_settings(folder: str | Path, max_length: int | None = None) -> dict[str, Any]:
-    """Return the arguments with which `beam` decodes as the checkpoint's files say.
+    """Return the arguments of `beam` from the checkpoint's settings.
 
     They divide log p by length ** length_penalty (`power_penalty`), not by Wu's penalty.
     """
@@ -76,9 +76,9 @@ def beam_settings(folder: str | Path, max_length: int | None = None) -> dict[str
 
 
 def _generation(folder: str | Path) -> dict[str, Any]:
-    """Read the settings; older checkpoints keep them in config.json."""
-    own = (Path(folder) / "generation_config.json").is_file()
-    config = read_config(folder, "generation_config.json" if own else "config.json")
+    """Read the settings; older checkpoints have them in config.json."""
+    has_file = (Path(folder) / "generation_config.json").is_file()
+    config = read_config(folder, "generation_config.json" if has_file else "config.json")
     for name, value in IDLE.items():
         if config.get(name) not in (None, value):
             raise ValueError(f"folder: its settings ask for {name}={config[name]}, not built here")

@@ -1,4 +1,4 @@
-"""Greedy decoding and sampling: one token a row and step, chosen once and kept."""
+"""Greedy decoding and sampling: one token per sequence and step."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,13 +24,13 @@ def greedy(
     """Take the most probable token at every step, until `eos` or `max_length` new tokens.
 
     inputs    go to `model.begin`: source and source mask, or nothing for a language model
-    prompt    (B, P), what the model reads first; [[bos]] for every row by default
-    rules     what may not, or must, be chosen: `forbid`, `force`, any `Rule`
-    repetition  the penalty on tokens of the prompt and of what was written (`penalise`), before
+    prompt    (B, P), the first tokens; [[bos]] for every sequence by default
+    rules     which tokens are forbidden or forced: `forbid`, `force`, any `Rule`
+    repetition  the penalty on tokens of the prompt and the output so far (`penalise`), before
               the rules; 1: none
 
-    Returns the new tokens of each row, the end token left out. Raises TypeError for a model that
-    cannot step, ValueError for an empty or ragged prompt, and where nothing may be chosen.
+    Returns the new tokens of each sequence, without the end token. Raises TypeError for a model
+    that cannot step, ValueError for an empty or ragged prompt, and where no token is allowed.
     """
 
     def best(scores: Tensor) -> Tensor:
@@ -54,18 +54,18 @@ def sample(
     rules: Sequence[Rule] = (),
     repetition: float = 1.0,
 ) -> list[list[int]]:
-    """Draw every token from softmax(logits / temperature), cut to the `top_k`, `top_p` and `min_p`
-    sets.
+    """Sample every token from softmax(logits / temperature), restricted to the `top_k`, `top_p` and
+    `min_p` sets.
 
-    The order is: repetition, rules, temperature, top k, top p, min p. `generator` fixes the draw,
-    on the model's device. The other arguments, and what is returned, are those of `greedy`.
+    The order is: repetition, rules, temperature, top k, top p, min p. `generator` seeds the
+    sampling, on the model's device. The other arguments and the return value are those of `greedy`.
     Raises ValueError for a temperature that is not positive and finite, and for a set that is
     empty.
     """
 
     def draw(scores: Tensor) -> Tensor:
-        left = cut(scores, temperature, top_k, top_p, min_p)
-        return torch.multinomial(left.softmax(-1), 1, generator=generator)[:, 0]
+        filtered = cut(scores, temperature, top_k, top_p, min_p)
+        return torch.multinomial(filtered.softmax(-1), 1, generator=generator)[:, 0]
 
     return _write(model, inputs, draw, max_length, prompt, bos, eos, rules, repetition)
 
@@ -81,17 +81,17 @@ def _write(
     rules: Sequence[Rule],
     repetition: float,
 ) -> list[list[int]]:
-    """Let `choose(scores (R, V))` write all rows; those that have ended leave the batch."""
+    """Generate with `choose(scores (R, V))`; finished sequences leave the batch."""
     tokens = first_tokens(model, inputs, prompt, bos)
-    written: list[list[int]] = [[] for _ in tokens]
-    read = tokens  # the prompt, and what was written: kept where repetition is asked for
-    rows = torch.arange(len(tokens), device=tokens.device)  # which of `written` each row writes
-    going = torch.ones_like(rows, dtype=torch.bool)
+    outputs: list[list[int]] = [[] for _ in tokens]
+    context = tokens  # the prompt and the output so far: only for a repetition penalty
+    rows = torch.arange(len(tokens), device=tokens.device)  # the index in `outputs` of each row
+    active = torch.ones_like(rows, dtype=torch.bool)
     columns: list[Tensor] = []
 
     def flush() -> None:
         for row, new in zip(rows.tolist(), torch.cat(columns, dim=1).tolist(), strict=True):
-            written[row] += new
+            outputs[row] += new
         columns.clear()
 
     with generating(model) as step:
@@ -102,29 +102,29 @@ def _write(
             if length == 0:
                 check_logits(logits)
             if repetition != 1:
-                logits = penalise(logits, read, repetition)
+                logits = penalise(logits, context, repetition)
             scores = follow(rules, logits, length)
             best = scores.amax(-1)
             if not (best > float("-inf")).all():
-                check_choice(best[going], length, rows[going].tolist())
-                scores = scores.masked_fill(~going.unsqueeze(1), 0.0)  # nobody reads these rows
+                check_choice(best[active], length, rows[active].tolist())
+                scores = scores.masked_fill(~active.unsqueeze(1), 0.0)  # these rows are not used
             tokens = choose(scores).unsqueeze(1)
             columns.append(tokens)
             if repetition != 1:
-                read = torch.cat((read, tokens), dim=1)
+                context = torch.cat((context, tokens), dim=1)
             if eos is None:
                 continue
-            going &= tokens[:, 0] != eos
-            left = int(going.sum())
-            if left == 0:
+            active &= tokens[:, 0] != eos
+            n_active = int(active.sum())
+            if n_active == 0:
                 break
-            # To select rows copies the cache: it pays when a quarter of them has ended.
-            if left <= 0.75 * len(rows):
+            # Selecting rows copies the cache: it pays when a quarter of them has ended.
+            if n_active <= 0.75 * len(rows):
                 flush()
-                keep = going.nonzero()[:, 0]
+                keep = active.nonzero()[:, 0]
                 state.reorder(keep)
-                tokens, rows, going = tokens[keep], rows[keep], going[keep]
-                read = read[keep] if repetition != 1 else read
+                tokens, rows, active = tokens[keep], rows[keep], active[keep]
+                context = context[keep] if repetition != 1 else context
         if columns:
             flush()
-    return [row[: row.index(eos)] if eos in row else row for row in written]
+    return [row[: row.index(eos)] if eos in row else row for row in outputs]

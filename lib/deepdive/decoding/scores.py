@@ -1,4 +1,4 @@
-"""What is done to the scores of the next token before one is chosen: filters and rules."""
+"""Filters and rules for the scores of the next token, before one is chosen."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +12,7 @@ Rule = Callable[[Tensor, int], Tensor]
 
 
 def filter_top_k(logits: Tensor, k: int) -> Tensor:
-    """Return logits (..., V) with all but the `k` greatest at -inf; equals of the k-th stay too.
+    """Return logits (..., V) with all but the `k` largest at -inf; ties with the k-th stay too.
 
     Raises ValueError unless 1 <= k <= V. Source: Fan, Lewis and Dauphin 2018, section 5.1.
     """
@@ -35,9 +35,9 @@ def filter_top_p(logits: Tensor, p: float) -> Tensor:
     if p == 1:  # all of them, whatever the sum rounds to
         return logits
     probabilities, order = logits.softmax(-1).sort(-1, descending=True)
-    before = probabilities.cumsum(-1) - probabilities  # what the more probable tokens hold
-    outside = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= p)
-    return logits.masked_fill(outside, float("-inf"))
+    before = probabilities.cumsum(-1) - probabilities  # of the more probable tokens
+    removed = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= p)
+    return logits.masked_fill(removed, float("-inf"))
 
 
 def filter_min_p(logits: Tensor, p: float) -> Tensor:
@@ -59,14 +59,14 @@ def cut(
     top_p: float | None = None,
     min_p: float | None = None,
 ) -> Tensor:
-    """Return logits (..., V) / temperature, cut to the `top_k`, `top_p` and `min_p` sets in this
-    order.
+    """Return logits (..., V) / temperature, restricted to the `top_k`, `top_p` and `min_p` sets in
+    this order.
 
     Raises ValueError for a temperature that is not positive and finite, and for an empty set.
     """
     if not 0 < temperature < float("inf"):
         raise ValueError(
-            f"temperature must be positive and finite; got {temperature}. What it tends to at 0 is "
+            f"temperature must be positive and finite; got {temperature}. Its limit at 0 is "
             "greedy(...)"
         )
     logits = logits / temperature
@@ -78,23 +78,23 @@ def cut(
 
 
 def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
-    """Return logits (R, V) with those of the tokens that were read (R, T) made less: divided by
-    `penalty` above 0, multiplied by it below. 1 changes nothing.
+    """Return logits (R, V) with a repetition penalty on the tokens so far, `read` (R, T): divided
+    by `penalty` above 0, multiplied by it below. 1 changes nothing.
 
-    The paper divides them all, and a logit below 0 would grow. What is penalised depends on where
-    the logits have their 0, which softmax does not see.
+    The paper divides them all, and a logit below 0 would grow. The effect depends on the zero of
+    the logits, to which softmax is invariant.
     Raises ValueError unless the penalty is 1 or more, and finite. Source: Keskar et al. 2019,
     section 4.1.
     """
     if not 1 <= penalty < float("inf"):
         raise ValueError(f"repetition must be 1 or more, and finite; got {penalty}")
-    old = logits.gather(-1, read)
-    return logits.scatter(-1, read, torch.where(old > 0, old / penalty, old * penalty))
+    seen = logits.gather(-1, read)
+    return logits.scatter(-1, read, torch.where(seen > 0, seen / penalty, seen * penalty))
 
 
 def forbid(*tokens: int) -> Rule:
-    """Return the rule that `tokens` are never chosen. It raises ValueError for one that is outside
-    the vocabulary.
+    """Return the rule that `tokens` are never chosen. It raises ValueError for one outside the
+    vocabulary.
     """
 
     def rule(scores: Tensor, length: int) -> Tensor:
@@ -106,7 +106,7 @@ def forbid(*tokens: int) -> Rule:
 
 
 def force(token: int, at: int) -> Rule:
-    """Return the rule that new token number `at`, counted from 0, is `token`, and costs nothing.
+    """Return the rule that new token number `at`, counted from 0, is `token`, at no cost.
 
     Raises ValueError for a negative `at`; the rule does for a token outside the vocabulary.
     """
@@ -125,12 +125,12 @@ def force(token: int, at: int) -> Rule:
 
 
 def renormalise(scores: Tensor, length: int) -> Tensor:
-    """Be the rule that what earlier rules left is a distribution again. Where they left nothing,
-    all stays at -inf.
+    """Rule: renormalize the tokens that earlier rules allow to a distribution. Where they allow
+    none, all stays at -inf.
     """
-    nothing = scores.amax(-1, keepdim=True) == float("-inf")
+    none_allowed = scores.amax(-1, keepdim=True) == float("-inf")
     log_p = scores.log_softmax(-1)
-    return log_p.masked_fill(nothing, float("-inf")) if nothing.any() else log_p
+    return log_p.masked_fill(none_allowed, float("-inf")) if none_allowed.any() else log_p
 
 
 def follow(rules: Iterable[Rule], scores: Tensor, length: int) -> Tensor:
@@ -141,7 +141,7 @@ def follow(rules: Iterable[Rule], scores: Tensor, length: int) -> Tensor:
 
 
 def check_choice(best: Tensor, length: int, rows: Sequence[int] | None = None) -> None:
-    """Raise ValueError unless each row has a token to choose, given its greatest score (R,).
+    """Raise ValueError unless each row has an allowed token, from its largest score (R,).
 
     `length` is the number of new tokens so far, `rows` what the rows are called, 0, 1, 2 ... by
     default.

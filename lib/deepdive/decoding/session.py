@@ -1,4 +1,4 @@
-"""What the searches share: how the model runs meanwhile, and what it reads first."""
+"""Shared parts of decoding: the model's mode meanwhile, and its first tokens."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,16 +11,16 @@ from deepdive._fast.optimize import FastLinear
 from deepdive.core.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]
-LONG = 32  # tokens, from where on it pays to lay the weights out anew,
-SMALL = 2**24  # if they are so few that the processor's cache holds a good part of them
+LONG = 32  # tokens, from where on it pays to change the layout of the weights,
+SMALL = 2**24  # if they are so few that a good part of them fits into the processor's cache
 
 
 @contextmanager
 def generating(model: nn.Module) -> Iterator[Callable[[int], None]]:
-    """Run `model` in evaluation mode, without gradients, and with quick access to its parts.
+    """Run `model` in evaluation mode, without gradients, and with fast access to its parts.
 
     `nn.Module` finds a submodule or a parameter only after the ordinary look-up has failed. With
-    one token a call that is a fifth of the time, so meanwhile they are ordinary attributes too.
+    one token per call that is a fifth of the time, so meanwhile they are ordinary attributes too.
     Yields a function to be called with the number of tokens so far: see `by_columns`.
     """
 
@@ -29,29 +29,29 @@ def generating(model: nn.Module) -> Iterator[Callable[[int], None]]:
             by_columns(model)
 
     training = [module for module in model.modules() if module.training]
-    shortcuts = [
+    parts = [
         (module.__dict__, name, part)
         for module in model.modules()
         for name, part in (*module._modules.items(), *module._parameters.items())
         if name not in module.__dict__
     ]
     try:
-        for attributes, name, part in shortcuts:
+        for attributes, name, part in parts:
             attributes[name] = part
         model.eval()
         with torch.inference_mode():
             yield step
     finally:
-        for attributes, name, _ in shortcuts:
+        for attributes, name, _ in parts:
             attributes.pop(name, None)
         for module in training:
             module.training = True
 
 
 def by_columns(model: nn.Module) -> None:
-    """Let the linear layers use a copy of their weights that lies in memory by columns.
+    """Give the linear layers a column-major copy of their weights.
 
-    On a CPU, few rows times a matrix are bound by reading it, and are read a quarter faster so; the
+    On a CPU, few rows times a matrix are bound by reading it, which is a quarter faster so; the
     copy costs as much as some 30 tokens gain. At 135 million weights (`benchmarks/bench_text.py`)
     nothing is gained, and the copy takes as much memory again. Inside `generating` only, which
     removes it.
@@ -71,7 +71,7 @@ def by_columns(model: nn.Module) -> None:
 def first_tokens(
     model: nn.Module, inputs: tuple[Any, ...], prompt: Prompt | None, bos: int
 ) -> Tensor:
-    """Return what the model reads first, int64 (B, P), on the model's device.
+    """Return the first tokens, the prompt or bos, int64 (B, P), on the model's device.
 
     Raises TypeError or ValueError, naming the argument, when model, inputs and prompt do not fit.
     """
@@ -94,7 +94,7 @@ def first_tokens(
         if len(set(lengths)) > 1:
             raise ValueError(
                 f"prompt must have rows of one length; got {lengths}: generate for each length "
-                "apart"
+                "separately"
             )
         prompt = torch.tensor(prompt)
     if prompt.numel() == 0:

@@ -1,15 +1,15 @@
-"""Many questions after one prompt: what they share is read once, and they are asked side by side.
+"""Shared-prefix decoding: many questions after one prompt, whose keys and values are cached once.
 
     log p(label) = sum over i of log p(label_i | prompt, question, label_1 ... label_(i-1))
 
-The demonstrations are most of what a language model reads of a prompt, and they are the same for
-every question and every label. So their keys and values are kept, and the questions follow in one
-row: each sees the prompt and itself, at the places where it would stand alone.
+The demonstrations are most of a language model's prompt, and they are the same for every question
+and every label. So their keys and values are cached, and the questions follow in one sequence: each
+attends to the prompt and itself, at the positions that it would have alone.
 
     prompt = Prompted(model, tokenizer.encode(demonstrations))
     prompt.labels([tokenizer.encode(q) for q in questions], [tokenizer.encode(" yes"), ...])
     prompt.write([tokenizer.encode(q) for q in questions], stop=tokenizer.encode("\\n"))
-    prompt.crop(length)  # fewer demonstrations: nothing is read again
+    prompt.crop(length)  # fewer demonstrations: nothing is recomputed
 
 Source: Brown et al. 2020, "Language Models are Few-Shot Learners", sections 2 and 2.4.
 """
@@ -28,11 +28,11 @@ from deepdive.core.checks import positive
 from deepdive.core.masks import Causal, Prefix, Segments
 
 Tokens = Sequence[int]
-TOGETHER = 512  # tokens of questions in one row
+TOGETHER = 512  # tokens of questions in one sequence
 
 
 class Prompted:
-    """A decoder-only `model`, in evaluation mode from now on, that has read `tokens`."""
+    """A decoder-only `model`, set to evaluation mode, with a cached prompt of `tokens`."""
 
     def __init__(self, model: nn.Module, tokens: Tokens = ()) -> None:
         for part in ("decoder", "head"):
@@ -43,51 +43,51 @@ class Prompted:
 
     @property
     def length(self) -> int:
-        """How many tokens all questions share."""
+        """The number of prompt tokens, shared by all questions."""
         return self.cache.length
 
     def read(self, tokens: Tokens) -> None:
-        """Read on: these tokens are shared too."""
+        """Append `tokens` to the prompt."""
         if len(tokens):
             SideBySide(self.model, self.cache).step({0: tokens})
 
     def crop(self, length: int) -> None:
-        """Forget what was read after the first `length` tokens."""
+        """Drop the prompt after the first `length` tokens."""
         self.cache.crop(length)
 
     def labels(self, questions: Sequence[Tokens], labels: Sequence[Tokens]) -> Tensor:
         """Return log p of each label after each question, (N, L).
 
-        A question is read once for all labels of one token, and once more for each longer label.
+        A question is processed once for all labels of one token, and again for each longer label.
         Raises ValueError where there is no question or no label, or an empty one.
         """
         _none_empty(questions=questions, labels=labels)
-        wanted: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+        requests: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
         for n, question in enumerate(questions):
             for k, label in enumerate(labels):
-                wanted[*question, *label[:-1]].append((n, k))
-        found = torch.empty(len(questions), len(labels))
-        for text, states in self._asked(list(wanted)):
-            first = min(len(questions[n]) for n, _ in wanted[text])
-            logs = self._log_probs(states[first - 1 :])  # of what follows the question
-            for n, k in wanted[text]:
+                requests[*question, *label[:-1]].append((n, k))
+        result = torch.empty(len(questions), len(labels))
+        for text, states in self._asked(list(requests)):
+            first = min(len(questions[n]) for n, _ in requests[text])
+            logs = self._log_probs(states[first - 1 :])  # of the tokens after the question
+            for n, k in requests[text]:
                 start, label = len(questions[n]) - first, list(labels[k])
-                found[n, k] = logs[range(start, start + len(label)), label].sum()
-        return found
+                result[n, k] = logs[range(start, start + len(label)), label].sum()
+        return result
 
     def write(
         self, questions: Sequence[Tokens], max_length: int = 64, stop: Tokens = ()
     ) -> list[list[int]]:
-        """Return the likeliest tokens after each question, one by one, until one of `stop`."""
+        """Return the greedy continuation of each question, until one of `stop`."""
         _none_empty(questions=questions)
         positive(max_length=max_length)
-        written: list[list[int]] = []
-        for some in _rows(questions):
-            texts, length = dict(enumerate(some)), self.length
-            answers: list[list[int]] = [[] for _ in some]
-            beside = SideBySide(self.model, self.cache)
+        outputs: list[list[int]] = []
+        for batch in _rows(questions):
+            texts, length = dict(enumerate(batch)), self.length
+            answers: list[list[int]] = [[] for _ in batch]
+            session = SideBySide(self.model, self.cache)
             for _ in range(max_length):
-                last = torch.stack([states[-1] for states in beside.step(texts)])
+                last = torch.stack([states[-1] for states in session.step(texts)])
                 best = self._log_probs(last).argmax(-1).tolist()
                 texts = {i: [t] for i, t in zip(texts, best, strict=True) if t not in stop}
                 for i, tokens in texts.items():
@@ -95,16 +95,16 @@ class Prompted:
                 if not texts:
                     break
             self.crop(length)
-            written += answers
-        return written
+            outputs += answers
+        return outputs
 
     def _asked(self, texts: Sequence[Tokens]) -> Iterator[tuple[Any, Tensor]]:
-        """Each text with the states of its tokens; nothing of it is kept."""
-        for some in _rows(texts):
+        """Yield each text with the states of its tokens; the cache is restored."""
+        for batch in _rows(texts):
             length = self.length
-            states = SideBySide(self.model, self.cache).step(dict(enumerate(some)))
+            states = SideBySide(self.model, self.cache).step(dict(enumerate(batch)))
             self.crop(length)
-            yield from zip(some, states, strict=True)
+            yield from zip(batch, states, strict=True)
 
     @torch.no_grad()
     def _log_probs(self, states: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ class Prompted:
 
 
 class SideBySide:
-    """Texts in one row of the batch, each of which goes on from what the `cache` holds now."""
+    """Texts in one sequence of the batch, each of which continues the `cache`."""
 
     def __init__(self, model: nn.Module, cache: KVCache) -> None:
         self.decoder: Any = model.decoder
@@ -124,32 +124,32 @@ class SideBySide:
     @torch.no_grad()
     def step(self, texts: Mapping[int, Tokens]) -> list[Tensor]:
         """Return the states (n, d_model) of the next n tokens of each text, by its number."""
-        places: list[int] = []
+        positions: list[int] = []
         owner: list[int] = []
         for number, tokens in texts.items():
             start = self.shared + self.read[number]
-            places += range(start, start + len(tokens))
+            positions += range(start, start + len(tokens))
             owner += [number] * len(tokens)
             self.read[number] += len(tokens)
         self.owner = torch.cat([self.owner, torch.tensor([owner])], dim=1)
-        at, decoder = torch.tensor(places), self.decoder
+        at, decoder = torch.tensor(positions), self.decoder
         self.at = torch.cat([self.at, at])
-        row = decoder.embedding(torch.tensor([[t for text in texts.values() for t in text]]))
-        row = decoder.position.embed(decoder.embedded(row), at)
+        x = decoder.embedding(torch.tensor([[t for text in texts.values() for t in text]]))
+        x = decoder.position.embed(decoder.embedded(x), at)
         mask = Causal() & (Segments(self.owner) | Prefix(self.shared))
-        states = decoder.stack(row, mask=mask, positions=self.at, cache=self.cache)
+        states = decoder.stack(x, mask=mask, positions=self.at, cache=self.cache)
         return list(states[0].split([len(text) for text in texts.values()]))
 
 
 def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
-    """The texts in their order, as many as fit into a row at a time."""
-    some: list[Tokens] = []
+    """Yield the texts in their order, as many as fit into a sequence at a time."""
+    batch: list[Tokens] = []
     for text in texts:
-        if some and sum(map(len, some)) + len(text) > TOGETHER:
-            yield some
-            some = []
-        some.append(text)
-    yield some
+        if batch and sum(map(len, batch)) + len(text) > TOGETHER:
+            yield batch
+            batch = []
+        batch.append(text)
+    yield batch
 
 
 def _none_empty(**given: Sequence[Tokens]) -> None:

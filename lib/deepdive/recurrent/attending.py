@@ -1,4 +1,4 @@
-"""A recurrence that attends to a memory: what it carries, and its steps."""
+"""A recurrent decoder with attention to a memory: its state, and its steps."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from deepdive.recurrent.state import RecurrentState, real_tokens
 
 @dataclass
 class AttentionState:
-    """What decoding carries from step to step.
+    """The state of decoding between steps.
 
-    keys, values   what is attended to, (B, 1, S, d_key) and (B, 1, S, d_memory)
+    keys, values   of the memory, (B, 1, S, d_key) and (B, 1, S, d_memory)
     mask           which of the S are real
-    recurrent      where the decoder's recurrence stands
+    recurrent      the state of the decoder's recurrence
     """
 
     keys: Tensor
@@ -27,7 +27,7 @@ class AttentionState:
     recurrent: RecurrentState
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b continue from row index[b]; the number of rows may change."""
+        """Let sequence b continue from sequence index[b]; the batch size may change."""
         self.keys, self.values = self.keys[index], self.values[index]
         if self.mask is not None:
             self.mask = self.mask.reorder(index)
@@ -42,13 +42,13 @@ def attend_then_advance(
     at: RecurrentState,
     mask: Tensor | Padding | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Read rows y (B, T, d_y) one step after another, beside what the state before each asked for.
+    """Run the recurrence on y (B, T, d_y), each input concatenated with an attention context.
 
         c_t = attention(h_{t-1}, memory, memory)           # (B, d_memory); keys projected before
         h_t = layer([y_t ; c_t], h_{t-1})                  # (B, d_hidden)
 
-    Return h (B, T, d_hidden) and c (B, T, d_memory). `at` is where the layer stands, and moves on;
-    it stands still where `mask`, bool (B, T), is False.
+    Return h (B, T, d_hidden) and c (B, T, d_memory). `at` is the layer's state, and is updated;
+    it is unchanged where `mask`, bool (B, T), is False.
     """
     # W [y ; c] = W_y y + W_c c, so that all y are projected at once
     W_y, W_c = layer.W.weight.split([y.shape[-1], state.values.shape[-1]], dim=1)
@@ -57,8 +57,8 @@ def attend_then_advance(
     for t, Wy in enumerate(F.linear(y, W_y, layer.W.bias).unbind(1)):
         q = values[0][:, None, None]
         c = attention.attend(q, state.keys, state.values, state.mask)[:, 0, 0]
-        here = None if real is None else real[:, t]
-        values = layer.advance(Wy + F.linear(c, W_c), values, here)
+        real_t = None if real is None else real[:, t]
+        values = layer.advance(Wy + F.linear(c, W_c), values, real_t)
         states.append(values[0])
         contexts.append(c)
     at.values = values

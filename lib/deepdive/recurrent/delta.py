@@ -1,13 +1,13 @@
-"""The gated delta rule: a memory of fixed size that is corrected, not only added to. Yang, Kautz
-and Hatamizadeh 2025, "Gated Delta Networks: Improving Mamba2 with Delta Rule".
+"""The gated delta rule: linear attention whose fixed-size memory is corrected by the error. Yang,
+Kautz and Hatamizadeh 2025, "Gated Delta Networks: Improving Mamba2 with Delta Rule".
 
-    u_t = write_t (v_t - keep_t S_{t-1}^T k_t)                # what is missing under k_t
+    u_t = write_t (v_t - keep_t S_{t-1}^T k_t)                # the error of the value at k_t
     S_t = keep_t S_{t-1} + k_t u_t^T                          # (d_k, d_v)
     o_t = S_t^T q_t
 
-S is asked for what it has under k_t, and only the difference to v_t is written. With
-write = 1 and |k| = 1 it then answers k_t by v_t exactly. keep = 1 is the delta rule (Schlag, Irie
-and Schmidhuber 2021); where the keys stand at right angles as well, linear attention's plain sum.
+S is read at k_t, and only the difference to v_t is written. With write = 1 and |k| = 1, reading at
+k_t then returns v_t exactly. keep = 1 is the delta rule (Schlag, Irie and Schmidhuber 2021); where
+the keys are also orthogonal, linear attention's plain sum.
 """
 
 import torch
@@ -28,10 +28,10 @@ def delta_steps(
     """
     outputs = []
     for t in range(q.shape[-2]):
-        kept = log_keep[..., t, None, None].exp() * S
+        decayed = log_keep[..., t, None, None].exp() * S
         k_t = k[..., t, :, None]  # (..., d_k, 1)
-        u = write[..., t, None, None] * (v[..., t, None, :] - k_t.mT @ kept)  # (..., 1, d_v)
-        S = kept + k_t @ u
+        u = write[..., t, None, None] * (v[..., t, None, :] - k_t.mT @ decayed)  # (..., 1, d_v)
+        S = decayed + k_t @ u
         outputs.append(q[..., t, None, :] @ S)
     return torch.cat(outputs, dim=-2), S
 
@@ -41,33 +41,31 @@ def delta_chunk(
 ) -> tuple[Tensor, Tensor]:
     """Return what `delta_steps` returns, from one triangular system for all T tokens:
 
-        (I + write (k k^T * decay), below the diagonal) u = write (v - passed k S)
+        (I + write (k k^T * decay), below the diagonal) u = write (v - total k S)
 
-    decay[t, s] is what is kept from s to t, passed[t] from before the first to t.
+    decay[t, s] is the decay from s to t, total[t] that from before the first to t.
     """
-    passed = log_keep.cumsum(-1)
+    total = log_keep.cumsum(-1)
     ones = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool, device=q.device)
-    decay = (
-        (passed.unsqueeze(-1) - passed.unsqueeze(-2)).masked_fill(ones.triu(1), -torch.inf).exp()
-    )
-    passed, write = passed.exp().unsqueeze(-1), write.unsqueeze(-1)  # (..., T, 1)
+    decay = (total.unsqueeze(-1) - total.unsqueeze(-2)).masked_fill(ones.triu(1), -torch.inf).exp()
+    total, write = total.exp().unsqueeze(-1), write.unsqueeze(-1)  # (..., T, 1)
     system = (write * (k @ k.mT) * decay).tril(-1)
-    right = write * (v - passed * (k @ S))
-    u = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
-    output = passed * (q @ S) + (q @ k.mT * decay) @ u
+    target = write * (v - total * (k @ S))
+    u = torch.linalg.solve_triangular(system, target, upper=False, unitriangular=True)
+    output = total * (q @ S) + (q @ k.mT * decay) @ u
     last = decay[..., -1, :].unsqueeze(-1)  # from each token to the end
-    return output, passed[..., -1:, :] * S + (last * k).mT @ u
+    return output, total[..., -1:, :] * S + (last * k).mT @ u
 
 
 class GatedDelta(nn.Module):
-    """n_heads memories, each corrected token by token by the gated delta rule.
+    """Gated DeltaNet layer: n_heads memories, updated by the gated delta rule.
 
         q, k = unit(x @ W_q), unit(x @ W_k);  v = x @ W_v                   # (B, H, T, d_head)
         write = sigmoid(x @ W_w);  log keep = -rate * softplus(x @ W_g + b)        # (B, H, T)
 
-    Rows are read in chunks of `chunk` (`delta_chunk`). A token that is no real one keeps all and
-    writes nothing. The memory, d_head ** 2 numbers a head, does not grow with the text. The
-    paper's layer has short convolutions before q, k and v, and a gate behind the output too.
+    The sequence is processed in chunks of `chunk` (`delta_chunk`). Padding leaves the memory
+    unchanged. The memory, d_head ** 2 numbers per head, does not grow with the text. The paper's
+    layer also has short convolutions before q, k and v, and an output gate.
     Source: Yang, Kautz and Hatamizadeh 2025, equation 10 and section 3.4.
     """
 
@@ -85,8 +83,8 @@ class GatedDelta(nn.Module):
     def forward(
         self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> Tensor:
-        """Return (B, T, d_model) for x (B, T, d_model). `state` is where to start, an empty memory
-        by default; it moves on. The mask is that of `deepdive.recurrent.RNN`.
+        """Return (B, T, d_model) for x (B, T, d_model). `state` is the initial state, an empty
+        memory by default; it is updated. The mask is that of `deepdive.recurrent.RNN`.
         """
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be floats (B, T, {self.d_model}); got {describe(x)}")
@@ -101,22 +99,22 @@ class GatedDelta(nn.Module):
             parts = [part.float() for part in parts]
         S, outputs = self._memory(parts[2], state), []
         for first in range(0, x.shape[1], self.chunk):
-            rows = [part[:, :, first : first + self.chunk] for part in parts]
-            output, S = delta_chunk(rows[0], rows[1], rows[2], rows[3], rows[4], S)
+            inputs = [part[:, :, first : first + self.chunk] for part in parts]
+            output, S = delta_chunk(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], S)
             outputs.append(output)
         state.values = (S,)
-        joined: Tensor = self.out(torch.cat(outputs, 2).to(x.dtype).transpose(1, 2).flatten(2))
-        return joined
+        y: Tensor = self.out(torch.cat(outputs, 2).to(x.dtype).transpose(1, 2).flatten(2))
+        return y
 
     def _memory(self, v: Tensor, state: RecurrentState) -> Tensor:
-        """Return the memory (B, H, d_head, d_head) from which to read v (B, H, T, d_head)."""
+        """Return the initial memory (B, H, d_head, d_head) for v (B, H, T, d_head)."""
         B, H, _, d = v.shape
         if state.values is None:
             return v.new_zeros(B, H, d, d)
         if len(state.values) != 1 or state.values[0].shape != (B, H, d, d):
-            given = ", ".join(describe(value) for value in state.values)
+            got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
-                f"state: GatedDelta carries one tensor {(B, H, d, d)}; got {given}. Who starts "
-                "from another's state must be of its kind and width, and of one batch"
+                f"state: GatedDelta carries one tensor {(B, H, d, d)}; got {got}. The "
+                "initial state must be of the layer's kind, width, and batch"
             )
         return state.values[0]

@@ -1,4 +1,4 @@
-"""Grid LSTM over a sequence: memory along time, and along depth too."""
+"""Grid LSTM over a sequence: memory cells along time and along depth."""
 
 from collections.abc import Callable
 
@@ -22,31 +22,31 @@ def memory_both_ways(d_hidden: int) -> GridBlock:
 
 
 def memory_in_time(d_hidden: int) -> GridBlock:
-    """Return the block that makes a stacked LSTM: what time says goes up as it is."""
+    """Return the block of a stacked LSTM: the time dimension's output is passed up unchanged."""
     depth = PlainSide(2, d_hidden).hands_on(TIME)
     return GridBlock([MemorySide(2, d_hidden), depth], last=DEPTH)
 
 
 class GridLSTM(nn.Module):
-    """Grid LSTM over a sequence: a grid of time by depth, one row of blocks a layer.
+    """Grid LSTM over a sequence: a grid of time by depth, one row of blocks per layer.
 
-        h_depth, m_depth = W x_t                                      # enter at the bottom
+        h_depth, m_depth = W x_t                                      # input at the bottom
         (h_time[l], h_depth), (m_time[l], m_depth)
             = block_l((h_time[l], h_depth), (m_time[l], m_depth))     # l = 1 ... n_layers
-        states_t = h_depth                                            # leaves at the top
+        states_t = h_depth                                            # output at the top
 
-    A stacked LSTM keeps a memory along time only, and what climbs through its layers is squeezed at
-    each. Here what climbs has a memory with gates too, as deep networks have residuals.
+    A stacked LSTM has memory cells only along time, and squashes activations at each layer. Here
+    depth has gated memory cells too, similar to residual connections.
 
     `make_block(l)` builds layer l of width d_hidden; the same block for each l ties the depth. The
-    states at padding are 0, and no memory moves there.
+    states at padding are 0, and the memory is unchanged there.
 
     System: grid_lstm
     Parent: stacked_lstm
     What differs:
     - `GridBlock`: gates and a memory along depth too; a stacked LSTM has them along time only
-    - `MemorySide`: one matrix reads the hidden vectors of all sides together
-    - `GridBlock(last=DEPTH)`: depth is computed after time, and reads what time has just said
+    - `MemorySide`: one matrix for the concatenated hidden vectors of all sides
+    - `GridBlock(last=DEPTH)`: depth is computed after time, from the new output along time
     - `deepdive.recurrent.walk`: any number of dimensions; a sequence needs two
     Source: Kalchbrenner, Danihelka and Graves 2015, "Grid Long Short-Term Memory", section 3
     Book: 1.1
@@ -79,21 +79,21 @@ class GridLSTM(nn.Module):
                 f"x must be floats (B, T, {self.d_input}) and not empty; got {describe(x)}"
             )
         real = real_tokens(mask, x)
-        if real is not None:  # not even a nan may come in from padding
+        if real is not None:  # not even a nan may enter from padding
             x = x.masked_fill(~real.unsqueeze(-1), 0.0)
         state = RecurrentState() if state is None else state
         time = [self._begin(x, state[layer]) for layer in range(len(self.blocks))]
         states = []
-        for t, entering in enumerate(self.W(x).unbind(1)):
-            top = self._column(entering, time, None if real is None else real[:, t, None])
+        for t, inputs in enumerate(self.W(x).unbind(1)):
+            top = self._column(inputs, time, None if real is None else real[:, t, None])
             states.append(top)
         for layer, values in enumerate(time):
             state[layer].values = values
         return torch.stack(states, dim=1)
 
-    def _column(self, entering: Tensor, time: list[Values], real: Tensor | None) -> Tensor:
-        """Climb through the layers at one step, moving `time` on; return what leaves at the top."""
-        h, m = entering.chunk(2, dim=-1)
+    def _column(self, inputs: Tensor, time: list[Values], real: Tensor | None) -> Tensor:
+        """Run all layers at one step, updating `time`; return the output at the top."""
+        h, m = inputs.chunk(2, dim=-1)
         for layer, block in enumerate(self.blocks):
             before = time[layer]
             (h_time, h), (m_time, m) = block([before[0], h], [before[1], m])
@@ -109,18 +109,18 @@ class GridLSTM(nn.Module):
         if state.values is None:
             return (x.new_zeros(shape), x.new_zeros(shape))
         if len(state.values) != 2 or any(value.shape != shape for value in state.values):
-            given = ", ".join(describe(value) for value in state.values)
+            got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
-                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {given}. Who starts "
-                "from another's state must be of its kind and width"
+                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {got}. The "
+                "initial state must be of the layer's kind and width"
             )
         return state.values
 
 
 def as_stack(grid: GridLSTM) -> RecurrentStack:
-    """Return the stacked LSTM that a grid of `memory_in_time` blocks is, weights copied.
+    """Return the equivalent stacked LSTM of a grid of `memory_in_time` blocks, weights copied.
 
-    Each block's W reads [h_time; h_depth]: its first half is the LSTM's U, its second the LSTM's W.
+    Each block's W multiplies [h_time; h_depth]: its first half is the LSTM's U, its second its W.
     """
     stack = stacked(LSTM, grid.d_hidden, grid.d_hidden, len(grid.blocks)).to(grid.W.weight)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The block of a Grid LSTM: a hidden vector and a memory for each of any number of sides."""
+"""The block of a Grid LSTM: a hidden vector and a memory vector for each dimension."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Sides = tuple[list[Tensor], list[Tensor]]  # hidden vectors and memories, one of
 
 
 class MemorySide(nn.Module):
-    """One side of a block, with gates and a memory: an LSTM step that reads all hidden vectors.
+    """One side of a block, with gates and a memory: an LSTM step on all hidden vectors.
 
         i, f, o = sigmoid(W H)        # H = [h_1; ...; h_N], (B, N * d_hidden); a block of W each
         g       = tanh(W H)
         m'      = f * m + i * g
         h'      = o * tanh(m')
 
-    Blocks stand in torch's order i, f, g, o; the forget gate's bias starts at 1. The paper prints
-    h' = tanh(o * m'), a small change of the LSTM that its own comparisons do not rest on.
+    Blocks are in torch's order i, f, g, o; the forget gate's bias starts at 1. The paper prints
+    h' = tanh(o * m'), a small change of the LSTM that its comparisons do not depend on.
 
     Source: Kalchbrenner, Danihelka and Graves 2015, "Grid LSTM Blocks".
     """
@@ -47,7 +47,7 @@ class MemorySide(nn.Module):
 class PlainSide(nn.Module):
     """One side of a block without gates or memory: h' = V H, or another function of H.
 
-    With V = [0 ... 1 ... 0] it hands on one of the hidden vectors as it is (`hands_on`).
+    With V = [0 ... 1 ... 0] it copies one of the hidden vectors (`hands_on`).
 
     Source: Kalchbrenner, Danihelka and Graves 2015, "Non-LSTM Dimensions".
     """
@@ -66,7 +66,7 @@ class PlainSide(nn.Module):
         return self
 
     def forward(self, H: Tensor, h: Tensor, m: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (h', m): the memory passes by."""
+        """Return (h', m): the memory is unchanged."""
         return self.V(H), m
 
 
@@ -74,12 +74,12 @@ class GridBlock(nn.Module):
     """One block of an N-dimensional grid: N hidden vectors and N memories in, as many out.
 
         H          = [h_1; ...; h_N]
-        h'_n, m'_n = side_n(H, m_n)                     n = 1 ... N, all at once
+        h'_n, m'_n = side_n(H, m_n)                     n = 1 ... N, in parallel
         H'         = H with h'_n for h_n, n != last     if `last` is given
         h'_last, m'_last = side_last(H', m_last)        that side is computed after the others
 
     sides    N modules (H, h_n, m_n) -> (h'_n, m'_n), such as `MemorySide`
-    last     the paper's priority dimension, for the side from which the answer is read
+    last     the paper's priority dimension, for the output side
 
     Source: Kalchbrenner, Danihelka and Graves 2015, "Grid LSTM Blocks" and "Priority Dimensions".
     """
@@ -117,21 +117,21 @@ Block = Callable[[Sequence[Tensor], Sequence[Tensor]], Sides]
 def walk(
     block: Callable[[tuple[int, ...]], Block], shape: Sequence[int], edge: Tensor
 ) -> dict[tuple[int, ...], Sides]:
-    """Run a grid of any number of dimensions; return what leaves each block, by its place.
+    """Run a grid of any number of dimensions; return each block's outputs, by its position.
 
-    `block(place)` gives the block at a place: the same one everywhere ties all weights. Side n of a
-    block receives what side n of its neighbour before it in dimension n sent; `edge` (N, 2, B,
-    d_hidden) holds the hidden vector and the memory that enter at the border of each dimension.
-    Raises ValueError unless `edge` has one entry a dimension.
+    `block(position)` returns the block at a position: the same one everywhere ties all weights.
+    Side n of a block receives the output of side n of its predecessor in dimension n; `edge` (N, 2,
+    B, d_hidden) has the hidden vector and the memory at the border of each dimension.
+    Raises ValueError unless `edge` has one entry per dimension.
     """
     if edge.ndim != 4 or edge.shape[:2] != (len(shape), 2):
         raise ValueError(f"edge: expected ({len(shape)}, 2, B, d_hidden); got {describe(edge)}")
-    sent: dict[tuple[int, ...], Sides] = {}
-    for place in product(*(range(size) for size in shape)):
+    outputs: dict[tuple[int, ...], Sides] = {}
+    for position in product(*(range(size) for size in shape)):
         h, m = list(edge[:, 0]), list(edge[:, 1])
         for n in range(len(shape)):
-            if place[n]:
-                before = sent[(*place[:n], place[n] - 1, *place[n + 1 :])]
+            if position[n]:
+                before = outputs[(*position[:n], position[n] - 1, *position[n + 1 :])]
                 h[n], m[n] = before[0][n], before[1][n]
-        sent[place] = block(place)(h, m)
-    return sent
+        outputs[position] = block(position)(h, m)
+    return outputs

@@ -1,4 +1,4 @@
-"""The Elman network, the LSTM and the GRU: one layer each, read from left to right."""
+"""The Elman network, the LSTM and the GRU: one layer each, from left to right."""
 
 from collections.abc import Callable
 
@@ -18,20 +18,20 @@ class RNN(nn.Module):
 
         h_t = tanh(W x_t + U h_{t-1})            # (B, d_hidden); W and U have a bias each
 
-    The inputs of all steps are projected by W at once; then `cell` makes one step after another.
-    Where `mask` says padding the state stands still: it is always that after the last real token.
-    Without a listening hook the steps run inside torch's kernel (`deepdive._fast.recurrent`).
+    The inputs of all steps are projected by W at once; then `cell` computes step by step. Where
+    `mask` is False (padding) the state is unchanged: it is that after the last real token.
+    Without a hook the steps run inside torch's kernel (`deepdive._fast.recurrent`).
 
     A variant overrides `cell`, and names how many `blocks` of d_hidden rows W and U have, how many
     tensors it carries (`n_values`) and its `kernel`.
 
-    Hook points, called once a step with (B, d_hidden): `states`, and in the variants the gates.
+    Hook points, called once per step with (B, d_hidden): `states`, and in the variants the gates.
 
     System: rnn
     Parent: mlp
     What differs:
-    - `RNN.cell`: the layer reads its own last output as well, through `U`
-    - `RecurrentState`: what it says of one row depends on all rows before it
+    - `RNN.cell`: the layer's previous output is an input too, through `U`
+    - `RecurrentState`: the output at a step depends on all inputs before it
     - `RNN.advance`: the same weights at every step, any number of steps
     Source: Elman 1990, "Finding structure in time", section "Networks with memory"
     Book: 1.1, 2.2.4
@@ -51,7 +51,7 @@ class RNN(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw each block of W from Glorot's uniform distribution, each of U orthogonal; biases 0.
+        """Initialize each block of W by Glorot's uniform distribution, of U orthogonal; biases 0.
 
         An orthogonal U neither shrinks nor stretches a state (Saxe et al. 2014; Le et al. 2015).
         """
@@ -72,10 +72,10 @@ class RNN(nn.Module):
     def forward(
         self, x: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> Tensor:
-        """Return the states (B, T, d_hidden) after each row of x (B, T, d_input).
+        """Return the states (B, T, d_hidden) after each step of x (B, T, d_input).
 
         `mask` bool (B, T), True = real token, or a `Mask` of `Padding` and `Causal`. `state` is
-        where to start, zeros by default; it moves on to where the last real token leaves it.
+        the initial state, zeros by default; it is updated to that after the last real token.
         Raises ValueError or TypeError for shapes and types that do not fit.
         """
         self._check(x)
@@ -95,25 +95,25 @@ class RNN(nn.Module):
         return any(isinstance(m, HookPoint) and m.listening for m in self.children())
 
     def begin(self, x: Tensor, state: RecurrentState) -> Values:
-        """Return the values from which to read rows x (B, ...): those of `state`, or zeros."""
+        """Return the initial values for x (B, ...): those of `state`, or zeros."""
         shape = (x.shape[0], self.d_hidden)
         if state.values is None:
             return (x.new_zeros(shape),) * self.n_values
         if len(state.values) != self.n_values or any(v.shape != shape for v in state.values):
-            given = ", ".join(describe(value) for value in state.values)
+            got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
                 f"state: {type(self).__name__} carries {self.n_values} tensor(s) of shape {shape}; "
-                f"got {given}. Who starts from another's state must be of its kind and width"
+                f"got {got}. The initial state must be of the layer's kind and width"
             )
         return state.values
 
     def advance(self, Wx: Tensor, values: Values, real: Tensor | None = None) -> Values:
-        """Return the values after one step; rows that are not `real` (B,) keep theirs."""
+        """Return the values after one step; where not `real` (B,) they are unchanged."""
         after = self.cell(Wx, values)
         if real is not None:
-            chosen = real.unsqueeze(1)
+            keep_new = real.unsqueeze(1)
             pairs = zip(after, values, strict=True)
-            after = tuple(torch.where(chosen, new, old) for new, old in pairs)
+            after = tuple(torch.where(keep_new, new, old) for new, old in pairs)
         return (self.states(after[0]), *after[1:])
 
     def _explicit(self, x: Tensor, real: Tensor | None, values: Values) -> tuple[Tensor, Values]:
@@ -131,14 +131,14 @@ class RNN(nn.Module):
 
 
 class LSTM(RNN):
-    """Long short-term memory: a cell c that is kept, added to and read through gates.
+    """Long short-term memory: a cell c with input, forget, and output gates.
 
         i, f, o = sigmoid(W x_t + U h_{t-1})      # input, forget, output; a block of W, U each
-        g       = tanh(W x_t + U h_{t-1})         # the candidate; a block of its own
+        g       = tanh(W x_t + U h_{t-1})         # the candidate; a separate block
         c_t     = f * c_{t-1} + i * g
         h_t     = o * tanh(c_t)
 
-    Blocks stand in torch's order i, f, g, o. The forget gate's bias starts at 1, so that a fresh
+    Blocks are in torch's order i, f, g, o. The forget gate's bias starts at 1, so that an untrained
     layer remembers (Gers et al. 2000; Jozefowicz et al. 2015).
 
     Hook points: `input_gate`, `forget_gate`, `output_gate`, `cells` (c_t), `states` (h_t).
@@ -146,9 +146,9 @@ class LSTM(RNN):
     System: lstm
     Parent: rnn
     What differs:
-    - `cells`: a second value, the cell c, which no matrix multiplies on its way
-    - `forget_gate`, `input_gate`: how much of c stays, how much of the candidate is added
-    - `output_gate`: how much of the cell the next step and the layer above see
+    - `cells`: a second value, the cell c, which no matrix multiplies between steps
+    - `forget_gate`, `input_gate`: how much of c is kept, how much of the candidate is added
+    - `output_gate`: how much of the cell the next step and the layer above receive
     - `reset_parameters`: the forget gate's bias starts at 1
     Source: Hochreiter and Schmidhuber 1997, section 4; Gers et al. 2000, section 3 (forget gate)
     Book: 1.1
@@ -164,7 +164,7 @@ class LSTM(RNN):
         self.output_gate, self.cells = HookPoint(), HookPoint()
 
     def reset_parameters(self) -> None:
-        """As for the Elman network, but the forget gate's bias is 1."""
+        """Initialize as for the Elman network, but the forget gate's bias is 1."""
         super().reset_parameters()
         nn.init.ones_(self.W.bias.chunk(4)[1])
 
@@ -180,25 +180,25 @@ class LSTM(RNN):
 
 
 class GRU(RNN):
-    """Gated recurrent unit: one gate says how much of the state is kept, one how much is seen.
+    """Gated recurrent unit: an update gate and a reset gate, without a cell.
 
         r   = sigmoid(W x_t + U h_{t-1})          # reset; a block of W, U
         z   = sigmoid(W x_t + U h_{t-1})          # update: the part that is kept
         n   = tanh(W x_t + r * (U h_{t-1}))       # the candidate
         h_t = (1 - z) * n + z * h_{t-1}
 
-    Blocks stand in torch's order r, z, n. Here, as in torch and cuDNN, r acts on U h, its bias
-    included; the paper writes U (r * h). The two are as good, and this one needs one product less.
+    Blocks are in torch's order r, z, n. Here, as in torch and cuDNN, r acts on U h, its bias
+    included; the paper writes U (r * h). Both are as good, and this one needs one product less.
 
     Hook points: `reset_gate`, `update_gate`, `states`.
 
     System: gru
     Parent: lstm
     What differs:
-    - `n_values`: one state, no cell beside it
-    - `update_gate`: keeps z and admits 1 - z; an LSTM chooses the two apart
-    - `reset_gate`: how much of the state the candidate sees; there is no output gate
-    - `blocks`: three blocks of weights for four
+    - `n_values`: one state, no separate cell
+    - `update_gate`: keeps z and admits 1 - z; an LSTM has separate gates
+    - `reset_gate`: how much of the state enters the candidate; there is no output gate
+    - `blocks`: three blocks of weights instead of four
     Source: Cho et al. 2014, section 2.3, equations 5 to 8
     Book: 1.1
     """

@@ -1,4 +1,4 @@
-"""Recurrent layers over one another with a way past each."""
+"""Stacked recurrent layers with residual connections (GNMT)."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,12 +13,12 @@ FIRST = 2  # the third layer from the bottom
 
 
 class ResidualStack(RecurrentStack):
-    """Layers over one another; from layer `first` (counted from 0) on, with a way past them.
+    """Stacked recurrent layers, with residual connections from layer `first` (from 0) on.
 
         x = layer_i(x)              i < first
         x = layer_i(x) + x          i >= first            # (B, T, d_hidden)
 
-    Raises ValueError when a layer from `first` on is not as wide as what it reads.
+    Raises ValueError when a layer from `first` on is not as wide as its input.
     Source: Wu et al. 2016, section 3.1, equations 5 and 6.
     """
 
@@ -46,10 +46,10 @@ class ResidualStack(RecurrentStack):
 
 
 def check_widths(layers: Sequence[nn.Module] | nn.ModuleList, first: int, extra: int = 0) -> None:
-    """Raise ValueError unless each layer gives what it reads, less `extra` columns."""
+    """Raise ValueError unless each layer's output is as wide as its input, less `extra` columns."""
     for i, layer in enumerate(layers, first):
         if layer.d_input - extra != layer.d_hidden:  # type: ignore[operator]
             raise ValueError(
-                f"layer {i} reads rows of width {layer.d_input - extra}, "  # type: ignore[operator]
-                f"but gives {layer.d_hidden}: the two are added, so make them equal or raise first"
+                f"layer {i} has inputs of width {layer.d_input - extra}, "  # type: ignore[operator]
+                f"but outputs {layer.d_hidden}: they are added, so make them equal or raise first"
             )

@@ -1,4 +1,4 @@
-"""Recurrent layers over one another and in both directions, and those of `torch.nn` read in."""
+"""Stacked and bidirectional recurrent layers, and conversion from `torch.nn`."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Kind = Callable[[int, int], RNN]
 
 
 class RecurrentStack(nn.Module):
-    """Layers over one another: each reads the states of the one below.
+    """Stacked recurrent layers: the input of each is the states of the one below.
 
     `make_layer(i)` builds layer i. Dropout acts between layers, not after the last.
     Raises ValueError when n_layers is below 1, or a layer does not fit the one below.
@@ -23,7 +23,7 @@ class RecurrentStack(nn.Module):
     System: stacked_lstm
     Parent: lstm
     What differs:
-    - `RecurrentStack.forward`: layer i reads the states of layer i - 1 at the same step
+    - `RecurrentStack.forward`: the input of layer i is the states of layer i - 1 at the same step
     - `RecurrentState.layers`: a state for each layer
     - `dropout`: between layers, never along time
     Source: Graves, Mohamed and Hinton 2013, section 2, equation 11
@@ -39,7 +39,7 @@ class RecurrentStack(nn.Module):
         for i, (below, layer) in enumerate(zip(self.layers, self.layers[1:], strict=False), 1):
             if layer.d_input != below.d_hidden:
                 raise ValueError(
-                    f"layer {i} reads rows of width {layer.d_input}, but layer {i - 1} gives "
+                    f"layer {i} has inputs of width {layer.d_input}, but layer {i - 1} outputs "
                     f"{below.d_hidden}"
                 )
         self.d_input = int(self.layers[0].d_input)  # type: ignore[arg-type]
@@ -57,19 +57,19 @@ class RecurrentStack(nn.Module):
 
 
 class Bidirectional(nn.Module):
-    """Two layers read the same rows, one from each end; their states stand side by side.
+    """Bidirectional recurrence: two layers, one from each end, their states concatenated.
 
         states[t] = [left_to_right(x)[t] ; right_to_left(x)[t]]       # (B, T, 2 * d_hidden)
 
-    With padding, the second starts at the last real token. The end states stand side by side too,
-    so that a one-directional layer of twice the width can start from them.
+    With padding, the second starts at the last real token. The final states are concatenated too,
+    so that a unidirectional layer of twice the width can start from them.
 
     System: birnn
     Parent: rnn
     What differs:
-    - `right_to_left`: a second layer reads the same rows from the end
-    - `Bidirectional.forward`: the states of both stand side by side, twice as wide
-    - it refuses a causal mask and a state from before: the whole sequence must be there
+    - `right_to_left`: a second layer runs from the end of the sequence
+    - `Bidirectional.forward`: the states of both are concatenated, twice as wide
+    - it refuses a causal mask and an earlier state: it needs the full sequence
     Source: Schuster and Paliwal 1997, section II
     Book: 1.1
     """
@@ -78,7 +78,7 @@ class Bidirectional(nn.Module):
         super().__init__()
         if left_to_right.d_input != right_to_left.d_input:
             raise ValueError(
-                f"the two directions read the same rows: left_to_right expects width "
+                f"the two directions have the same inputs: left_to_right expects width "
                 f"{left_to_right.d_input}, right_to_left {right_to_left.d_input}"
             )
         self.left_to_right, self.right_to_left = left_to_right, right_to_left
@@ -90,12 +90,12 @@ class Bidirectional(nn.Module):
     ) -> Tensor:
         """Return states (B, T, d_hidden), d_hidden of both directions together.
 
-        `state`, if given, is left at both ends. Raises ValueError for a causal mask, and for a
-        state that was moved before: who reads from the end needs the whole sequence at once.
+        `state`, if given, is set to both final states. Raises ValueError for a causal mask, and
+        for a state with values: the direction from the end needs the full sequence at once.
         """
         if isinstance(mask, Mask) and any(isinstance(part, Causal) for part in mask.parts):
             raise ValueError(
-                "mask: a bidirectional layer sees what follows and cannot be causal; use one "
+                "mask: a bidirectional layer uses later tokens and cannot be causal; use one "
                 "direction, such as GRU(d_input, d_hidden)"
             )
         if state is not None and state.values is not None:
@@ -105,12 +105,12 @@ class Bidirectional(nn.Module):
             )
         real = real_tokens(mask, x)
         ends = RecurrentState(), RecurrentState()
-        onward = self.left_to_right(x, real, ends[0])
+        forward = self.left_to_right(x, real, ends[0])
         backward = self.right_to_left(x.flip(1), None if real is None else real.flip(1), ends[1])
         if state is not None:
             pairs = zip(ends[0].values or (), ends[1].values or (), strict=True)
             state.values = tuple(torch.cat(pair, dim=-1) for pair in pairs)
-        return torch.cat([onward, backward.flip(1)], dim=-1)
+        return torch.cat([forward, backward.flip(1)], dim=-1)
 
 
 def stacked(
@@ -127,8 +127,8 @@ def bidirectional(
 ) -> RecurrentStack:
     """Build `n_layers` bidirectional layers, `d_hidden` wide in each direction.
 
-    Each layer reads both directions of the one below, as in torch. The states are 2 * d_hidden
-    wide.
+    The input of each layer is both directions of the one below, as in torch. The states are 2 *
+    d_hidden wide.
     """
 
     def layer(i: int) -> Bidirectional:
@@ -153,19 +153,19 @@ def from_torch(module: nn.RNNBase) -> RecurrentStack:
             f"proj_size={module.proj_size}; ours are 'tanh', True and 0: build it with those"
         )
     build = bidirectional if module.bidirectional else stacked
-    ours = build(
+    stack = build(
         kinds[type(module)], module.input_size, module.hidden_size, module.num_layers,
         module.dropout,
     )  # fmt: skip
     names = {
         name_from_torch(name, module.bidirectional): w for name, w in module.state_dict().items()
     }
-    ours.to(next(module.parameters())).load_state_dict(names)
-    return ours.train(module.training)
+    stack.to(next(module.parameters())).load_state_dict(names)
+    return stack.train(module.training)
 
 
 def name_from_torch(name: str, both_directions: bool) -> str:
-    """Return where a weight of torch's stands in ours: weight_hh_l1_reverse is
+    """Return our name of a weight of torch's: weight_hh_l1_reverse is
     layers.1.right_to_left.U.weight.
     """
     match = re.fullmatch(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?", name)

@@ -1,4 +1,4 @@
-"""What a recurrence carries from call to call, and the part of a mask that it reads."""
+"""The state of a recurrence between calls, and the padding in its mask."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deepdive.core.masks import Causal, Mask, Padding
 
 @dataclass
 class RecurrentState:
-    """Where a recurrence stands. A layer starts from it and leaves in it where it ended.
+    """The state of a recurrence: a layer starts from it, and updates it to its final state.
 
-    values   what one layer carries: (h,), or an LSTM's (h, c), each (B, d_hidden); None = nothing
-             was read yet, all zeros
-    layers   the states of a stack's layers, made when first asked for
+    values   the state of one layer: (h,), or an LSTM's (h, c), each (B, d_hidden); None = before
+             the first token, all zeros
+    layers   the states of a stack's layers, created on first access
     """
 
     values: Values | None = None
@@ -29,7 +29,7 @@ class RecurrentState:
         return self.layers[index]
 
     def reorder(self, index: Tensor) -> None:
-        """Let row b of the batch continue from row index[b]; the number of rows may change."""
+        """Let sequence b continue from sequence index[b]; the batch size may change."""
         if self.values is not None:
             self.values = tuple(value[index] for value in self.values)
         for layer in self.layers:
@@ -37,10 +37,10 @@ class RecurrentState:
 
 
 def real_tokens(mask: Mask | Tensor | None, x: Tensor) -> Tensor | None:
-    """Return which rows of x (B, T, d_input) are real, bool (B, T); None = all of them.
+    """Return which tokens of x (B, T, d_input) are real, bool (B, T); None = all of them.
 
-    `mask` is such a tensor, or a `Mask` made of `Padding` and `Causal` (a recurrence that reads
-    from left to right is causal by itself). Raises TypeError for a tensor that is not bool (B, T),
+    `mask` is such a tensor, or a `Mask` made of `Padding` and `Causal` (a recurrence from left
+    to right is causal by itself). Raises TypeError for a tensor that is not bool (B, T),
     ValueError for another shape or another mask.
     """
     if mask is None:
