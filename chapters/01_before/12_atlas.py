@@ -200,7 +200,7 @@ print(f"small ones: {wrong:.2f} times the parent; as published: {right[1] / righ
 # adds code and shapes.
 
 # %% tags=["fold"]
-from deepdive_book.site.atlas.compare import gallery
+from deepdive_book.site.atlas.comparison import gallery
 
 gallery()
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deepdive_book.site.atlas.compare import Beside
+    from deepdive_book.site.atlas.comparison import Beside
 
 
 def compare(system: str) -> Beside:
-    """Return a system beside its parent; see `deepdive_book.site.atlas.compare.compare`."""
-    from deepdive_book.site.atlas.compare import compare
+    """Return a system beside its parent; see `deepdive_book.site.atlas.comparison.compare`."""
+    from deepdive_book.site.atlas.comparison import compare
 
     return compare(system)

@@ -9,7 +9,7 @@ import torch
 
 from deepdive.core import FeedForward, GatedFeedForward
 from deepdive_book.site.atlas import compare
-from deepdive_book.site.atlas.compare import comparable
+from deepdive_book.site.atlas.comparison import comparable
 from deepdive_book.site.atlas.diagrams import changes, difference, parts
 from deepdive_book.site.atlas.rows import rows
 from deepdive_book.site.atlas.specimens import code, specimen
@@ -113,3 +113,11 @@ def test_equal_neighbours_are_one_box() -> None:
 def test_what_cannot_be_compared_is_refused(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         compare(name)
+
+
+def test_compare_is_a_function_also_after_its_first_call() -> None:
+    """A cell that imports it is run twice."""
+    for _ in range(2):
+        from deepdive_book.site.atlas import compare as imported
+
+        assert imported("multi_query").child
