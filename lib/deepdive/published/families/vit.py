@@ -7,8 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from deepdive.models.vision import data2vec, deit, mae, vit
-from deepdive.published.families.encoders import LAYER, layer
-from deepdive.published.form import SIZES, Family, Setting, activation
+from deepdive.published.families.encoders import LAYER, SIZES, layer
+from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs, axis
 
 SETTINGS: dict[str, str | Setting] = {
