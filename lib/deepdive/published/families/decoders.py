@@ -14,8 +14,8 @@ from deepdive.core.feed_forward import Activation
 from deepdive.models.generative import llama, llama_variants
 from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.positions import RopeScaling
-from deepdive.published.families.encoders import layer
-from deepdive.published.form import SIZES, Family, Setting, activation_of, name_of
+from deepdive.published.families.encoders import SIZES, layer
+from deepdive.published.form import Family, Setting, activation_of, name_of
 from deepdive.published.names import Layout, Names
 
 SCALINGS = {

@@ -10,7 +10,7 @@ from deepdive.attention import FirstBlock
 from deepdive.models.bert import albert, bert, distilbert, pretraining, roberta
 from deepdive.models.efficient import bigbird, fnet, longformer, nystromformer, roformer, yoso
 from deepdive.models.multilingual import ernie_m
-from deepdive.published.form import SIZES, Family, Head, Setting, activation
+from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names, Pairs
 
 
@@ -20,6 +20,13 @@ def beyond(unused: int) -> Setting:
     return Setting(key, lambda length: length - unused, lambda length: length + unused)
 
 
+# What most families call their sizes.
+SIZES: dict[str, str | Setting] = {
+    "d_model": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "d_ff": "intermediate_size",
+}
 SETTINGS: dict[str, str | Setting] = {
     "vocab_size": "vocab_size",
     **SIZES,

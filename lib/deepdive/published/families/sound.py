@@ -12,8 +12,8 @@ from deepdive.core import PostNorm, PreNorm
 from deepdive.layers.speech_frontend import group_norm_first, layer_norms
 from deepdive.models.speech import data2vec_audio, hubert, wav2vec2
 from deepdive.models.speech.wav2vec2_pretraining import Wav2Vec2ForPreTraining
-from deepdive.published.families.encoders import layer
-from deepdive.published.form import SIZES, Family, Head, Setting, activation
+from deepdive.published.families.encoders import SIZES, layer
+from deepdive.published.form import Family, Head, Setting, activation
 from deepdive.published.names import Names, axis
 
 NORMS = {"group": group_norm_first, "layer": layer_norms}

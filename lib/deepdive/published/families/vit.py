@@ -8,8 +8,8 @@ from torch import Tensor
 
 from deepdive.models.vision import data2vec, deit, mae, vit
 from deepdive.models.vision.mae_config import MaeConfig
-from deepdive.published.families.encoders import LAYER, layer
-from deepdive.published.form import SIZES, Family, Setting, activation
+from deepdive.published.families.encoders import LAYER, SIZES, layer
+from deepdive.published.form import Family, Setting, activation
 from deepdive.published.names import Names, Pairs, axis
 
 SETTINGS: dict[str, str | Setting] = {
