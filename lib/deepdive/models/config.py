@@ -21,10 +21,10 @@ class Config:
         """Raise ValueError, naming it, for a whole number that is too small, and for a dropout
         that is no probability.
         """
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        dropouts = {name: p for name, p in given.items() if "dropout" in name and p is not None}
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        dropouts = {name: p for name, p in settings.items() if "dropout" in name and p is not None}
         numbers(0.0, 1.0, **dropouts)
-        sizes = {name: size for name, size in given.items() if type(size) is int}
+        sizes = {name: size for name, size in settings.items() if type(size) is int}
         may_be_zero = {name: sizes.pop(name) for name in self.MAY_BE_ZERO if name in sizes}
         positive(**sizes)
         not_negative(**may_be_zero)

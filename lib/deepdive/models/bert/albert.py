@@ -5,7 +5,7 @@ System: albert
 Parent: bert
 What differs:
 - one block serves all layers (`one_block`): depth costs no parameters, and as much time as in BERT
-- the embedding is narrow, and a matrix brings its rows to the stream's width
+- the embedding is narrow, and a matrix brings its vectors to the stream's width
   (`FactorisedEmbeddings`): (vocab_size + d_model) * d_embedding numbers in place of vocab_size *
   d_model
 - the second head says which of two neighbouring texts came first, "sentence order prediction", in
@@ -31,7 +31,7 @@ from deepdive.models.bert.pretraining import BertForPreTraining, masked_head
 
 
 class FactorisedEmbeddings(BertEmbeddings):
-    """rows = project(BertEmbeddings): what is added and normalised is narrow, (B, T, d_embedding);
+    """x = project(BertEmbeddings): what is added and normalised is narrow, (B, T, d_embedding);
     `project` brings it to (B, T, d_model).
 
     Source: Lan et al. 2020, section 3.1.
@@ -46,8 +46,8 @@ class FactorisedEmbeddings(BertEmbeddings):
         embeddings.project = nn.Linear(config.d_embedding, config.d_model)
         return embeddings
 
-    def finish(self, rows: Tensor) -> Tensor:
-        return self.project(super().finish(rows))
+    def finish(self, x: Tensor) -> Tensor:
+        return self.project(super().finish(x))
 
 
 def one_block(config: AlbertConfig) -> Stack:

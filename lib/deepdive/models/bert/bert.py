@@ -72,9 +72,9 @@ class Bert(nn.Module):
     ) -> Tensor:
         """Return the states of `tokens`, whose attention is also limited to `pairs`."""
         check_tokens(tokens)
-        rows = self.embeddings(tokens, segments, self.embeddings.positions(tokens, mask))
+        x = self.embeddings(tokens, segments, self.embeddings.positions(tokens, mask))
         allowed = both(padding(mask, tokens, "mask"), pairs)
-        return self.stack(rows, mask=allowed, global_tokens=global_tokens)
+        return self.stack(x, mask=allowed, global_tokens=global_tokens)
 
 
 def learned_positions(config: EncoderConfig) -> LearnedPosition:

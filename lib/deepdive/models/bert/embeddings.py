@@ -1,5 +1,5 @@
-"""What enters BERT and its kin: rows of tokens, places and texts (or languages: XLM; or hashed code
-points: CANINE), added and normalized.
+"""What enters BERT and its kin: embeddings of tokens, positions, and segments (or languages: XLM; or
+hashed code points: CANINE), added and normalized.
 
 Long because three kinds of embeddings are here, each as its difference from BERT's.
 """
@@ -17,7 +17,7 @@ from deepdive.layers.hashed import HashEmbedding
 
 
 class BertEmbeddings(nn.Module):
-    """rows = dropout(norm(tokens[t] + segments[s] + position[p])), shape (B, T, d_model).
+    """x = dropout(norm(tokens[t] + segments[s] + position[p])), shape (B, T, d_model).
 
     `segments` holds a row for each text of the input, such as question and passage; with
     `n_segments` = 0 there is none. Hook point: `embedded` (B, T, d_model), after the norm.
@@ -46,23 +46,23 @@ class BertEmbeddings(nn.Module):
         return torch.arange(tokens.shape[1], device=tokens.device)
 
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for tokens (B, T), segments (B, T) and positions (T,) or
+        """Return x (B, T, d_model) for tokens (B, T), segments (B, T) and positions (T,) or
         (B, T); without segments all tokens belong to segment 0.
         """
-        rows = self.tokens(tokens)  # it checks the tokens
+        x = self.tokens(tokens)  # it checks the tokens
         if segments is not None:
             check_segments(segments, tokens, self.n_segments)
         if self.segments is not None:
-            rows = rows + (self.segments.weight[0] if segments is None else self.segments(segments))
-        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
+            x = x + (self.segments.weight[0] if segments is None else self.segments(segments))
+        return self.finish(self.embedded(self.norm(self.position.embed(x, positions))))
 
-    def finish(self, rows: Tensor) -> Tensor:
-        """Return what enters the stack, (B, T, d_model), for the normalised rows."""
-        return self.dropout(rows)
+    def finish(self, x: Tensor) -> Tensor:
+        """Return what enters the stack, (B, T, d_model), for the normalized x."""
+        return self.dropout(x)
 
 
 class LanguageEmbeddings(BertEmbeddings):
-    """rows = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
+    """x = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
 
     `languages` has a row for each of `n_languages`; for a single one there is none. Hook point:
     `embedded` (B, T, d_model), after the norm. Source: Conneau and Lample 2019, figure 1.
@@ -83,16 +83,16 @@ class LanguageEmbeddings(BertEmbeddings):
         return cls(tokens, config.position(config), config.n_languages, config.dropout, config.eps)
 
     def forward(self, tokens: Tensor, languages: Tensor | None, positions: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
+        """Return x (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
         (B, T); without languages none is told.
         """
-        rows = self.tokens(tokens)
+        x = self.tokens(tokens)
         if languages is not None:
             known = 0 if self.languages is None else self.n_languages
             check_segments(languages, tokens, known, "languages")
             assert self.languages is not None  # `check_segments` refuses languages without a row
-            rows = rows + self.languages(languages)
-        return self.finish(self.embedded(self.norm(self.position.embed(rows, positions))))
+            x = x + self.languages(languages)
+        return self.finish(self.embedded(self.norm(self.position.embed(x, positions))))
 
 
 class CodePointEmbeddings(BertEmbeddings):

@@ -45,11 +45,11 @@ class EntityEmbeddings(nn.Module):
             )
         if segments is not None:
             check_segments(segments, entities, self.segments.num_embeddings)
-        rows = self.project(look_up(self.tokens.weight, entities, "entities"))
+        x = self.project(look_up(self.tokens.weight, entities, "entities"))
         text = self.segments.weight[0] if segments is None else self.segments(segments)
         at = self.position(places)
         share = mentions.to(at.dtype) / mentions.sum(-1, keepdim=True).clamp(min=1)  # (B, E, T)
-        return self.dropout(self.norm(rows + share @ at + text))
+        return self.dropout(self.norm(x + share @ at + text))
 
 
 def mentions_of(spans: Tensor, T: int) -> Tensor:

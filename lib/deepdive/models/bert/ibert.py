@@ -72,11 +72,11 @@ class IntegerEmbeddings(parent.RobertaEmbeddings):
     ) -> QuantizedTensor:
         """Return whole numbers (B, T, d_model), arguments as for `BertEmbeddings`."""
         segments = torch.zeros_like(tokens) if segments is None else segments
-        places = (positions + self.first).expand_as(tokens)
+        indices = (positions + self.first).expand_as(tokens)
         rows = [
             QuantizedTensor(look_up(self.get_buffer(name), ids, name), scale)
             for name, ids, scale in zip(
-                TABLES, (tokens, segments, places), self.scales, strict=True
+                TABLES, (tokens, segments, indices), self.scales, strict=True
             )
         ]
         return cast(QuantizedTensor, self.whole_norm(*rows))

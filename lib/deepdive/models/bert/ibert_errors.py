@@ -88,12 +88,12 @@ def errors(
 
     Raises ValueError for a kind that is unknown.
     """
-    expected, found = model(tokens, mask), {}
+    expected, errors = model(tokens, mask), {}
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f"kinds: {kind!r} is unknown; expected some of {', '.join(KINDS)}")
         changed = copy.deepcopy(model)
         KINDS[kind](changed, ranges)
-        found[kind] = float((changed(tokens, mask) - expected).abs().mean())
+        errors[kind] = float((changed(tokens, mask) - expected).abs().mean())
     whole = integer(model, ranges)
-    return found | {"all": float((whole(tokens, mask) - expected).abs().mean())}
+    return errors | {"all": float((whole(tokens, mask) - expected).abs().mean())}

@@ -59,10 +59,10 @@ class Luke(Bert):
         """
         check_tokens(tokens)
         padding(mask, tokens, "mask")
-        places = self.embeddings.positions(tokens, mask)
+        positions = self.embeddings.positions(tokens, mask)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
-        named = self.entities(entities, mentions, places, entity_segments)
-        x = torch.cat((self.embeddings(tokens, segments, places), named), 1)
+        named = self.entities(entities, mentions, positions, entity_segments)
+        x = torch.cat((self.embeddings(tokens, segments, positions), named), 1)
         keys = Padding(torch.cat((real, mentions.any(-1)), 1))
         for block in self.stack.blocks:
             x = read(block, x, tokens.shape[1], keys)
@@ -74,7 +74,7 @@ def read(block: nn.Module, x: Tensor, n_words: int, mask: Mask) -> Tensor:
     assert isinstance(block, Block)
     attn = block.attn
     assert isinstance(attn, EntityAwareAttention)
-    x = block.attn_residual(x, lambda rows: attn.joint(rows, n_words, mask))
+    x = block.attn_residual(x, lambda h: attn.joint(h, n_words, mask))
     return block.stream(block.ff_residual(x, block.ff))
 
 

@@ -38,12 +38,13 @@ class EnhancedMaskDecoder(BertForMaskedLM):
     def decoded(self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """Return the states z (B, T, d_model) that the head reads."""
         check_tokens(tokens)
-        real, places = padding(mask, tokens, "mask"), self.bert.embeddings.positions(tokens, mask)
+        real = padding(mask, tokens, "mask")
+        positions = self.bert.embeddings.positions(tokens, mask)
         *blocks, last = self.bert.stack.blocks
-        h = self.bert.embeddings(tokens, segments, places)
+        h = self.bert.embeddings(tokens, segments, positions)
         for block in blocks:
             h = block(h, mask=real)
-        z = self.positions.embed(h, places)
+        z = self.positions.embed(h, positions)
         assert isinstance(last, Block)
         for _ in range(self.steps):
             z = last.attn_residual(z, lambda rows: last.attn(rows, memory=h, memory_mask=real))
@@ -56,5 +57,5 @@ def for_pretraining(encoder: Bert) -> EnhancedMaskDecoder:
     config = encoder.config
     if not config.n_layers:
         raise ValueError("n_layers=0: the last layer decodes, so the encoder needs 1 at least")
-    places = LearnedPosition(config.max_length, config.d_model)
-    return EnhancedMaskDecoder(encoder, masked_head(encoder), places)
+    positions = LearnedPosition(config.max_length, config.d_model)
+    return EnhancedMaskDecoder(encoder, masked_head(encoder), positions)

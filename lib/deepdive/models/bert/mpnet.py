@@ -36,8 +36,8 @@ class MPNet(Bert):
         weights, so it is one more row, which no other row sees.
         Source: Song et al. 2020, section 2.2 and figure 2.
         """
-        rows = self.embeddings(tokens, None, positions)
-        return self.stack(rows, mask=seen, positions=positions)
+        x = self.embeddings(tokens, None, positions)
+        return self.stack(x, mask=seen, positions=positions)
 
 
 def shared_bias(config: EncoderConfig) -> Stack:

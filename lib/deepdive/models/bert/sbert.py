@@ -2,7 +2,7 @@
 Embeddings using Siamese BERT-Networks".
 
 Two texts go through the same encoder, each for itself (a *siamese* network), and what is compared
-is two vectors. So n texts are encoded n times, where a cross-encoder reads n (n - 1) / 2 pairs.
+is two vectors. So n texts are inputs n times, where a cross-encoder reads n (n - 1) / 2 pairs.
 The losses are in `deepdive.training.objectives.sentences`, measures of the vectors in
 `deepdive.evaluate.similarity`; `deepdive.published.sentences` loads published models.
 
@@ -92,17 +92,17 @@ def encode(
     """
     if isinstance(texts, str) or not texts:
         raise ValueError("texts: expected a list of one text or more; for one text pass [text]")
-    rows = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+    inputs = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
+    order = sorted(range(len(inputs)), key=lambda i: len(inputs[i]))
     device = next(model.parameters()).device
     training = model.training
     model.eval()
-    found = []
+    vectors = []
     for start in range(0, len(order), batch_size):
-        tokens, mask = padded([rows[i] for i in order[start : start + batch_size]], tokenizer.pad)
-        found.append(model(tokens.to(device), mask.to(device)))
+        tokens, mask = padded([inputs[i] for i in order[start : start + batch_size]], tokenizer.pad)
+        vectors.append(model(tokens.to(device), mask.to(device)))
     model.train(training)
-    return torch.cat(found)[torch.tensor(order, device=device).argsort()]
+    return torch.cat(vectors)[torch.tensor(order, device=device).argsort()]
 
 
 def tiny(vocab_size: int = 32) -> SentenceEncoder:

@@ -67,9 +67,9 @@ class SpanSelector(nn.Module):
 
     def forward(self, states: Tensor, questions: Tensor) -> Tensor:
         """Return (B, K, T) for states (B, T, d_model) and questions (B, K)."""
-        rows = torch.arange(len(states), device=states.device)[:, None]
-        asked = self.product(self.ask(states[rows, questions]))  # (B, K, d_model)
-        return asked @ self.answer(states).transpose(1, 2)
+        batch = torch.arange(len(states), device=states.device)[:, None]
+        queries = self.product(self.ask(states[batch, questions]))  # (B, K, d_model)
+        return queries @ self.answer(states).transpose(1, 2)
 
 
 class Splinter(nn.Module):

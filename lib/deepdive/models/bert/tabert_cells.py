@@ -31,15 +31,15 @@ def matches(question: str, snapshot: Table) -> Tensor:
     Of n-grams in common with the question: the share of the row's, the column name's, the cell's;
     whether the cell has any; whether its column holds numbers.
     """
-    found = torch.zeros(len(snapshot.rows), 1 + len(snapshot.columns), MATCHES)
+    matches = torch.zeros(len(snapshot.rows), 1 + len(snapshot.columns), MATCHES)
     names = [overlap(question, name) for name in snapshot.columns]
     for r, row in enumerate(snapshot.rows):
         whole = overlap(question, " ".join(row))
         for c, cell in enumerate(row):
             own = overlap(question, cell)
             number = float(snapshot.types[c] == "real")
-            found[r, 1 + c] = torch.tensor([whole, names[c], own, float(own > 0), number])
-    return found
+            matches[r, 1 + c] = torch.tensor([whole, names[c], own, float(own > 0), number])
+    return matches
 
 
 @torch.no_grad()
@@ -50,8 +50,8 @@ def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Tabl
     cell of column c, its name and type included.
     """
     tokens, slots, mask = (x[0] for x in linearised(question, snapshot, tokenizer))  # (R, T)
-    asked = len(tokenizer.encode(question))
-    merged = torch.where(slots < 0, slots, (slots - asked + 1).clamp(min=0))
+    n_question = len(tokenizer.encode(question))
+    merged = torch.where(slots < 0, slots, (slots - n_question + 1).clamp(min=0))
     return torch.cat([pooled(encoder(tokens, mask), merged), matches(question, snapshot)], -1)
 
 

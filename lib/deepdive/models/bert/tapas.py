@@ -34,9 +34,9 @@ class TapasEmbeddings(BertEmbeddings):
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
         """Return rows (B, T, d_model) for tokens (B, T) and their types `segments` (B, T, 7)."""
         if segments is None or segments.shape != (*tokens.shape, len(self.sizes)):
-            came = "none" if segments is None else str(tuple(segments.shape))
+            shape = "none" if segments is None else str(tuple(segments.shape))
             wanted = (*tokens.shape, len(self.sizes))
-            raise ValueError(f"segments: came as {came}, expected {wanted}: seven types a token")
+            raise ValueError(f"segments: came as {shape}, expected {wanted}: seven types a token")
         places = restarted(segments[..., 1], segments[..., 2])
         x = self.position.embed(self.tokens(tokens), places)
         for table, kind in zip(self.types, segments.unbind(-1), strict=True):

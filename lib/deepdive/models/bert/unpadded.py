@@ -34,14 +34,14 @@ def sentence_vectors(
             f"max_length={max_length} must leave room for bos, a token and eos, and "
             f"batch_tokens={batch_tokens} for one token"
         )
-    rows = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
-    vectors: list[Tensor] = [torch.empty(0)] * len(rows)
+    encoded = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
+    vectors: list[Tensor] = [torch.empty(0)] * len(encoded)
     with torch.inference_mode():
-        for batch in batches([len(row) for row in rows], batch_tokens):
-            for i, states in zip(batch, encode(model, [rows[i] for i in batch]), strict=True):
+        for batch in batches([len(row) for row in encoded], batch_tokens):
+            for i, states in zip(batch, encode(model, [encoded[i] for i in batch]), strict=True):
                 vectors[i] = states.mean(0)
-        found = torch.stack(vectors) if rows else torch.empty(0, 0)
-        return normalise(found)
+        output = torch.stack(vectors) if encoded else torch.empty(0, 0)
+        return normalise(output)
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

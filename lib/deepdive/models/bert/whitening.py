@@ -40,19 +40,19 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
     if vectors.ndim != 2 or len(vectors) < 2:
         raise ValueError(f"vectors: came with shape {tuple(vectors.shape)}, expected (N, d), N > 1")
     n, d = vectors.shape
-    kept = d if k is None else k
-    if not 1 <= kept <= min(d, n - 1):
+    n_out = d if k is None else k
+    if not 1 <= n_out <= min(d, n - 1):
         raise ValueError(
-            f"k: {kept} directions of {n} vectors {d} wide; expected 1 to {min(d, n - 1)}: pass a "
+            f"k: {n_out} directions of {n} vectors {d} wide; expected 1 to {min(d, n - 1)}: pass a "
             "smaller k, or more vectors"
         )
-    rows = vectors.detach().double()  # small eigenvalues are lost in float32
-    centre = rows.mean(0)
-    s, U = torch.linalg.eigh((rows - centre).T @ (rows - centre) / n)  # s rises
-    s, U = s.flip(0)[:kept], U.flip(1)[:, :kept]
+    x = vectors.detach().double()  # small eigenvalues are lost in float32
+    centre = x.mean(0)
+    s, U = torch.linalg.eigh((x - centre).T @ (x - centre) / n)  # s rises
+    s, U = s.flip(0)[:n_out], U.flip(1)[:, :n_out]
     if s[-1] <= 1e-12 * s[0]:
         flat = int((s <= 1e-12 * s[0]).sum())
         raise ValueError(
-            f"vectors: they do not differ in {flat} of {kept} directions; pass k={kept - flat}"
+            f"vectors: they do not differ in {flat} of {n_out} directions; pass k={n_out - flat}"
         )
     return Whitening(centre.to(vectors), (U / s.sqrt()).to(vectors))

@@ -88,12 +88,12 @@ class Memory:
     def __len__(self) -> int:
         return self.rows[0].shape[1] if self.rows else 0
 
-    def before(self, layer: int, rows: Tensor) -> Tensor:
+    def before(self, layer: int, x: Tensor) -> Tensor:
         """Return what was kept for this layer, then `rows`: (B, S, d_model)."""
-        rows = torch.cat((*self.rows[layer : layer + 1], rows), 1)
-        kept = rows if self.length is None else rows[:, -self.length :]
-        self.rows[layer : layer + 1] = [kept.detach()]
-        return rows
+        x = torch.cat((*self.rows[layer : layer + 1], x), 1)
+        memory = x if self.length is None else x[:, -self.length :]
+        self.rows[layer : layer + 1] = [memory.detach()]
+        return x
 
 
 class XLNet(nn.Module):
@@ -157,9 +157,9 @@ class XLNet(nn.Module):
         allowed: Mask | None = padding(mask, tokens, "mask")
         apart, x, at = None, self.tokens(tokens), torch.arange(T, device=tokens.device)
         if sees is not None and places is not None:
-            own = torch.eye(T, dtype=torch.bool, device=tokens.device)
+            diagonal = torch.eye(T, dtype=torch.bool, device=tokens.device)
             seen = (sees if mask is None else sees & mask[:, None]).expand(B, T, T)
-            rows = torch.cat((seen | own, _at(seen, places)), 1)  # (B, T + M, T)
+            rows = torch.cat((seen | diagonal, _at(seen, places)), 1)  # (B, T + M, T)
             allowed = Dense(F.pad(rows, (kept, 0), value=True)[:, None])
             x = torch.cat((x, self.unread.expand(*places.shape, -1)), 1)
             at = torch.cat((at.expand(B, T), places), 1)
@@ -175,9 +175,9 @@ class XLNet(nn.Module):
         return self.dropout(x)
 
 
-def _at(rows: Tensor, places: Tensor) -> Tensor:
+def _at(visible: Tensor, positions: Tensor) -> Tensor:
     """Return rows (B, T, n) at places (B, M): (B, M, n)."""
-    return rows.gather(1, places[..., None].expand(-1, -1, rows.shape[-1]))
+    return visible.gather(1, positions[..., None].expand(-1, -1, visible.shape[-1]))
 
 
 @dataclass(frozen=True)

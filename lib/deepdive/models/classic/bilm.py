@@ -46,8 +46,8 @@ class DirectedLM(nn.Module):
         state = RecurrentState() if state is None else state
         h = [self.embedding(tokens)]
         for j, lstm in enumerate(self.lstms):
-            read = lstm(self.dropout(h[-1]), mask, state[j])
-            h.append(read + h[-1] if j else read)
+            output = lstm(self.dropout(h[-1]), mask, state[j])
+            h.append(output + h[-1] if j else output)
         return h
 
     def forward(

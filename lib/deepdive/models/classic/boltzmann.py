@@ -117,11 +117,11 @@ def contrastive_divergence(
     one of log Z, which k = infinity would give. Source: Hinton 2002, section 3.
     """
     positive(k=k)
-    drawn = v
+    samples = v
     with torch.no_grad():
         for _ in range(k):
-            drawn = rbm.gibbs(drawn, generator)
-    return rbm.free_energy(v).mean() - rbm.free_energy(drawn).mean()
+            samples = rbm.gibbs(samples, generator)
+    return rbm.free_energy(v).mean() - rbm.free_energy(samples).mean()
 
 
 def train_rbm(
@@ -130,9 +130,9 @@ def train_rbm(
     """Train on rows v (B, n_visible) by CD-1 with momentum 0.5, in batches of 20, drawn anew."""
     optimizer = torch.optim.SGD(rbm.parameters(), lr=lr, momentum=0.5)
     for _ in range(epochs):
-        for rows in v[torch.randperm(len(v), generator=generator)].split(20):
+        for batch in v[torch.randperm(len(v), generator=generator)].split(20):
             optimizer.zero_grad()
-            contrastive_divergence(rbm, rows, generator=generator).backward()
+            contrastive_divergence(rbm, batch, generator=generator).backward()
             optimizer.step()
 
 

@@ -49,10 +49,10 @@ class CharacterCNN(nn.Module):
         C, ids = chars.shape[-1], chars.flatten(0, 1)  # (B * T, C)
         starts = ids != PAD
         starts[:, 0] = True  # an empty word has one place too
-        rows = look_up(self.embedding.weight, ids, "chars") * (ids != PAD).unsqueeze(-1)
-        rows = F.pad(rows.mT, (0, self.longest - 1))  # (B * T, d_char, C + longest - 1)
+        x = look_up(self.embedding.weight, ids, "chars") * (ids != PAD).unsqueeze(-1)
+        x = F.pad(x.mT, (0, self.longest - 1))  # (B * T, d_char, C + longest - 1)
         largest = []
         for conv in self.convolutions:
-            found = torch.tanh(conv(rows))[..., :C]  # (B * T, n, C): a place for each character
-            largest.append(found.masked_fill(~starts.unsqueeze(1), -torch.inf).amax(-1))
+            features = torch.tanh(conv(x))[..., :C]  # (B * T, n, C): a place for each character
+            largest.append(features.masked_fill(~starts.unsqueeze(1), -torch.inf).amax(-1))
         return self.P(self.highways(torch.cat(largest, dim=-1))).unflatten(0, chars.shape[:2])

@@ -123,5 +123,5 @@ class MLP(nn.Module):
         width("x", x, self.sizes[0])
         weights = [w for layer in self.linear for w in (layer.weight, layer.bias)]
         apply: Any = _ByHand.apply  # it declares no types
-        rows: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)
-        return rows.view(*x.shape[:-1], self.sizes[-1])
+        output: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)
+        return output.view(*x.shape[:-1], self.sizes[-1])

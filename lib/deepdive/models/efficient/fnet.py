@@ -24,14 +24,14 @@ from deepdive.models.bert.embeddings import BertEmbeddings
 
 
 class FNetEmbeddings(BertEmbeddings):
-    """rows = dropout(project(norm(tokens[t] + segments[s] + position[p]))), (B, T, d_model)."""
+    """x = dropout(project(norm(tokens[t] + segments[s] + position[p]))), (B, T, d_model)."""
 
     def __init__(self, tokens: TokenEmbedding, *others: Any) -> None:
         super().__init__(tokens, *others)
         self.project = nn.Linear(tokens.d_model, tokens.d_model)
 
-    def finish(self, rows: Tensor) -> Tensor:
-        return super().finish(self.project(rows))
+    def finish(self, x: Tensor) -> Tensor:
+        return super().finish(self.project(x))
 
 
 def fourier_mixing(config: EncoderConfig, layer: int) -> FourierMixing:

@@ -58,10 +58,10 @@ class Informer(nn.Module):
 
     def decode(self, steps: Tensor, memory: Tensor, start: int) -> Tensor:
         """Return the decoder's rows for what the encoder said."""
-        rows = self.embedding(steps, start)
+        x = self.embedding(steps, start)
         for block in self.blocks:
-            rows = block(rows, mask=Causal(), memory=memory)
-        return rows
+            x = block(x, mask=Causal(), memory=memory)
+        return x
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ class LedConfig(BartConfig):
 
 def local(config: LedConfig, layer: int) -> nn.Module:
     """Return the attention of a layer of the encoder."""
-    near, first = side(config.window, config.n_layers, layer), tuple(range(config.n_global))
+    local, first = side(config.window, config.n_layers, layer), tuple(range(config.n_global))
     return LongformerAttention(
-        config.d_model, config.n_heads, near, first, dropout=config.attention_dropout
+        config.d_model, config.n_heads, local, first, dropout=config.attention_dropout
     )
 
 

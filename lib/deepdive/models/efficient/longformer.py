@@ -65,8 +65,8 @@ def side(window: int | tuple[int, ...], n_layers: int, layer: int) -> int:
 
 def window_attention(config: LongformerConfig, layer: int) -> nn.Module:
     """Return the attention of a layer: a window, and global tokens with their own projections."""
-    near = side(config.window, config.n_layers, layer)
-    return LongformerAttention(config.d_model, config.n_heads, near, dropout=config.weights_dropout)
+    sizes = config.d_model, config.n_heads, side(config.window, config.n_layers, layer)
+    return LongformerAttention(*sizes, dropout=config.weights_dropout)
 
 
 BASE = LongformerConfig(

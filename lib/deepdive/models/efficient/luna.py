@@ -57,13 +57,13 @@ class LunaBlock(nn.Module):
         real, causal = read_mask(mask, x.unsqueeze(1), "LunaBlock")
         if causal:
             x = self.attn_residual(
-                x, lambda rows: attend_causally(self.pack, self.unpack, rows, memory, real)
+                x, lambda h: attend_causally(self.pack, self.unpack, h, memory, real)
             )
         else:
             packed = self.pack(
                 memory, memory=x, memory_mask=None if real is None else Padding(real)
             )
-            x = self.attn_residual(x, lambda rows: self.unpack(rows, memory=packed))
+            x = self.attn_residual(x, lambda h: self.unpack(h, memory=packed))
             memory = self.memory_residual(memory, lambda _: packed)
         return self.ff_residual(x, self.ff), memory
 

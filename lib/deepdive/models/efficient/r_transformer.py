@@ -73,16 +73,16 @@ class LocalRNN(Layer):
         earlier calls are in reach, and the mask describes them too.
         """
         T, slot = x.shape[1], context.slot
-        rows = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each row is projected once
+        projected = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each row is projected once
         if slot is not None:
-            rows, _ = slot.part("local").append(rows, rows[..., :1])
-        real = all_real(read_mask(context.mask, rows, "LocalRNN")[0], rows)
-        around = (T + self.window - 1 - rows.shape[2], 0)  # rows to add, or to cut off, in front
-        rows, real = F.pad(rows[:, 0], (0, 0, *around)), F.pad(real, around, value=False)
+            projected, _ = slot.part("local").append(projected, projected[..., :1])
+        real = all_real(read_mask(context.mask, projected, "LocalRNN")[0], projected)
+        around = T + self.window - 1 - projected.shape[2], 0  # to add, or to cut off, in front
+        projected, real = F.pad(projected[:, 0], (0, 0, *around)), F.pad(real, around, value=False)
         values = self.rnn.begin(x.flatten(0, 1), RecurrentState())
         for i in range(self.window):
             here = real[:, i : i + T].expand(len(x), T).flatten()
-            values = self.rnn.advance(rows[:, i : i + T].flatten(0, 1), values, here)
+            values = self.rnn.advance(projected[:, i : i + T].flatten(0, 1), values, here)
         return values[0].unflatten(0, x.shape[:2])
 
 

@@ -47,10 +47,10 @@ class ReformerEmbeddings(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return rows (B, T, d_model) for integer tokens (B, T)."""
-        rows = self.tokens(tokens)
+        x = self.tokens(tokens)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
-        places = self.position.embed(torch.zeros_like(rows[:1]), positions)
-        return self.dropout(rows) + self.dropout(places.expand_as(rows))
+        embedded = self.position.embed(torch.zeros_like(x[:1]), positions)
+        return self.dropout(x) + self.dropout(embedded.expand_as(x))
 
 
 class Reformer(nn.Module):

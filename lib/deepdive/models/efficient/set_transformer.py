@@ -42,7 +42,7 @@ class MAB(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return (B, T, d_model); `mask` says which rows of y may be read."""
-        x = self.attn_residual(x, lambda rows: self.attn(rows, memory=y, memory_mask=mask))
+        x = self.attn_residual(x, lambda h: self.attn(h, memory=y, memory_mask=mask))
         return self.ff_residual(x, self.ff)
 
 

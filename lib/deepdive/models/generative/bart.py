@@ -41,8 +41,8 @@ class NormedPosition(Position):
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Return the rows with their places, normalised."""
-        rows: Tensor = self.norm(self.position.embed(x, positions))
-        return rows
+        h: Tensor = self.norm(self.position.embed(x, positions))
+        return h
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, GivenBiasH
 
 def learned_positions(config: BartConfig) -> NormedPosition:
     """Return positions that count from 2, since their table once stood behind padding's row."""
-    places = LearnedPosition(config.max_length, config.d_model, offset=2)
-    return NormedPosition(places, config.d_model)
+    position = LearnedPosition(config.max_length, config.d_model, offset=2)
+    return NormedPosition(position, config.d_model)
 
 
 LARGE = BartConfig(

@@ -30,8 +30,8 @@ def banded(config: GPTConfig, layer: int) -> nn.Module:
     """
     if layer % 2 == 0:
         return full_attention(config, layer)
-    near = WindowAttention(config.band - 1, dropout=config.weights_dropout)
-    return MultiHeadAttention(config.d_model, config.n_heads, mechanism=near)
+    local = WindowAttention(config.band - 1, dropout=config.weights_dropout)
+    return MultiHeadAttention(config.d_model, config.n_heads, mechanism=local)
 
 
 SMALL = gpt2.BASE.but(max_length=2048, attention=banded, family="gpt3")

@@ -26,10 +26,10 @@ from deepdive.models.generative.gpt_config import GPTConfig
 def unscaled(config: GPTConfig, layer: int) -> nn.Module:
     """Return the attention of a layer: scores q.k as they are; only `out` has a bias."""
     dropout = config.weights_dropout
-    far, near = SoftmaxAttention(dropout), WindowAttention(config.band - 1, dropout=dropout)
+    full, local = SoftmaxAttention(dropout), WindowAttention(config.band - 1, dropout=dropout)
     attention = MultiHeadAttention(
         config.d_model, config.n_heads, bias=False, scale=1.0,
-        mechanism=near if layer % 2 else far,
+        mechanism=local if layer % 2 else full,
     )  # fmt: skip
     attention.out.bias = nn.Parameter(torch.zeros(config.d_model))
     return attention

@@ -70,12 +70,12 @@ def whole(model: Megatron) -> dict[str, Tensor]:
     """Return GPT-2's weights, name -> tensor, from the shares of all machines, which call this
     together.
     """
-    found = dict(model.state_dict())
+    weights = dict(model.state_dict())
     for name, layer in model.named_modules():
         for parameter, cut in layer.cut.items() if isinstance(layer, Shard) else ():
-            if (full := f"{name}.{parameter}") in found:
-                found[full] = together(layer.machines.pieces(found[full]), *cut)
-    return found | {"head.embedding.weight": found["decoder.embedding.weight"]}
+            if (full := f"{name}.{parameter}") in weights:
+                weights[full] = together(layer.machines.pieces(weights[full]), *cut)
+    return weights | {"head.embedding.weight": weights["decoder.embedding.weight"]}
 
 
 def megatron(

@@ -83,12 +83,12 @@ class FutureDecoder(Decoder):
         n = len(unread)
         at = torch.arange(start, start + T, device=tokens.device)
         ahead = unread.repeat_interleave(T, 0).expand(B, -1, -1)
-        rows = torch.cat((self.embedded(self.embedding(tokens)), ahead), 1)
-        rows = self.position.embed(rows, torch.cat((at, *[at + 1] * n)))
+        x = torch.cat((self.embedded(self.embedding(tokens)), ahead), 1)
+        x = self.position.embed(x, torch.cat((at, *[at + 1] * n)))
         if real is not None:  # each row of a stream is read by itself alone
             real = Padding(F.pad(real.real, (0, n * T), value=True))
         states: Tensor = self.stack(
-            self.dropout(rows), mask=both(Futures(n), real), memory=memory,
+            self.dropout(x), mask=both(Futures(n), real), memory=memory,
             memory_mask=memory_mask, cache=cache,
         )  # fmt: skip
         return states.unflatten(1, (1 + n, T))
@@ -139,8 +139,8 @@ def tied(config: ProphetNetConfig) -> tuple[TokenEmbedding, TokenEmbedding, Tied
 def ahead_of_padding(config: ProphetNetConfig) -> NormedPosition:
     """Return positions that count from the row behind padding's, since a table has its row too."""
     first = config.padding + 1
-    places = LearnedPosition(config.max_length - first, config.d_model, offset=first)
-    return NormedPosition(places, config.d_model)
+    position = LearnedPosition(config.max_length - first, config.d_model, offset=first)
+    return NormedPosition(position, config.d_model)
 
 
 BASE = ProphetNetConfig(  # prophetnet-large-uncased; 102 is BERT's [SEP]

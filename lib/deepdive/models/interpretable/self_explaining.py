@@ -41,11 +41,11 @@ class SelfExplaining(nn.Module):
 
     def unsteady(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the penalty, a number, with its graph."""
-        x, theta, shares = self._parts(tokens, mask)
+        x, theta, contributions = self._parts(tokens, mask)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         gaps = []
         for c in range(self.n_classes):
-            (slope,) = torch.autograd.grad(shares[..., c].sum(), [x], create_graph=True)
+            (slope,) = torch.autograd.grad(contributions[..., c].sum(), [x], create_graph=True)
             gaps.append((slope - theta[:, :, c]).square().sum(-1)[real].mean())
         return torch.stack(gaps).mean()
 
@@ -53,5 +53,7 @@ class SelfExplaining(nn.Module):
         """Rows x (B, T, d_model), theta (B, T, n_classes, d_model), shares (B, T, n_classes)."""
         x = self.embedded(self.embed(tokens))
         theta = self.weigher(x, mask).unflatten(-1, (self.n_classes, -1))
-        shares = (theta * x[:, :, None]).sum(-1)
-        return x, theta, shares if mask is None else shares.masked_fill(~mask[..., None], 0)
+        contributions = (theta * x[:, :, None]).sum(-1)
+        if mask is not None:
+            contributions = contributions.masked_fill(~mask[..., None], 0)
+        return x, theta, contributions

@@ -66,11 +66,11 @@ class Canine(Bert):
         """
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
-        places = self.embeddings.positions(tokens, mask)
-        near = self.first(self.embeddings(tokens, segments, places), mask=real)
-        few, those = self.shorten(near, mask)
+        positions = self.embeddings.positions(tokens, mask)
+        local = self.first(self.embeddings(tokens, segments, positions), mask=real)
+        few, those = self.shorten(local, mask)
         few = self.stack(few, mask=padding(those, few[..., 0], "mask"))
-        return self.last(self.lengthen(near, few, self.shorten.rate, mask), mask=real)
+        return self.last(self.lengthen(local, few, self.shorten.rate, mask), mask=real)
 
 
 def in_chunks(config: CanineConfig, layer: int) -> MultiHeadAttention:

@@ -35,7 +35,7 @@ def sentence_state(encoder: Bert, layer: int, tokens: Tensor, mask: Tensor | Non
     if not 0 <= layer <= len(blocks):
         raise ValueError(f"layer={layer}: the encoder has {len(blocks)}; 0 are the embeddings")
     real = padding(mask, tokens, "mask")
-    rows = encoder.embeddings(tokens, None, encoder.embeddings.positions(tokens, mask))
+    x = encoder.embeddings(tokens, None, encoder.embeddings.positions(tokens, mask))
     for block in blocks[:layer]:
-        rows = block(rows, mask=real)
-    return rows[:, 0]
+        x = block(x, mask=real)
+    return x[:, 0]

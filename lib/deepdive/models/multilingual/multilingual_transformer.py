@@ -72,9 +72,9 @@ class MultilingualTransformer(Transformer):
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> LanguageState:
         """Encode the source once; its first token says which language it is in."""
-        rows = self.encoder.embedding(src) + self.languages(self.language_of(src, "src"))
+        x = self.encoder.embedding(src) + self.languages(self.language_of(src, "src"))
         real = padding(src_mask, src, "src_mask")
-        return LanguageState(KVCache(), self.encoder.states(rows, src, real), real)
+        return LanguageState(KVCache(), self.encoder.states(x, src, real), real)
 
     def decode(
         self,
@@ -89,9 +89,9 @@ class MultilingualTransformer(Transformer):
         assert isinstance(state, LanguageState), "the state is one that `begin` returned"
         if state.language is None or state.cache.length == 0:
             state.language = self.language_of(tokens, "tgt")
-        rows = self.decoder.embedding(tokens) + self.languages(state.language)
+        x = self.decoder.embedding(tokens) + self.languages(state.language)
         context = Context(memory=state.memory, memory_mask=state.memory_mask, cache=cache)
-        return self.decoder.states(rows, tokens, mask, context)
+        return self.decoder.states(x, tokens, mask, context)
 
 
 def multilingual_transformer(

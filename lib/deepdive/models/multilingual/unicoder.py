@@ -51,8 +51,8 @@ class Recovered(nn.Module):
                 f"x, y, real: came as {describe(x)}, {describe(y)} and {describe(real)}; expected "
                 "(B, S, d), (B, T, d) and bool (B, T)"
             )
-        own, other, product = self.score.weight[0].chunk(3)
-        scores = (x @ own)[:, :, None] + (y @ other)[:, None] + (x * product) @ y.mT  # (B, S, T)
+        first, other, product = self.score.weight[0].chunk(3)
+        scores = (x @ first)[:, :, None] + (y @ other)[:, None] + (x * product) @ y.mT  # (B, S, T)
         if real is not None:
             scores = scores.masked_fill(~real[:, None], -torch.inf)
         return self.weights(scores.softmax(-1)) @ y

@@ -49,10 +49,10 @@ class Veco(Bert):
         states of the other sentence, read alone. Masks: bool (B, T) and (B, S), True = real token.
         """
         check_tokens(tokens)
-        rows = self.embeddings(tokens, None, self.embeddings.positions(tokens, mask))
-        there = padding(other_mask, other[..., 0], "other_mask")
-        own = padding(mask, tokens, "mask")
-        states: Tensor = self.stack(rows, mask=own, memory=other, memory_mask=there)
+        x = self.embeddings(tokens, None, self.embeddings.positions(tokens, mask))
+        memory_mask = padding(other_mask, other[..., 0], "other_mask")
+        padded = padding(mask, tokens, "mask")
+        states: Tensor = self.stack(x, mask=padded, memory=other, memory_mask=memory_mask)
         return states
 
 

@@ -45,9 +45,9 @@ class VecoDecoder(nn.Module):
         start = 0 if cache is None else cache.length
         real = padding(mask, tokens, "tgt_mask")
         positions = self.embeddings.positions(tokens, None if real is None else real.real) + start
-        rows = self.embeddings(tokens, None, positions)
+        x = self.embeddings(tokens, None, positions)
         states: Tensor = self.stack(
-            rows, mask=both(Causal(), real), memory=memory, memory_mask=memory_mask, cache=cache
+            x, mask=both(Causal(), real), memory=memory, memory_mask=memory_mask, cache=cache
         )
         return states
 

@@ -52,8 +52,8 @@ class Xlm(Bert):
         check_tokens(tokens)
         if positions is None:
             positions = self.embeddings.positions(tokens, mask)
-        rows = self.embeddings(tokens, languages, positions)
-        return self.stack(rows, mask=both(padding(mask, tokens, "mask"), self.order))
+        x = self.embeddings(tokens, languages, positions)
+        return self.stack(x, mask=both(padding(mask, tokens, "mask"), self.order))
 
 
 class CausalXlm(Xlm):

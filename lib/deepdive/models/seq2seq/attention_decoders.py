@@ -48,8 +48,8 @@ class LuongDecoder(nn.Module):
         """Return the state before the first token: the encoder's states (B, S, d_memory), which
         of them are real, and where the encoder ended.
         """
-        rows = memory.unsqueeze(1)
-        return AttentionState(rows, rows, mask, RecurrentState() if ends is None else ends)
+        keys = memory.unsqueeze(1)
+        return AttentionState(keys, keys, mask, RecurrentState() if ends is None else ends)
 
     def forward(
         self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None

@@ -82,8 +82,8 @@ class GNMTDecoder(nn.Module):
         self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
     ) -> AttentionState:
         """Return the state before the first token, zeros; where the encoder `ends` is not used."""
-        rows = memory.unsqueeze(1)
-        return AttentionState(self.attention.project_keys(rows), rows, mask, RecurrentState())
+        keys = memory.unsqueeze(1)
+        return AttentionState(self.attention.project_keys(keys), keys, mask, RecurrentState())
 
     def forward(
         self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
@@ -96,8 +96,8 @@ class GNMTDecoder(nn.Module):
             self.bottom, self.attention, y, state, state.recurrent[0], mask
         )
         for i, layer in enumerate(self.upper, 1):
-            read = torch.cat([self.dropout(x), context], dim=-1)
-            h = layer(read, real, state.recurrent[i])
+            inputs = torch.cat([self.dropout(x), context], dim=-1)
+            h = layer(inputs, real, state.recurrent[i])
             x = h + x if i >= self.first else h
         return x
 

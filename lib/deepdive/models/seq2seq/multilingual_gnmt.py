@@ -34,7 +34,7 @@ def add_target_language_token(
             f"language: {tuple(token.shape)} ids for {len(src)} sources; give one id, or one a row"
         )
     first = token.expand(len(src)).unsqueeze(1)
-    asked = torch.cat([first, src], dim=1)
+    tokens = torch.cat([first, src], dim=1)
     if src_mask is None:
-        return asked, None
-    return asked, torch.cat([torch.ones_like(first, dtype=torch.bool), src_mask], dim=1)
+        return tokens, None
+    return tokens, torch.cat([torch.ones_like(first, dtype=torch.bool), src_mask], dim=1)

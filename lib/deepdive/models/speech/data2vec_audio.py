@@ -39,12 +39,12 @@ class StackedPositionalConv(nn.Module):
             nn.init.kaiming_normal_(convolution.weight)
             self.convolutions.append(convolution)
 
-    def forward(self, rows: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Return what is added to rows (B, T, d_model)."""
         for convolution in self.convolutions:
-            rows = convolution(F.pad(rows.transpose(1, 2), self.pads)).transpose(1, 2)
-            rows = self.activation(F.layer_norm(rows, rows.shape[-1:]))
-        return rows
+            x = convolution(F.pad(x.transpose(1, 2), self.pads)).transpose(1, 2)
+            x = self.activation(F.layer_norm(x, x.shape[-1:]))
+        return x
 
 
 BASE = parent.BASE.but(

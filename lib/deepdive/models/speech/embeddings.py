@@ -37,17 +37,17 @@ class SoundEmbeddings(nn.Module):
         return self.norm(self.features(sound))
 
     def forward(
-        self, heard: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
+        self, features: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
     ) -> Tensor:
         """Return what enters the stack for features `heard`; real, hidden: bool (B, T) or None."""
-        rows = self.project_dropout(self.project(heard))
+        x = self.project_dropout(self.project(features))
         if hidden is not None:
             if self.mask is None:
                 raise ValueError("hidden: this encoder has no row for a gap; build it masked=True")
-            flags("hidden", hidden, rows.shape[:2], "(B, T), True = replaced by the mask's row")
-            rows = torch.where(hidden[..., None], self.mask, rows)
+            flags("hidden", hidden, x.shape[:2], "(B, T), True = replaced by the mask's row")
+            x = torch.where(hidden[..., None], self.mask, x)
         if real is not None:
-            rows = rows * real[..., None]
-        rows = rows + self.places(rows)
-        rows = rows if self.norm_placed is None else self.norm_placed(rows)
-        return self.embedded(self.dropout(rows))
+            x = x * real[..., None]
+        x = x + self.places(x)
+        x = x if self.norm_placed is None else self.norm_placed(x)
+        return self.embedded(self.dropout(x))

@@ -57,5 +57,5 @@ class HubertForPreTraining(nn.Module):
         self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
         """Return scores for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
-        said = F.normalize(self.project(self.encoder(sound, mask, hidden)), dim=-1)
-        return said @ F.normalize(self.units, dim=-1).T / self.temperature
+        projected = F.normalize(self.project(self.encoder(sound, mask, hidden)), dim=-1)
+        return projected @ F.normalize(self.units, dim=-1).T / self.temperature

@@ -45,5 +45,5 @@ def speech2text2(
     """
     config = TranslatorConfig.given(config, changes)
     writer = translator(config)
-    heard = Projection(encoder, d_encoder, config.d_model)
-    return Speech2Text(heard, writer.decoder, writer.head, config)
+    projection = Projection(encoder, d_encoder, config.d_model)
+    return Speech2Text(projection, writer.decoder, writer.head, config)

@@ -27,10 +27,10 @@ class SpeechEncoder(nn.Module):
 
     def forward(self, frames: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return the states of frames; `mask` bool (B, T), True = real frame."""
-        rows, real = self.front(frames, mask)
-        at = torch.arange(rows.shape[1], device=rows.device)
-        rows = self.dropout(self.position.embed(self.scale * rows, at))
-        return self.stack(rows, mask=None if real is None else Padding(real)), real
+        x, real = self.front(frames, mask)
+        at = torch.arange(x.shape[1], device=x.device)
+        x = self.dropout(self.position.embed(self.scale * x, at))
+        return self.stack(x, mask=None if real is None else Padding(real)), real
 
 
 class SpeechFrontend(nn.Module):
@@ -40,9 +40,9 @@ class SpeechFrontend(nn.Module):
         super().__init__()
         self.encoder: Any = encoder
 
-    def forward(self, heard: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return states (B, T', d_encoder), and `encoder.real(mask)`, which of them are real."""
-        return self.encoder(heard, mask), self.encoder.real(mask)
+        return self.encoder(features, mask), self.encoder.real(mask)
 
 
 class Projection(SpeechFrontend):
@@ -53,7 +53,7 @@ class Projection(SpeechFrontend):
         positive(d_encoder=d_encoder, d_model=d_model)
         self.narrow = nn.Identity() if d_encoder == d_model else nn.Linear(d_encoder, d_model)
 
-    def forward(self, heard: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return states (B, T', d_model), and which of them are real."""
-        states, real = super().forward(heard, mask)
+        states, real = super().forward(features, mask)
         return self.narrow(states), real

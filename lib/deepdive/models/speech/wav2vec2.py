@@ -56,11 +56,11 @@ class Wav2Vec2(nn.Module):
         return None if mask is None else self.embeddings.features.real(mask)
 
     def read(
-        self, heard: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
+        self, features: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
     ) -> Tensor:
         """Return the states of features (B, T, d_features) that `embeddings.heard` made."""
-        rows = self.embeddings(heard, real, hidden)
-        return self.stack(rows, mask=None if real is None else Padding(real))
+        x = self.embeddings(features, real, hidden)
+        return self.stack(x, mask=None if real is None else Padding(real))
 
     def forward(
         self, sound: Tensor, mask: Tensor | None = None, hidden: Tensor | None = None
@@ -68,9 +68,9 @@ class Wav2Vec2(nn.Module):
         """Return the states of sound (B, n) or (B, n, channels); mask: bool (B, n), True = real;
         hidden: bool (B, T), True = the row is replaced by the mask's.
         """
-        heard = self.embeddings.heard(sound)
+        features = self.embeddings.heard(sound)
         check_mask(mask, sound)
-        return self.read(heard, self.real(mask), hidden)
+        return self.read(features, self.real(mask), hidden)
 
 
 BASE = SoundConfig()

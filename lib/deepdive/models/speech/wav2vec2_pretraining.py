@@ -37,8 +37,8 @@ class Wav2Vec2ForPreTraining(nn.Module):
         self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None
     ) -> ContrastiveOutput:
         """Return both for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
-        heard = self.encoder.embeddings.heard(sound)
+        features = self.encoder.embeddings.heard(sound)
         check_mask(mask, sound)
-        states = self.encoder.read(heard, self.encoder.real(mask), hidden)
-        codes, usage = self.quantiser(heard)
+        states = self.encoder.read(features, self.encoder.real(mask), hidden)
+        codes, usage = self.quantiser(features)
         return ContrastiveOutput(self.say(states), self.target(codes), usage)

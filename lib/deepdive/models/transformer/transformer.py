@@ -61,7 +61,7 @@ class EmbeddedStack(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def states(
-        self, rows: Tensor, tokens: Tensor, mask: Tensor | Padding | None = None,
+        self, x: Tensor, tokens: Tensor, mask: Tensor | Padding | None = None,
         context: Context = EMPTY,
     ) -> Tensor:  # fmt: skip
         """Return the states of `tokens`, whose embeddings are `rows` (B, T, d_model), and which
@@ -69,9 +69,9 @@ class EmbeddedStack(nn.Module):
         """
         start = 0 if context.cache is None else context.cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        rows = self.dropout(self.position.embed(self.embedded(rows), positions))
+        x = self.dropout(self.position.embed(self.embedded(x), positions))
         real = padding(mask, tokens, "tgt_mask" if self.causal else "src_mask")
-        return self.stack(rows, context, mask=both(Causal(), real) if self.causal else real)
+        return self.stack(x, context, mask=both(Causal(), real) if self.causal else real)
 
 
 class Encoder(EmbeddedStack):
@@ -160,8 +160,8 @@ def transformer(
         return MultiHeadAttention(d_model, n_heads, dropout=attention_dropout)
 
     def block(cross: bool) -> Block:
-        own, ff = attention(), FeedForward(d_model, d_ff, activation, dropout)
-        return Block(own, ff, attention() if cross else None, joint)
+        self_attention, ff = attention(), FeedForward(d_model, d_ff, activation, dropout)
+        return Block(self_attention, ff, attention() if cross else None, joint)
 
     def stack(cross: bool) -> Stack:
         norm = LayerNorm(d_model) if getattr(residual, "final_norm", False) else None

@@ -56,5 +56,5 @@ class Distilled(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the mean of both, (B, n_classes)."""
-        label, taught = self.both(images)
-        return (label + taught) / 2
+        label, distilled = self.both(images)
+        return (label + distilled) / 2

@@ -66,7 +66,7 @@ class Detr(nn.Module):
         """Return what the queries say after the last layer; `real` bool (B, H, W), False where a
         pixel is padding, none of the image's.
         """
-        return Found(*(said[-1] for said in self.layers(images, real)))
+        return Found(*(outputs[-1] for outputs in self.layers(images, real)))
 
     def layers(self, images: Tensor, real: Tensor | None = None) -> Found:
         """Return what the queries say after each layer of the decoder, on a first axis more."""
@@ -79,25 +79,25 @@ class Detr(nn.Module):
     def decode(self, images: Tensor, real: Tensor | None = None) -> Tensor:
         """Return the states (n_layers, B, N, d_model) of the queries, each after the last norm."""
         seen = self.project(self.backbone(images))  # (B, d_model, h, w)
-        there = torch.ones_like(seen[:, 0], dtype=torch.bool)
+        pixel_mask = torch.ones_like(seen[:, 0], dtype=torch.bool)
         if real is not None:
             if real.shape != (len(images), *images.shape[2:]) or real.dtype != torch.bool:
                 raise ValueError(
                     f"real: came {real.dtype} {tuple(real.shape)}, expected bool (B, H, W) for the "
                     f"images {tuple(images.shape)}: True is a pixel of the image"
                 )
-            there = F.interpolate(real[:, None].to(seen.dtype), there.shape[1:])[:, 0] > 0
-        at = grid_sines(there, self.config.d_model).to(seen.dtype)
-        mask = None if real is None else Padding(there.flatten(1))
+            pixel_mask = F.interpolate(real[:, None].to(seen.dtype), pixel_mask.shape[1:])[:, 0] > 0
+        at = grid_sines(pixel_mask, self.config.d_model).to(seen.dtype)
+        mask = None if real is None else Padding(pixel_mask.flatten(1))
         memory = self.encoder(seen.flatten(2).mT, mask=mask, positions=at)
         context = Context(
             positions=self.queries, memory=memory, memory_mask=mask, memory_positions=at
         )
-        rows, said = self.queries.new_zeros(len(images), *self.queries.shape), []
+        x, outputs = self.queries.new_zeros(len(images), *self.queries.shape), []
         for block in self.decoder.blocks:
-            rows = block(rows, context)
-            said.append(self.decoder.norm(rows))  # type: ignore[misc]
-        return torch.stack(said)
+            x = block(x, context)
+            outputs.append(self.decoder.norm(x))  # type: ignore[misc]
+        return torch.stack(outputs)
 
 
 def detr(config: DetrConfig = BASE, **changes: Any) -> Detr:

@@ -25,8 +25,8 @@ class ImageEmbeddings(nn.Module):
         self.patches = Patches(config.patch_size, config.channels, config.d_model)
         self.special = nn.Parameter(torch.zeros(config.n_special, config.d_model))
         self.grid = (config.image_size // config.patch_size,) * 2
-        rows = config.n_special + self.grid[0] * self.grid[1]
-        self.positions = nn.Parameter(torch.zeros(rows, config.d_model))
+        n_positions = config.n_special + self.grid[0] * self.grid[1]
+        self.positions = nn.Parameter(torch.zeros(n_positions, config.d_model))
         for table in (self.special, self.positions):
             nn.init.trunc_normal_(table, std=0.02, a=-0.04, b=0.04)
         self.dropout, self.embedded = nn.Dropout(config.dropout), HookPoint()
@@ -34,11 +34,11 @@ class ImageEmbeddings(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Return what enters the stack for images (B, C, H, W) of any size of whole patches."""
         check_pixels(images)
-        rows, n = self.patches(images), len(self.special)
+        x, n = self.patches(images), len(self.special)
         height, width = (side // self.patches.size for side in images.shape[2:])
-        places = resized(self.positions[n:], self.grid, (height, width))
-        rows = torch.cat([self.special.expand(len(rows), -1, -1), rows], 1)
-        return self.dropout(self.embedded(rows + torch.cat([self.positions[:n], places])))
+        positions = resized(self.positions[n:], self.grid, (height, width))
+        x = torch.cat([self.special.expand(len(x), -1, -1), x], 1)
+        return self.dropout(self.embedded(x + torch.cat([self.positions[:n], positions])))
 
 
 def sincos_table(special: int, grid: tuple[int, int], d_model: int) -> Tensor:
@@ -75,12 +75,12 @@ class MaskedPatchEmbeddings(nn.Module):
                 f"images of {tuple(images.shape[2:])} pixels: offsets are counted for squares of "
                 f"{self.side}; resize them"
             )
-        rows = self.patches(images)
+        x = self.patches(images)
         if hidden is not None:
             if self.mask is None:
                 raise ValueError(
                     "hidden: this encoder has no row for a gap; build it with masked=True"
                 )
-            flags("hidden", hidden, rows.shape[:2], "(B, N), True = replaced by the mask's row")
-            rows = torch.where(hidden[..., None], self.mask, rows)
-        return self.dropout(torch.cat([self.special.expand(len(rows), -1, -1), rows], 1))
+            flags("hidden", hidden, x.shape[:2], "(B, N), True = replaced by the mask's row")
+            x = torch.where(hidden[..., None], self.mask, x)
+        return self.dropout(torch.cat([self.special.expand(len(x), -1, -1), x], 1))

@@ -56,13 +56,13 @@ class Mae(nn.Module):
         """Return the encoder's states of the special rows and of the patches that are not hidden,
         (B, 1 + seen, d_model); `hidden` is bool (B, N), as many in each image.
         """
-        rows, special = self.encoder.embeddings(images), self.config.n_special
-        shape = len(rows), rows.shape[1] - special
+        x, special = self.encoder.embeddings(images), self.config.n_special
+        shape = len(x), x.shape[1] - special
         flags("hidden", hidden, shape, "(B, N), True = hidden")
         if len(set(hidden.sum(1).tolist())) > 1:
             raise ValueError("hidden: as many patches of each image must be hidden")
-        patches = rows[:, special:][~hidden].reshape(len(rows), -1, rows.shape[2])
-        return self.encoder.stack(torch.cat([rows[:, :special], patches], 1))
+        patches = x[:, special:][~hidden].reshape(len(x), -1, x.shape[2])
+        return self.encoder.stack(torch.cat([x[:, :special], patches], 1))
 
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
         """Return what it says of every patch; with `hidden` None it sees all."""
@@ -73,12 +73,12 @@ class Mae(nn.Module):
             shape = len(images), sides[0] * sides[1]
             hidden = torch.zeros(shape, dtype=torch.bool, device=images.device)
         states, special = self.narrow(self.seen(images, hidden)), self.config.n_special
-        rows = self.mask.expand(*hidden.shape, -1).clone()
-        rows[~hidden] = states[:, special:].flatten(0, 1)
+        x = self.mask.expand(*hidden.shape, -1).clone()
+        x[~hidden] = states[:, special:].flatten(0, 1)
         first, table = self.decoder_positions[:special], self.decoder_positions[special:]
-        places = torch.cat([first, resized(table, self.grid, (sides[0], sides[1]))])
-        rows = torch.cat([states[:, :special], rows], 1) + places
-        return self.out(self.decoder(rows)[:, special:])
+        positions = torch.cat([first, resized(table, self.grid, (sides[0], sides[1]))])
+        x = torch.cat([states[:, :special], x], 1) + positions
+        return self.out(self.decoder(x)[:, special:])
 
 
 BASE = MaeConfig()

@@ -46,8 +46,8 @@ class MapAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the map (B, C, H, W) with what its places say to each other added."""
-        rows = x.flatten(2).transpose(1, 2)  # (B, H * W, C)
-        return x + self.gamma * self.attention(rows).transpose(1, 2).reshape(x.shape)
+        tokens = x.flatten(2).transpose(1, 2)  # (B, H * W, C)
+        return x + self.gamma * self.attention(tokens).transpose(1, 2).reshape(x.shape)
 
 
 class Generator(nn.Module):

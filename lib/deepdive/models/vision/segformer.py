@@ -55,11 +55,11 @@ class Segformer(nn.Module):
     def grids(self, images: Tensor) -> list[Tensor]:
         """Return what each stage makes, (B, h, w, d)."""
         check_pixels(images)
-        found: list[Tensor] = []
+        grids: list[Tensor] = []
         for each in self.stages:
-            images = images if not found else found[-1].movedim(-1, 1)
-            found.append(each(images))
-        return found
+            images = images if not grids else grids[-1].movedim(-1, 1)
+            grids.append(each(images))
+        return grids
 
     def pixels(self, images: Tensor) -> Tensor:
         """Return the logits resized to the images, (B, n_classes, H, W)."""

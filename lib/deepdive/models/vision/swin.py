@@ -61,13 +61,13 @@ class Swin(nn.Module):
         check_pixels(images)
         below, right = (-side % self.config.patch_size for side in images.shape[2:])
         images = F.pad(images, (0, right, 0, below))
-        rows = self.patch_norm(self.patches(images))
+        x = self.patch_norm(self.patches(images))
         lines = images.shape[2] // self.config.patch_size
-        grid = self.embedded(self.dropout(rows.unflatten(1, (lines, -1))))
-        found = [self.stages[0](grid)]
+        grid = self.embedded(self.dropout(x.unflatten(1, (lines, -1))))
+        stages = [self.stages[0](grid)]
         for merge, stage in zip(self.merges, self.stages[1:], strict=True):
-            found.append(stage(merge(found[-1])))
-        return found
+            stages.append(stage(merge(stages[-1])))
+        return stages
 
 
 def stage(config: SwinConfig, i: int) -> nn.Sequential:

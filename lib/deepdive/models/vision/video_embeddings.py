@@ -28,10 +28,10 @@ class VideoEmbeddings(ImageEmbeddings):
         """
         n = len(self.special)
         frames = framewise(images, self.patches.size, self.grid)
-        rows = super().forward(frames).unflatten(0, images.shape[:2])
+        x = super().forward(frames).unflatten(0, images.shape[:2])
         times = F.interpolate(self.times.t()[None], images.shape[1])[0].t()
-        patches = self.dropout(rows[:, :, n:] + times[:, None])
-        return torch.cat([rows[:, 0, :n], patches.flatten(1, 2)], 1)
+        patches = self.dropout(x[:, :, n:] + times[:, None])
+        return torch.cat([x[:, 0, :n], patches.flatten(1, 2)], 1)
 
 
 def framewise(films: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
