@@ -1,5 +1,5 @@
-"""What enters BERT and its kin: embeddings of tokens, positions, and segments (or languages: XLM; or
-hashed code points: CANINE), added and normalized.
+"""What enters BERT and its kin: embeddings of tokens, positions, and segments (or languages: XLM;
+or hashed code points: CANINE), added and normalized.
 
 Long because three kinds of embeddings are here, each as its difference from BERT's.
 """
