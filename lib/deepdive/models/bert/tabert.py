@@ -70,7 +70,7 @@ class TaBert(nn.Module):
                 "one row of each tokens[:, None]"
             )
         B, R, _ = tokens.shape
-        read = None if mask is None else mask | ~_rows(tokens, mask)[:, :, None]  # none fully masked
+        read = None if mask is None else mask | ~_rows(tokens, mask)[:, :, None]  # none all masked
         given = None if read is None else read.flatten(0, 1)
         states = self.bert(tokens.flatten(0, 1), given).unflatten(0, (B, R))
         x = pooled(states, slots)  # (B, R, N, d_model)
