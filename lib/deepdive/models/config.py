@@ -1,4 +1,4 @@
-"""The numbers and exchangeable parts of a model as one frozen record."""
+"""Base class of model configs: sizes and pluggable modules in one frozen dataclass."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
@@ -10,16 +10,16 @@ from deepdive.positions import LearnedPosition
 
 @dataclass(frozen=True)
 class Config:
-    """A record of sizes and parts: a variant is the same record with other values.
+    """Config of sizes and modules; a model variant is the same config with other values.
 
-    MAY_BE_ZERO  the names of whole numbers that may be 0; all others are 1 at least
+    MAY_BE_ZERO  the names of integer fields that may be 0; all others must be at least 1
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers",)
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming it, for a whole number that is too small, and for a dropout
-        that is no probability.
+        """Raise ValueError, naming the field, for an integer that is too small or a dropout that
+        is not a probability.
         """
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         dropouts = {name: p for name, p in settings.items() if "dropout" in name and p is not None}
@@ -31,8 +31,8 @@ class Config:
 
     @classmethod
     def given(cls, config: Any, changes: dict[str, Any]) -> Self:
-        """Return what a builder was given: `config` with `changes`. Raises TypeError for a config
-        that is no record of this kind, and for a field that it has not.
+        """Return `config` with a builder's `changes` applied. Raises TypeError for a config of
+        another class and for an unknown field.
         """
         if not isinstance(config, cls):
             raise TypeError(
@@ -42,7 +42,7 @@ class Config:
         return config.but(**changes)
 
     def but(self, **changes: Any) -> Self:
-        """Return the record with these fields changed. Raises TypeError for one it has not."""
+        """Return a copy with these fields changed. Raises TypeError for an unknown field."""
         known = [field.name for field in fields(self)]
         if unknown := sorted(set(changes) - set(known)):
             raise TypeError(f"{', '.join(unknown)}: unknown; the fields are {', '.join(known)}")
@@ -50,10 +50,10 @@ class Config:
 
 
 def learned_positions(config: Any) -> LearnedPosition:
-    """Return a learned table of positions, (max_length, d_model)."""
+    """Return learned position embeddings, (max_length, d_model)."""
     return LearnedPosition(config.max_length, config.d_model)
 
 
 def full_attention(config: Any, layer: int) -> MultiHeadAttention:
-    """Return the attention of a layer in which every row meets every row."""
+    """Return a layer's full attention: every position attends to every position."""
     return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)

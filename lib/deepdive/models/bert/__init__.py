@@ -1,7 +1,7 @@
-"""BERT and those that differ from it in what they read or learn from.
+"""BERT and its variants, which differ in input, architecture, or pretraining objective.
 
-Start with `bert`; then `roberta`, `albert`, `distilbert`; then those that learn from
-other questions (`electra`, `xlnet`, `mpnet`, `splinter`), attend otherwise (`deberta`, `convbert`),
-read more than words (`luke`, `tabert`) or count in whole numbers (`ibert`). `sbert` and `topics`
-stand on any of them.
+Start with `bert`; then `roberta`, `albert`, `distilbert`; then those with other pretraining
+objectives (`electra`, `xlnet`, `mpnet`, `splinter`), other attention (`deberta`, `convbert`),
+inputs beyond words (`luke`, `tabert`), or integer-only inference (`ibert`). `sbert` and `topics`
+work on top of any of them.
 """

@@ -1,16 +1,16 @@
-"""ALBERT: BERT with one layer, called again and again. Lan et al. 2020, "ALBERT: A Lite BERT for
+"""ALBERT: BERT with parameters shared across layers. Lan et al. 2020, "ALBERT: A Lite BERT for
 Self-supervised Learning of Language Representations".
 
 System: albert
 Parent: bert
 What differs:
-- one block serves all layers (`one_block`): depth costs no parameters, and as much time as in BERT
-- the embedding is narrow, and a matrix brings its vectors to the stream's width
-  (`FactorisedEmbeddings`): (vocab_size + d_model) * d_embedding numbers in place of vocab_size *
+- all layers share one block (`one_block`): depth adds no parameters, but as much time as in BERT
+- the embedding matrix is factorized into a narrow table and a projection to d_model
+  (`FactorisedEmbeddings`): (vocab_size + d_model) * d_embedding parameters instead of vocab_size *
   d_model
-- the second head says which of two neighbouring texts came first, "sentence order prediction", in
-  place of whether they belong together (`for_pretraining`)
-- GELU by its tanh form, 30,000 pieces, and no dropout, as in the released version 2 (`BASE`)
+- the second head predicts which of two consecutive segments came first, "sentence order
+  prediction", instead of whether they belong together (`for_pretraining`)
+- tanh approximation of GELU, 30,000 tokens, and no dropout, as in the released version 2 (`BASE`)
 Source: Lan et al. 2020, section 3, and their released code.
 Book: 3.2
 """
@@ -31,8 +31,8 @@ from deepdive.models.bert.pretraining import BertForPreTraining, masked_head
 
 
 class FactorisedEmbeddings(BertEmbeddings):
-    """x = project(BertEmbeddings): what is added and normalised is narrow, (B, T, d_embedding);
-    `project` brings it to (B, T, d_model).
+    """Factorized embeddings, x = project(BertEmbeddings): sum and norm are (B, T, d_embedding),
+    which `project` maps to (B, T, d_model).
 
     Source: Lan et al. 2020, section 3.1.
     """
@@ -41,7 +41,7 @@ class FactorisedEmbeddings(BertEmbeddings):
 
     @classmethod
     def of(cls, config: Any) -> Self:
-        narrow = config.but(d_model=config.d_embedding)  # tables and norm are this wide
+        narrow = config.but(d_model=config.d_embedding)  # width of tables and norm
         embeddings = super().of(narrow)
         embeddings.project = nn.Linear(config.d_embedding, config.d_model)
         return embeddings
@@ -51,14 +51,14 @@ class FactorisedEmbeddings(BertEmbeddings):
 
 
 def one_block(config: AlbertConfig) -> Stack:
-    """Return a stack that calls the same block for each layer."""
+    """Return a stack whose layers share one block."""
     block = config.block(config, 0)
     return Stack(lambda _layer: block, config.n_layers)
 
 
 @dataclass(frozen=True)
 class AlbertConfig(EncoderConfig):
-    """`d_embedding`: how wide the rows of the tables are."""
+    """BERT's config with `d_embedding`, the width of the embedding tables."""
 
     d_embedding: int = 128
 
@@ -79,8 +79,8 @@ def albert(config: AlbertConfig = BASE, **changes: Any) -> Bert:
 
 
 def for_pretraining(encoder: Bert) -> BertForPreTraining:
-    """Put both heads on an encoder; `next` has a score for each order of the two texts: 0,
-    as they stood, 1, exchanged.
+    """Add both pretraining heads to an encoder; `next` scores the order of the two segments:
+    0 = original, 1 = swapped.
     """
     d_model, masked = encoder.config.d_model, masked_head(encoder)
     in_order = nn.Linear(d_model, 2)

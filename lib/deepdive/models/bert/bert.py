@@ -1,19 +1,19 @@
-"""BERT, an encoder trained to fill gaps. Devlin et al. 2019, "BERT: Pre-training of Deep
-Bidirectional Transformers for Language Understanding".
+"""BERT: a Transformer encoder for masked language modeling. Devlin et al. 2019, "BERT: Pre-training
+of Deep Bidirectional Transformers for Language Understanding".
 
-The model is the stack with its embeddings. What is put on its states stands in `pretraining` and
-in `deepdive.layers.heads`; published weights are read by `deepdive.published.load`.
+The model is the encoder layers with their embeddings. Its heads are in `pretraining` and in
+`deepdive.layers.heads`; `deepdive.published.load` loads published weights.
 
-Long because it holds the record whose parts its whole family exchanges (`EncoderConfig`).
+Long because it holds the config that its whole family shares (`EncoderConfig`).
 
 System: bert
 Parent: transformer
 What differs:
-- the encoder alone: every token sees every token, and nothing is decoded (`Bert`)
-- positions are learned, and a learned row says which of two texts a token belongs to; their sum
-  is normalised (`BertEmbeddings`)
-- the activation is GELU (`activation`), dropout acts on the attention weights too
-- it is trained to fill gaps (`MaskedHead`) and to say whether one text follows the other
+- encoder only: attention is bidirectional, and there is no decoder (`Bert`)
+- position embeddings are learned, segment embeddings mark which of two texts a token belongs to,
+  and the sum with the token embeddings is normalized (`BertEmbeddings`)
+- the activation is GELU (`activation`), and dropout also acts on the attention weights
+- pretraining objectives are masked language modeling (`MaskedHead`) and next sentence prediction
   (`Pooler`, `next`)
 Source: Devlin et al. 2019, section 3, and their released code.
 Book: 3.1
@@ -48,7 +48,7 @@ from deepdive.positions import LearnedPosition
 
 
 class Bert(nn.Module):
-    """Tokens (B, T) -> states (B, T, d_model), each of which has seen every token."""
+    """Bidirectional encoder: token ids (B, T) -> hidden states (B, T, d_model)."""
 
     def __init__(self, embeddings: BertEmbeddings, stack: Stack, config: EncoderConfig) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class Bert(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
-        (B, T), None = all 0.
+        """Return the hidden states of `tokens`; `mask` bool (B, T), True = real token; `segments`
+        int (B, T), None = all 0.
         """
         return self.states(tokens, mask, segments)
 
@@ -70,7 +70,7 @@ class Bert(nn.Module):
         pairs: Mask | None = None,
         global_tokens: Tensor | None = None,
     ) -> Tensor:
-        """Return the states of `tokens`, whose attention is also limited to `pairs`."""
+        """Return the hidden states of `tokens`; the mask `pairs` further limits attention."""
         check_tokens(tokens)
         x = self.embeddings(tokens, segments, self.embeddings.positions(tokens, mask))
         allowed = both(padding(mask, tokens, "mask"), pairs)
@@ -78,17 +78,17 @@ class Bert(nn.Module):
 
 
 def learned_positions(config: EncoderConfig) -> LearnedPosition:
-    """Return a learned table of positions."""
+    """Return learned position embeddings."""
     return LearnedPosition(config.max_length, config.d_model, config.unused_positions)
 
 
 def full_attention(config: EncoderConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: every token meets every token."""
+    """Return a layer's full attention: every token attends to every token."""
     return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.weights_dropout)
 
 
 def block(config: EncoderConfig, layer: int) -> Block:
-    """Return one layer: a norm after each sum, dropout on what each sublayer says."""
+    """Return one post-norm layer, with dropout on each sublayer's output."""
     norm = partial(LayerNorm, eps=config.eps)
     return Block(
         config.attention(config, layer),
@@ -98,22 +98,21 @@ def block(config: EncoderConfig, layer: int) -> Block:
 
 
 def blocks(config: EncoderConfig) -> Stack:
-    """Return the layers one after the other, each with weights of its own."""
+    """Return the stack of layers, each with its own weights."""
     return Stack(lambda layer: config.block(config, layer), config.n_layers)
 
 
 @dataclass(frozen=True)
 class EncoderConfig(Config):
-    """The numbers of an encoder, and the parts that BERT's family exchanges: a member is this
-    record with other values.
+    """Config of an encoder of BERT's family: sizes, and the modules in which its members differ.
 
-    attention_dropout  on the weights of attention; None: as `dropout`
-    unused_positions   rows of the table of positions before that of the first token
-    embeddings         the class of what enters, built by its `of(config)`; `position` is its part
+    attention_dropout  on the attention weights; None: same as `dropout`
+    unused_positions   entries of the position table before that of the first token
+    embeddings         input embedding class, built by its `of(config)`; uses `position`
     attention, block   (config, layer) -> one layer's attention, one layer
     stack              config -> all layers
-    model              the class that joins embeddings and layers
-    family             how its published form is called (`deepdive.published`)
+    model              the class that combines embeddings and layers
+    family             name of its checkpoint format in `deepdive.published`
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (
@@ -155,9 +154,9 @@ TINY = BASE.but(**TOY)  # for tests and toys
 
 
 def bert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder of `config`, with these fields of it changed: `bert(d_model=64)`.
+    """Build an encoder from `config` with `changes` to its fields: `bert(d_model=64)`.
 
-    Raises TypeError for a config that is no `EncoderConfig`, and for a field that it has not.
+    Raises TypeError for a config that is not an `EncoderConfig` and for an unknown field.
     """
     config = EncoderConfig.given(config, changes)
     model = config.model(config.embeddings.of(config), config.stack(config), config)

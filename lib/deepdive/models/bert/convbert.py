@@ -1,13 +1,13 @@
-"""ConvBERT: half of the heads give way to a convolution. Jiang et al. 2020, "ConvBERT: Improving
-BERT with Span-based Dynamic Convolution".
+"""ConvBERT: BERT with half of its heads replaced by span-based dynamic convolution. Jiang et al.
+2020, "ConvBERT: Improving BERT with Span-based Dynamic Convolution".
 
 System: convbert
 Parent: bert
 What differs:
-- some heads are left, together half as wide as the stream (`ratio`); a convolution makes the other
-  half, whose kernel the query and the tokens around it choose (`MixedAttention`, `kernel`)
-- in the middle size the feed-forward layer maps parts of a row alone (`groups`)
-- rows of the embedding may be narrower than the stream (`d_embedding`); trained as ELECTRA is
+- the remaining heads have half of d_model (`ratio`); the other half is a convolution whose kernel
+  is generated from the query and a span of tokens around it (`MixedAttention`, `kernel`)
+- the medium-small size has a grouped feed-forward layer (`groups`)
+- embeddings may be narrower than d_model (`d_embedding`); pretrained like ELECTRA
 Source: Jiang et al. 2020, sections 3 and 4, and their released code.
 Book: 3.2
 """
@@ -24,7 +24,7 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 
 @dataclass(frozen=True)
 class ConvBertConfig(EncoderConfig):
-    """`ratio`: the part of the heads that is left is one `ratio`-th, and one at least."""
+    """BERT's config with `ratio`: one `ratio`-th of the heads remain, and at least one."""
 
     d_embedding: int = 768
     ratio: int = 2
@@ -33,13 +33,13 @@ class ConvBertConfig(EncoderConfig):
 
 
 def mixed(config: ConvBertConfig, layer: int) -> MixedAttention:
-    """Return the attention of a layer."""
+    """Return a layer's mixed attention."""
     heads = max(config.n_heads // config.ratio, 1)
     return MixedAttention(config.d_model, heads, config.kernel, config.weights_dropout)
 
 
 def in_groups(config: ConvBertConfig, layer: int) -> Block:
-    """Return one layer; its feed-forward layer in groups, where there are several."""
+    """Return one layer, with a grouped feed-forward layer if `groups` > 1."""
     made = block(config, layer)
     if config.groups > 1:
         made.ff = GroupedFeedForward(config.d_model, config.d_ff, config.groups, config.activation)

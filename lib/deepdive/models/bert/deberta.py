@@ -1,15 +1,15 @@
-"""DeBERTa: what a token says and where it stands are kept apart. He et al. 2021, "DeBERTa:
+"""DeBERTa: BERT with disentangled attention to content and position. He et al. 2021, "DeBERTa:
 Decoding-enhanced BERT with Disentangled Attention".
 
 System: deberta
 Parent: bert
 What differs:
-- a score has three terms: content to content, content to place, place to content; places are
-  distances, clipped at `reach` (`DisentangledPosition`), whose rows all layers share (`one_table`)
-- nothing is added to the embeddings for a place, and keys have no bias (`KeysWithoutBias`)
-- to fill gaps, the last layer is run twice by queries that begin as states with absolute places
-  added; its keys and values stay the states below it (`deepdive.models.bert.mask_decoder`)
-- RoBERTa's pieces and one text (`vocab_size`, `n_segments`); the norms' `eps` is 1e-7
+- scores sum content-to-content, content-to-position, and position-to-content terms; positions are
+  relative, clipped at `reach` (`DisentangledPosition`), one table for all layers (`one_table`)
+- no position embeddings are added to the input, and keys have no bias (`KeysWithoutBias`)
+- to predict masked tokens, the last layer runs twice on queries that start as hidden states plus
+  absolute positions; keys and values remain its inputs (`deepdive.models.bert.mask_decoder`)
+- RoBERTa's vocabulary, a single segment (`vocab_size`, `n_segments`); the norms' `eps` is 1e-7
 Source: He et al. 2021, section 3, and their released code.
 Book: 3.2
 """
@@ -32,7 +32,7 @@ from deepdive.positions import DisentangledPosition, RelativeRows
 
 @dataclass(frozen=True)
 class DebertaConfig(EncoderConfig):
-    """`reach`: distances from here on are one; None: `max_length`."""
+    """BERT's config with `reach`: distances are clipped to it; None: `max_length`."""
 
     reach: int | None = None
 
@@ -47,7 +47,7 @@ class DebertaConfig(EncoderConfig):
 
 
 def disentangled(config: DebertaConfig, layer: int, rows: RelativeRows) -> nn.Module:
-    """Return the attention of a layer, with projections of its own for the shared rows."""
+    """Return a layer's attention, with its own projections of the shared relative embeddings."""
     d_model, n_heads = config.d_model, config.n_heads
     position = DisentangledPosition(
         rows, nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model),
@@ -60,7 +60,7 @@ def disentangled(config: DebertaConfig, layer: int, rows: RelativeRows) -> nn.Mo
 
 
 def one_table(config: DebertaConfig) -> Stack:
-    """Return the layers, all with the same rows for distances."""
+    """Return the layers, which share one table of relative position embeddings."""
     rows = RelativeRows(config.d_model, config.farthest)
     given = config.but(attention=partial(disentangled, rows=rows))
     return Stack(lambda layer: config.block(given, layer), config.n_layers)

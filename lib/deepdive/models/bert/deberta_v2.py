@@ -1,19 +1,19 @@
-"""DeBERTa's later versions: buckets of distances, shared projections. He, Liu, Gao and Chen 2021,
+"""DeBERTa v2 and v3: bucketed distances, shared projections. He, Liu, Gao and Chen 2021,
 released code, version 2; He, Gao and Chen 2023, "DeBERTaV3".
 
-Long because it has the parts of two versions.
+Long because it has the modules of two versions.
 
 System: deberta_v2
 Parent: deberta
 What differs:
-- distances beyond half of the buckets share rows that widen like a logarithm, under a norm
+- distances beyond half of the buckets share logarithmic buckets, whose embeddings are normalized
   (`BucketedRows`, `n_buckets`)
-- contents and places have the same projections (`shared`), so a layer has no more than BERT's
-- in the large sizes of version 2 the first layer adds a convolution of what it read (`kernel`,
+- content and position share projections (`shared`), so a layer has no more than BERT's
+- in the large sizes of version 2 the first layer adds a convolution of its input (`kernel`,
   `ConvolvedBlock`)
-- version 3 learns which tokens were replaced, with a table of tokens that begins as the generator's
-  and sends it no gradient (`deepdive.layers.share_embedding`)
-- 128,100 pieces of SentencePiece (`vocab_size`)
+- version 3 is pretrained with replaced token detection; its token embedding adds to the
+  generator's, to which it sends no gradient (`deepdive.layers.share_embedding`)
+- a SentencePiece vocabulary of 128,100 tokens (`vocab_size`)
 Source: He et al. 2021, released code; He, Gao and Chen 2023, sections 3 and 4.
 Book: 3.2
 """
@@ -39,8 +39,8 @@ from deepdive.positions.disentangled import disentangled_scale
 
 @dataclass(frozen=True)
 class DebertaV2Config(deberta.DebertaConfig):
-    """`reach`: the distance whose bucket is the last; `kernel`: how many neighbours the first layer
-    convolves, None: no convolution.
+    """DeBERTa's config with `n_buckets` of distances, the last one at distance `reach`; `kernel`:
+    kernel size of the first layer's convolution, None: no convolution.
     """
 
     n_buckets: int = 256
@@ -48,7 +48,7 @@ class DebertaV2Config(deberta.DebertaConfig):
 
 
 class _Keys(nn.Module):
-    """The half of a layer that makes keys and values which makes keys."""
+    """Key half of a joint linear projection to keys and values."""
 
     def __init__(self, kv: nn.Linear) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class _Keys(nn.Module):
 
 
 def shared(config: DebertaV2Config, layer: int, rows: BucketedRows) -> nn.Module:
-    """Return the attention of a layer, whose queries and keys are made of tokens and of places."""
+    """Return a layer's attention, whose query and key projections serve content and position."""
     scale = disentangled_scale(config.d_head)
     attention = MultiHeadAttention(
         config.d_model, config.n_heads, dropout=config.weights_dropout, scale=scale
@@ -72,8 +72,8 @@ def shared(config: DebertaV2Config, layer: int, rows: BucketedRows) -> nn.Module
 
 
 class ConvolvedBlock(Block):
-    """y = norm(block(x) + gelu(dropout(convolution(x)))): neighbours are mixed before distances
-    are read.
+    """Encoder layer with a parallel convolution of its input:
+    y = norm(block(x) + gelu(dropout(convolution(x)))).
     """
 
     def __init__(self, config: DebertaV2Config, kernel: int) -> None:
@@ -87,22 +87,22 @@ class ConvolvedBlock(Block):
         self.norm, self.dropout = LayerNorm(config.d_model, config.eps), nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return the stream (B, T, d_model) after the layer; to its convolution padding is 0.
-        Raises ValueError for what a convolution that reads ahead refuses: a memory, a cache.
+        """Return the layer's output (B, T, d_model); the convolution treats padding as 0.
+        Raises ValueError for a memory or a cache, which a non-causal convolution doesn't support.
         """
         near = gelu(self.dropout(self.convolution(x, context)))
         return self.stream(self.norm(self.joined(x, context) + near))
 
 
 def first_convolved(config: DebertaV2Config, layer: int) -> Block:
-    """Return a layer; the first one with its convolution, where there is one."""
+    """Return a layer; the first one has a convolution if `kernel` is given."""
     if layer or config.kernel is None:
         return block(config, layer)
     return ConvolvedBlock(config, config.kernel)
 
 
 def one_table(config: DebertaV2Config) -> Stack:
-    """Return the layers, all with the same buckets of distances."""
+    """Return the layers, which share one table of distance buckets."""
     if config.farthest < (least := config.n_buckets // 2 + 2):
         raise ValueError(
             f"reach={config.reach}, max_length={config.max_length}: n_buckets={config.n_buckets} "

@@ -1,17 +1,17 @@
-"""DistilBERT: half of BERT's layers, taught by a whole BERT. Sanh et al. 2019, "DistilBERT, a
+"""DistilBERT: a BERT with half the layers, distilled from BERT. Sanh et al. 2019, "DistilBERT, a
 distilled version of BERT: smaller, faster, cheaper and lighter".
 
-The model is `deepdive.models.bert.bert.Bert` with other numbers; what makes it DistilBERT is how it
-is trained (`deepdive.training.objectives`: soft targets, gaps, and a cosine between the states of
-both).
+The model is `deepdive.models.bert.bert.Bert` with other sizes; what makes it DistilBERT is its
+training (`deepdive.training.objectives`: soft targets, masked language modeling, and the cosine
+between the hidden states of student and teacher).
 
 System: distilbert
 Parent: bert
 What differs:
-- half as many layers (`n_layers`), begun from every second one of the teacher's (`student`)
-- there is no table of segments (`n_segments` = 0), and no second text to tell from the first: the
-  objective that read it, with its pooler, is left out
-- it learns from a teacher's scores and states, not from text alone (`deepdive.training.objectives`)
+- half as many layers (`n_layers`), initialized from every second layer of the teacher (`student`)
+- no segment embeddings (`n_segments` = 0) and no second text: next sentence prediction and its
+  pooler are left out
+- it also learns from a teacher's logits and hidden states (`deepdive.training.objectives`)
 Source: Sanh et al. 2019, sections 2 and 3.
 Book: 3.2
 """
@@ -36,8 +36,8 @@ def distilbert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
 def student(teacher: Bert) -> Bert:
     """Return a copy of the teacher with every second of its layers: 0, 2, 4 and so on.
 
-    The row of segment 0, which every token of a single text had, is added to the positions, so
-    that nothing of the teacher's input is lost; the paper leaves it out.
+    The embedding of segment 0, to which every token of a single text belongs, is added to the
+    position embeddings, so no part of the teacher's input is lost; the paper leaves it out.
     Source: Sanh et al. 2019, section 2, "student initialization".
     """
     model = copy.deepcopy(teacher)

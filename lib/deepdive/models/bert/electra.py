@@ -1,20 +1,20 @@
-"""ELECTRA: BERT that learns which words are wrong. Clark et al. 2020, "ELECTRA: Pre-training Text
-Encoders as Discriminators Rather Than Generators".
+"""ELECTRA: BERT pretrained with replaced token detection. Clark et al. 2020, "ELECTRA: Pre-training
+Text Encoders as Discriminators Rather Than Generators".
 
-A small generator fills gaps, and the encoder, the discriminator, says of every token whether it was
-there before. The generator is thrown away afterwards. What both minimise stands in
+A small generator predicts masked tokens, and the encoder, the discriminator, classifies every token
+as original or replaced. The generator is discarded after pretraining. Their joint loss is
 `deepdive.training.objectives.replaced_token_detection`.
 
-Long because two networks are trained, and the one that is thrown away is built here too.
+Long because two networks are trained, and the generator is built here too.
 
 System: electra
 Parent: bert
 What differs:
-- each token is judged, original or replaced, not only the 15 % that were hidden
+- every token is classified as original or replaced, not only the 15 % that were masked
   (`ElectraDiscriminator`)
-- a second, narrower encoder writes the replacements, and reads the same tables of tokens, places
-  and segments (`Electra`, `pair`)
-- those tables may be narrower than the stream, and are then projected (`FactorisedEmbeddings`)
+- a second, narrower encoder generates the replacements; both share token, position, and segment
+  embeddings (`Electra`, `pair`)
+- embeddings may be narrower than d_model, and are then projected (`FactorisedEmbeddings`)
 Source: Clark et al. 2020, sections 2 and 3 and table 6, and their released code.
 Book: 5.3.1
 """
@@ -33,8 +33,8 @@ from deepdive.models.bert.pretraining import BertForMaskedLM, ElectraDiscriminat
 
 @dataclass(frozen=True)
 class ElectraConfig(EncoderConfig):
-    """d_embedding  how wide the rows of the tables are; None: as the stream
-    narrower     how many times narrower the generator is, in d_model, n_heads and d_ff
+    """BERT's config with `d_embedding`, the width of the embedding tables (None: d_model), and
+    `narrower`, by which the generator's d_model, n_heads and d_ff are divided.
     """
 
     d_embedding: int | None = None
@@ -48,7 +48,7 @@ TINY = BASE.but(**TOY | {"d_embedding": 16, "narrower": 2})
 
 
 def electra(config: ElectraConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder, with neither head; defaults are the paper's base model."""
+    """Build an encoder without a head; defaults are the paper's base model."""
     config = ElectraConfig.given(config, changes)
     config = config.but(d_embedding=config.d_embedding or config.d_model)
     if config.d_embedding != config.d_model:
@@ -57,17 +57,17 @@ def electra(config: ElectraConfig = BASE, **changes: Any) -> Bert:
 
 
 def is_masked_lm(encoder: Bert) -> BertForMaskedLM:
-    """Put the generator's head on an encoder: BERT's, whose activation is GELU in every size."""
+    """Add the generator's head to an encoder: BERT's, with GELU as activation in every size."""
     config = encoder.config
     head = MaskedHead(encoder.embeddings.tokens, config.d_model, eps=config.eps)
     return BertForMaskedLM(encoder, head)
 
 
 class Electra(nn.Module):
-    """Both networks on one set of tables: tokens, places and segments are the discriminator's.
+    """Generator and discriminator that share the discriminator's embedding tables.
 
-    The generator's own are given up, so the pair is trained as one module. Raises ValueError for
-    tables of other sizes.
+    The generator's own tables are dropped, so both are trained as one module. Raises ValueError for
+    tables of different sizes.
     Source: Clark et al. 2020, section 3.2, "weight sharing".
     """
 
@@ -86,7 +86,7 @@ class Electra(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return the discriminator's logits (B, T), as it is used once both are trained."""
+        """Return the discriminator's logits (B, T); the generator is not used."""
         return self.discriminator(tokens, mask, segments)
 
 
@@ -96,10 +96,10 @@ def _tables(embeddings: BertEmbeddings) -> list[tuple[int, ...]]:
 
 
 def pair(config: ElectraConfig = BASE, **changes: Any) -> Electra:
-    """Build a discriminator of `config` and its generator, `narrower` times narrower, as deep.
+    """Build a discriminator from `config` and its generator, `narrower` times narrower, as deep.
 
-    At a width of 32 nothing is learned from weights as small as BERT's (`initialise`, 0.02): give
-    a toy `initialise(model, 0.1)`.
+    At d_model 32 nothing is learned from an initialization as small as BERT's (`initialise`, 0.02):
+    call `initialise(model, 0.1)` on a toy model.
     """
     config = ElectraConfig.given(config, changes)
     by, d_embedding = config.narrower, config.d_embedding or config.d_model

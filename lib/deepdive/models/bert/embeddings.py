@@ -1,5 +1,5 @@
-"""What enters BERT and its kin: embeddings of tokens, positions, and segments (or languages: XLM;
-or hashed code points: CANINE), added and normalized.
+"""Input embeddings of BERT and its relatives: token, position, and segment embeddings (language
+embeddings in XLM, hashed code points in CANINE), added and normalized.
 
 Long because three kinds of embeddings are here, each as its difference from BERT's.
 """
@@ -17,9 +17,9 @@ from deepdive.layers.hashed import HashEmbedding
 
 
 class BertEmbeddings(nn.Module):
-    """x = dropout(norm(tokens[t] + segments[s] + position[p])), shape (B, T, d_model).
+    """BERT's embeddings: x = dropout(norm(tokens[t] + segments[s] + position[p])), (B, T, d_model).
 
-    `segments` holds a row for each text of the input, such as question and passage; with
+    `segments` has an embedding for each text of the input, such as question and passage; with
     `n_segments` = 0 there is none. Hook point: `embedded` (B, T, d_model), after the norm.
     Source: Devlin et al. 2019, section 3, figure 2.
     """
@@ -37,19 +37,19 @@ class BertEmbeddings(nn.Module):
 
     @classmethod
     def of(cls, config: Any) -> Self:
-        """Build them from the numbers of an `EncoderConfig`."""
+        """Build the embeddings from an `EncoderConfig`."""
         tokens = TokenEmbedding(config.vocab_size, config.d_model)
         return cls(tokens, config.position(config), config.n_segments, config.dropout, config.eps)
 
     def positions(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        """Return where each token stands, (T,) or (B, T): here 0 .. T - 1, padding included."""
+        """Return each token's position, (T,) or (B, T): here 0 .. T - 1, padding included."""
         return torch.arange(tokens.shape[1], device=tokens.device)
 
     def forward(self, tokens: Tensor, segments: Tensor | None, positions: Tensor) -> Tensor:
-        """Return x (B, T, d_model) for tokens (B, T), segments (B, T) and positions (T,) or
-        (B, T); without segments all tokens belong to segment 0.
+        """Return embeddings (B, T, d_model) for tokens (B, T), segments (B, T) and positions (T,)
+        or (B, T); without segments all tokens belong to segment 0.
         """
-        x = self.tokens(tokens)  # it checks the tokens
+        x = self.tokens(tokens)  # raises for invalid token ids
         if segments is not None:
             check_segments(segments, tokens, self.n_segments)
         if self.segments is not None:
@@ -57,14 +57,14 @@ class BertEmbeddings(nn.Module):
         return self.finish(self.embedded(self.norm(self.position.embed(x, positions))))
 
     def finish(self, x: Tensor) -> Tensor:
-        """Return what enters the stack, (B, T, d_model), for the normalized x."""
+        """Return the encoder's input (B, T, d_model) for the normalized x."""
         return self.dropout(x)
 
 
 class LanguageEmbeddings(BertEmbeddings):
-    """x = dropout(norm(tokens[t] + languages[l] + position[p])), shape (B, T, d_model).
+    """XLM's embeddings: x = dropout(norm(tokens[t] + languages[l] + position[p])), (B, T, d_model).
 
-    `languages` has a row for each of `n_languages`; for a single one there is none. Hook point:
+    `languages` embeds each of `n_languages`; for a single one there is no such table. Hook point:
     `embedded` (B, T, d_model), after the norm. Source: Conneau and Lample 2019, figure 1.
     """
 
@@ -83,20 +83,20 @@ class LanguageEmbeddings(BertEmbeddings):
         return cls(tokens, config.position(config), config.n_languages, config.dropout, config.eps)
 
     def forward(self, tokens: Tensor, languages: Tensor | None, positions: Tensor) -> Tensor:
-        """Return x (B, T, d_model) for tokens and their languages (B, T), and positions (T,) or
-        (B, T); without languages none is told.
+        """Return embeddings (B, T, d_model) for tokens and their languages (B, T), and positions
+        (T,) or (B, T); without languages no language embedding is added.
         """
         x = self.tokens(tokens)
         if languages is not None:
             known = 0 if self.languages is None else self.n_languages
             check_segments(languages, tokens, known, "languages")
-            assert self.languages is not None  # `check_segments` refuses languages without a row
+            assert self.languages is not None  # `check_segments` refuses unknown languages
             x = x + self.languages(languages)
         return self.finish(self.embedded(self.norm(self.position.embed(x, positions))))
 
 
 class CodePointEmbeddings(BertEmbeddings):
-    """`BertEmbeddings` whose tokens are code points: what is added to place and text is hashed."""
+    """`BertEmbeddings` of code points, with hash embeddings instead of token embeddings."""
 
     @classmethod
     def of(cls, config: Any) -> Self:

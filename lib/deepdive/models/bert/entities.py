@@ -1,4 +1,4 @@
-"""What enters LUKE beside words: entities, each at the place of the words that name it."""
+"""LUKE's entity embeddings: each entity has the positions of the words that mention it."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from deepdive.core.masks import describe
 
 
 class EntityEmbeddings(nn.Module):
-    """rows = dropout(norm(project(tokens[e]) + mean of position[p] for p of its mention
+    """Entity embeddings: dropout(norm(project(tokens[e]) + mean of position[p] for p of its mention
     + segments[s])), shape (B, E, d_model).
 
-    `position` is a table of the entities' own, a row for each place of a word.
+    `position` is a table for entities only, indexed by the positions of words.
     Source: Yamada et al. 2020, section 3.1.
     """
 
@@ -31,8 +31,8 @@ class EntityEmbeddings(nn.Module):
     def forward(
         self, entities: Tensor, mentions: Tensor, places: Tensor, segments: Tensor | None = None
     ) -> Tensor:
-        """Return rows (B, E, d_model) for entities and segments (B, E), mentions bool (B, E, T):
-        which words name it, and the places (T,) or (B, T) of the words.
+        """Return embeddings (B, E, d_model) for entities and segments (B, E), mentions bool (B, E,
+        T): which words mention it, and the positions `places` (T,) or (B, T) of the words.
         """
         check_tokens(entities, "entities")
         shape = (*entities.shape, places.shape[-1])

@@ -1,22 +1,22 @@
-"""I-BERT: RoBERTa whose every operation after the first look-up is one of whole numbers. Kim et al.
-2021, "I-BERT: Integer-only BERT Quantization".
+"""I-BERT: RoBERTa with integer-only arithmetic after the embedding lookup. Kim et al. 2021,
+"I-BERT: Integer-only BERT Quantization".
 
-    model = ibert()                                     # RoBERTa, in floats: train it, or load it
-    whole = integer(model, calibrated(model, texts))    # its twin of whole numbers
+    model = ibert()                                     # RoBERTa in floats: train it, or load it
+    whole = integer(model, calibrated(model, texts))    # its integer-only counterpart
 
-`texts` are batches of tokens like those that the model will read: what they make the activations
-reach fixes the scales, once and for all. `deepdive.models.bert.ibert_errors.errors` says what each
-operation costs.
+`texts` are batches of tokens like the model's later inputs: the range of their activations fixes
+the scales (static quantization). `deepdive.models.bert.ibert_errors.errors` measures the error of
+each operation.
 
-Long because the embeddings, which no other encoder has, have their twin of whole numbers here.
+Long because the integer version of the embeddings, which no other encoder has, is here.
 
 System: ibert
 Parent: roberta
 What differs:
-- matrices and what they multiply are 8 bits, sums 32 (`IntegerLinear`); the scales are fixed
-  before (`calibrated`), so that going from one to another is a product and a shift
-- GELU is a polynomial of the second degree (`i_gelu`), and exp in softmax another (`i_exp`)
-- the norm's square root is Newton's, on whole numbers (`i_sqrt`); what it normalises has 22 bits
+- weights and activations have 8 bits, accumulators 32 (`IntegerLinear`); the scales are fixed
+  in advance (`calibrated`), so requantization is a multiplication and a shift
+- GELU is a second-degree polynomial (`i_gelu`), and exp in softmax another (`i_exp`)
+- the norm's square root is Newton's method on integers (`i_sqrt`); the norm's input has 22 bits
 Source: Kim et al. 2021, section 3, and their released code for the bits and the digits.
 Book: 3.2
 """
@@ -50,15 +50,15 @@ TABLES = "token_rows", "segment_rows", "place_rows"
 
 
 def ibert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
-    """Build the encoder in floats, from which `integer` makes the one of whole numbers."""
+    """Build the floating-point encoder that `integer` quantizes."""
     return bert(config, **changes)
 
 
 class IntegerEmbeddings(parent.RobertaEmbeddings):
-    """norm(tokens[t] + segments[s] + position[p]): tables of 8 bits, their sum in 16."""
+    """Integer embeddings: norm(tokens[t] + segments[s] + position[p]), 8-bit tables, 16-bit sum."""
 
     def __init__(self, embeddings: Any, ranges: Ranges) -> None:
-        nn.Module.__init__(self)  # no float of the parent's is kept
+        nn.Module.__init__(self)  # keep none of the parent's float tensors
         self.first = embeddings.position.offset
         rows = (embeddings.tokens, embeddings.segments, embeddings.position.table)
         tables = [table.weight.detach().double() for table in rows]
@@ -70,7 +70,7 @@ class IntegerEmbeddings(parent.RobertaEmbeddings):
     def forward(  # type: ignore[override]
         self, tokens: Tensor, segments: Tensor | None, positions: Tensor
     ) -> QuantizedTensor:
-        """Return whole numbers (B, T, d_model), arguments as for `BertEmbeddings`."""
+        """Return integers (B, T, d_model); the arguments are those of `BertEmbeddings`."""
         segments = torch.zeros_like(tokens) if segments is None else segments
         indices = (positions + self.first).expand_as(tokens)
         rows = [
@@ -83,15 +83,15 @@ class IntegerEmbeddings(parent.RobertaEmbeddings):
 
 
 class IntegerBert(Bert):
-    """Tokens (B, T) -> states (B, T, d_model): whole numbers inside, times one scale at the end."""
+    """Integer-only encoder: token ids (B, T) -> hidden states (B, T, d_model), scaled last."""
 
     def states(self, *given: Any) -> Tensor:
-        """Return the states, as `Bert.states` does."""
+        """Return the hidden states, as `Bert.states` does."""
         return cast(QuantizedTensor, super().states(*given)).value
 
 
 def integer(model: Bert, ranges: Ranges) -> IntegerBert:
-    """Return the twin of whole numbers of a model of floats; `ranges` are those of `calibrated`."""
+    """Return the integer-only version of a float model; `ranges` are those of `calibrated`."""
     stack = copy.deepcopy(model.stack).requires_grad_(False)
     for i, block in enumerate(cast(Iterable[Block], stack.blocks)):
         name = f"stack.blocks.{i}"

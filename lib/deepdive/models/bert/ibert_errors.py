@@ -1,6 +1,6 @@
-"""Where I-BERT's error enters: one kind of operation in whole numbers, the rest in floats.
+"""Quantization error of I-BERT by operation: one kind in integers, the rest in floats.
 
-Long because each of the five kinds is put into the model of floats in a way of its own.
+Long because each of the five kinds is inserted into the float model in its own way.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from deepdive.models.bert.ibert import IntegerEmbeddings, integer
 
 
 class Alone(nn.Module):
-    """value(part(quantised(x))): one operation of whole numbers among floats."""
+    """Integer operation in a float model: value(part(quantised(x)))."""
 
     def __init__(self, part: Callable[..., Any], scale: Tensor, bits: int) -> None:
         super().__init__()
         self.part, self.scale, self.bits = part, scale, bits
 
     def forward(self, x: Tensor, *given: Any) -> Tensor:
-        """Return real numbers for real numbers."""
+        """Return a float tensor for a float tensor."""
         return cast(
             QuantizedTensor, self.part(quantised(x, self.scale, self.bits), *given)
         ).value.to(x.dtype)
 
 
 class IntegerWeights(SoftmaxAttention):
-    """Softmax attention whose weights are of whole numbers; the scores come in 16 bits."""
+    """Softmax attention with an integer softmax of scores quantized to 16 bits."""
 
     def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
-        """Return weights (B, H, T, S)."""
+        """Return attention weights (B, H, T, S)."""
         scale = scores.abs().max().double() / 2**15
         return i_softmax(quantised(scores, scale, 32), allowed).value.to(scores.dtype)
 
@@ -83,10 +83,10 @@ def errors(
     model: Bert, ranges: Ranges, tokens: Tensor, mask: Tensor | None = None,
     kinds: Iterable[str] = tuple(KINDS),
 ) -> dict[str, float]:  # fmt: skip
-    """Return mean|states - float states| for each kind of operation made of whole numbers alone,
-    and under "all" for the model of `integer`, where every one is.
+    """Return mean|states - float states| with only one kind of operation in integers, for each
+    kind, and under "all" for the model of `integer`, where every operation is.
 
-    Raises ValueError for a kind that is unknown.
+    Raises ValueError for an unknown kind.
     """
     expected, errors = model(tokens, mask), {}
     for kind in kinds:

@@ -1,19 +1,19 @@
-"""LUKE: words and the entities that they name as one sequence. Yamada et al. 2020, "LUKE: Deep
-Contextualized Entity Representations with Entity-aware Self-attention".
+"""LUKE: RoBERTa over words and entities with entity-aware self-attention. Yamada et al. 2020,
+"LUKE: Deep Contextualized Entity Representations with Entity-aware Self-attention".
 
-Without entities it is RoBERTa. With them, each stands behind the words, at its mention's place.
+Without entities it is RoBERTa. Entities are appended to the words, at their mentions' positions.
 
-Long because words and entities are two sequences, each with embeddings, masks and places.
+Long because words and entities are two sequences, each with embeddings, masks and positions.
 
 System: luke
 Parent: roberta
 What differs:
-- a row more for each entity, from a table of their own, narrow and projected; its place is the mean
-  of the places of its mention (`EntityEmbeddings`)
-- a query has four matrices, by what asks and what is asked: word or entity (`EntityAwareAttention`)
-- words and entities are masked, and both are told (`deepdive.models.bert.luke_heads`,
+- entities are extra input tokens with their own factorized embedding table; an entity's position
+  embedding is the mean over its mention (`EntityEmbeddings`)
+- four query matrices, one for each pair of word and entity types (`EntityAwareAttention`)
+- words and entities are masked, and both are predicted (`deepdive.models.bert.luke_heads`,
   `deepdive.training.objectives.mask_entities`)
-- a task reads the states of its entities, one or a pair (`EntityClassifier`)
+- a task uses the hidden states of its entities, one or a pair (`EntityClassifier`)
 Source: Yamada et al. 2020, sections 3 and 4, and their released code.
 Book: 3.2
 """
@@ -38,7 +38,7 @@ from deepdive.models.bert.entities import EntityEmbeddings
 
 
 class Luke(Bert):
-    """RoBERTa for words alone; `joint` reads entities behind them."""
+    """RoBERTa for words only; `joint` encodes words and entities together."""
 
     def __init__(self, embeddings: BertEmbeddings, stack: Stack, config: LukeConfig) -> None:
         super().__init__(embeddings, stack, config)
@@ -53,9 +53,9 @@ class Luke(Bert):
         segments: Tensor | None = None,
         entity_segments: Tensor | None = None,
     ) -> Tensor:
-        """Return the states (B, T + E, d_model) of tokens (B, T), then of entities (B, E).
+        """Return the hidden states (B, T + E, d_model) of tokens (B, T), then of entities (B, E).
 
-        `mentions` bool (B, E, T): which words name it; an entity that none names is padding.
+        `mentions` bool (B, E, T): the words that mention each entity; without any it is padding.
         """
         check_tokens(tokens)
         padding(mask, tokens, "mask")
@@ -70,7 +70,7 @@ class Luke(Bert):
 
 
 def read(block: nn.Module, x: Tensor, n_words: int, mask: Mask) -> Tensor:
-    """Return the stream (B, T + E, d_model) after RoBERTa's layer for words, then entities."""
+    """Return one layer's output (B, T + E, d_model) for words, then entities."""
     assert isinstance(block, Block)
     attn = block.attn
     assert isinstance(attn, EntityAwareAttention)
@@ -79,13 +79,13 @@ def read(block: nn.Module, x: Tensor, n_words: int, mask: Mask) -> Tensor:
 
 
 def entity_aware(config: EncoderConfig, layer: int) -> EntityAwareAttention:
-    """Return the attention of a layer."""
+    """Return a layer's entity-aware self-attention."""
     return EntityAwareAttention(config.d_model, config.n_heads, config.weights_dropout)
 
 
 @dataclass(frozen=True)
 class LukeConfig(EncoderConfig):
-    """`n_entities`, `d_entity`: rows of the table of entities, and how wide they are."""
+    """BERT's config with `n_entities` and `d_entity`, the shape of the entity embedding table."""
 
     n_entities: int = 500_000
     d_entity: int = 256

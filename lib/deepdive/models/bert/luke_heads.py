@@ -1,4 +1,4 @@
-"""Heads on LUKE: for hidden words and entities in pretraining, and for classes of entities."""
+"""Heads for LUKE: masked word and entity prediction in pretraining, and entity classification."""
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ from deepdive.models.bert.pretraining import BertForMaskedLM
 
 
 class LukeForMaskedLM(BertForMaskedLM):
-    """Both heads: `masked_logits` of states of words, `entity_logits` of states of entities."""
+    """LUKE with both heads: `masked_logits` for words' states, `entity_logits` for entities'."""
 
     def __init__(self, bert: Luke, masked: MaskedHead, entity: MaskedHead) -> None:
         super().__init__(bert, masked)
@@ -22,8 +22,8 @@ class LukeForMaskedLM(BertForMaskedLM):
 
 
 def for_masked_lm(encoder: Luke) -> LukeForMaskedLM:
-    """Put both heads on an encoder. The words' scores have a table of their own, as in the released
-    form, which begins as the encoder's; the entities' share the encoder's.
+    """Add both pretraining heads to an encoder. The word head has its own matrix, initialized from
+    the encoder's embedding, as in the released code; the entity head is tied to the encoder's.
     """
     config, words = encoder.config, encoder.embeddings.tokens
     own = TokenEmbedding(words.vocab_size, words.d_model)
@@ -36,9 +36,9 @@ def for_masked_lm(encoder: Luke) -> LukeForMaskedLM:
 
 
 class EntityClassifier(nn.Module):
-    """logits = out(dropout(states of the first entities, side by side)), (B, n_classes).
+    """Entity classifier: out(dropout(concatenated states of the first entities)), (B, n_classes).
 
-    `n_entities` = 1: what is it; 2: how are they related. The released pairs have no `bias`.
+    `n_entities` = 1: entity typing; 2: relation classification (released without `bias`).
     Source: Yamada et al. 2020, sections 4.1 and 4.2.
     """
 

@@ -1,5 +1,5 @@
-"""DeBERTa's decoder of gaps: the last layer, asked by queries that know absolute places. The
-system's header is that of `deepdive.models.bert.deberta`.
+"""DeBERTa's enhanced mask decoder: the last layer with absolute positions in the queries. The
+system's header is in `deepdive.models.bert.deberta`.
 """
 
 from torch import Tensor
@@ -14,12 +14,12 @@ from deepdive.positions import LearnedPosition
 
 
 class EnhancedMaskDecoder(BertForMaskedLM):
-    """An encoder whose last layer decodes, `steps` times with the same weights.
+    """Encoder whose last layer predicts masked tokens, applied `steps` times with shared weights.
 
         h = the states below the last layer,  z = h + positions
         z = last layer with queries z, keys and values h, residual z         # `steps` times
 
-    The paper begins with z = positions; its released code, which is followed here, adds h.
+    The paper starts from z = positions; its released code, which is followed here, adds h.
     Source: He et al. 2021, section 3.2, and their released code, `emd_context_layer`.
     """
 
@@ -36,7 +36,7 @@ class EnhancedMaskDecoder(BertForMaskedLM):
         return self.masked_logits(self.decoded(tokens, mask, segments))
 
     def decoded(self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
-        """Return the states z (B, T, d_model) that the head reads."""
+        """Return the decoder's hidden states z (B, T, d_model), the input of the head."""
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         positions = self.bert.embeddings.positions(tokens, mask)
@@ -53,7 +53,7 @@ class EnhancedMaskDecoder(BertForMaskedLM):
 
 
 def for_pretraining(encoder: Bert) -> EnhancedMaskDecoder:
-    """Put the paper's decoder of gaps on an encoder. Raises ValueError for one without layers."""
+    """Add the enhanced mask decoder to an encoder. Raises ValueError for one without layers."""
     config = encoder.config
     if not config.n_layers:
         raise ValueError("n_layers=0: the last layer decodes, so the encoder needs 1 at least")

@@ -1,15 +1,15 @@
-"""MPNet: BERT that fills gaps one after the other, and is told how long the text is. Song et al.
-2020, "MPNet: Masked and Permuted Pre-training for Language Understanding".
+"""MPNet: BERT with masked and permuted pretraining, which sees all positions. Song et al. 2020,
+"MPNet: Masked and Permuted Pre-training for Language Understanding".
 
-Used, it reads a text as BERT does. Trained, it reads a permuted one, whose last tokens it guesses
-in turn (`deepdive.training.objectives.mpnet`).
+At inference it encodes a text as BERT does. In pretraining the text is permuted, and its last
+tokens are predicted one after the other (`deepdive.training.objectives.mpnet`).
 
 System: mpnet
 Parent: bert
 What differs:
-- T5's bias for each head and offset is added to the scores, one table for all (`shared_bias`)
-- what is guessed sees the guesses before it too: two streams, here one masked (`MPNet.permuted`)
-- there are no segments, and positions are counted over the real tokens, as in RoBERTa (`BASE`)
+- T5's relative position bias, one per head and offset, shared by all layers (`shared_bias`)
+- each prediction also attends to earlier ones: two streams, here one masked (`MPNet.permuted`)
+- no segment embeddings, and positions count only real tokens, as in RoBERTa (`BASE`)
 Source: Song et al. 2020, section 2, and their released code.
 Book: 3.2
 """
@@ -27,13 +27,13 @@ from deepdive.positions import T5Bias
 
 
 class MPNet(Bert):
-    """`Bert` that also reads a text in any order, given where each token stands."""
+    """`Bert` that also encodes a permuted text, given each token's position."""
 
     def permuted(self, tokens: Tensor, positions: Tensor, seen: Mask) -> Tensor:
-        """Return states (B, L, d_model); `deepdive.training.objectives.permute` makes all three.
+        """Return hidden states (B, L, d_model); `deepdive.training.objectives.permute` makes all
+        three arguments. A query of the paper's second stream starts as [MASK] at its position and
+        uses the same weights, so here it is one more input token, to which no other token attends.
 
-        A query of the paper's second stream begins as the mask token in its place and has the same
-        weights, so it is one more row, which no other row sees.
         Source: Song et al. 2020, section 2.2 and figure 2.
         """
         x = self.embeddings(tokens, None, positions)
@@ -41,7 +41,7 @@ class MPNet(Bert):
 
 
 def shared_bias(config: EncoderConfig) -> Stack:
-    """Return the layers; one T5Bias, 32 buckets up to a distance of 128, is in all of them."""
+    """Return the layers, which share one T5Bias with 32 buckets up to a distance of 128."""
     position = T5Bias(config.n_heads)
     return blocks(config.but(attention=lambda config, layer: MultiHeadAttention(
         config.d_model, config.n_heads, dropout=config.weights_dropout, position=position

@@ -1,4 +1,4 @@
-"""What BERT's family is trained with, on the states of an encoder: gaps, replacements."""
+"""Pretraining heads of BERT's family: masked LM, next sentence, and replaced token detection."""
 
 from torch import Tensor, nn
 
@@ -7,7 +7,7 @@ from deepdive.models.bert.bert import Bert
 
 
 class BertForMaskedLM(nn.Module):
-    """An encoder with a head that scores the whole vocabulary at each place."""
+    """Encoder with a masked language modeling head: vocabulary logits at each position."""
 
     def __init__(self, bert: Bert, masked: MaskedHead) -> None:
         super().__init__()
@@ -16,41 +16,41 @@ class BertForMaskedLM(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return the logits (B, T, V) of all tokens. Training needs only those of the gaps:
+        """Return the logits (B, T, V) of all tokens. Training needs only those at masked positions:
         `masked_logits(bert(...)[chosen])`.
         """
         return self.masked_logits(self.bert(tokens, mask, segments))
 
     def masked_logits(self, states: Tensor) -> Tensor:
-        """Return logits (..., V) for states (..., d_model)."""
+        """Return logits (..., V) for hidden states (..., d_model)."""
         return self.masked(states)
 
 
 class BertForPreTraining(BertForMaskedLM):
-    """Both of BERT's heads: `next` scores whether the second text follows the first (0) or not."""
+    """BERT with both heads; `next` scores whether the second text follows the first (0) or not."""
 
     def __init__(self, bert: Bert, masked: MaskedHead, pooler: Pooler, next: nn.Linear) -> None:
         super().__init__(bert, masked)
         self.pooler, self.next = pooler, next
 
     def next_logits(self, states: Tensor) -> Tensor:
-        """Return logits (B, 2) for states (B, T, d_model)."""
+        """Return next sentence logits (B, 2) for hidden states (B, T, d_model)."""
         return self.next(self.pooler(states))
 
 
 def masked_head(encoder: Bert) -> MaskedHead:
-    """Return the head that fills gaps; the encoder's own embedding scores the tokens."""
+    """Return a masked language modeling head tied to the encoder's token embedding."""
     config = encoder.config
     return MaskedHead(encoder.embeddings.tokens, config.d_model, config.activation, config.eps)
 
 
 def for_masked_lm(encoder: Bert) -> BertForMaskedLM:
-    """Put the head that fills gaps on an encoder."""
+    """Add a masked language modeling head to an encoder."""
     return BertForMaskedLM(encoder, masked_head(encoder))
 
 
 def for_pretraining(encoder: Bert) -> BertForPreTraining:
-    """Put both heads of the paper on an encoder."""
+    """Add both of the paper's pretraining heads to an encoder."""
     d_model = encoder.config.d_model
     follows = nn.Linear(d_model, 2)
     initialise(follows)
@@ -58,7 +58,7 @@ def for_pretraining(encoder: Bert) -> BertForPreTraining:
 
 
 class ElectraDiscriminator(nn.Module):
-    """logits = out(activation(dense(bert(tokens)))), (B, T): above 0 where a token was replaced.
+    """ELECTRA's discriminator, out(activation(dense(bert(tokens)))): (B, T), > 0 means replaced.
 
     Source: Clark et al. 2020, section 2, and their released code, which has the layer before `out`.
     """
@@ -74,6 +74,6 @@ class ElectraDiscriminator(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return a logit (B, T) for each token; those under padding mean nothing."""
+        """Return a logit (B, T) for each token; those of padding are meaningless."""
         states = self.bert(tokens, mask, segments)
         return self.out(self.activation(self.dense(states))).squeeze(-1)

@@ -1,20 +1,20 @@
-"""RoBERTa: BERT's model, trained longer on more text, on gaps alone. Liu et al. 2019, "RoBERTa: A
-Robustly Optimized BERT Pretraining Approach".
+"""RoBERTa: BERT pretrained longer on more text, without next sentence prediction. Liu et al. 2019,
+"RoBERTa: A Robustly Optimized BERT Pretraining Approach".
 
-The layers are BERT's. A row of its input is one text, filled with whole sentences up to the full
+The layers are BERT's. An input sequence is one text of full sentences packed up to the maximum
 length, from one document or several.
 
 System: roberta
 Parent: bert
 What differs:
-- the input is one text, so one row of the table of segments is left (`n_segments`), and the model
-  learns to fill gaps alone (`deepdive.models.bert.pretraining.for_masked_lm`)
-- gaps are drawn anew each time that a text is read (`deepdive.training.objectives.mask_tokens`)
-- positions are counted over the real tokens, so padding in front moves none of them
-  (`RobertaEmbeddings`); two rows of the released table stand before the first token's and are
-  never read (`unused_positions`), one of them padding's
-- words are cut into pieces of bytes (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`); the
-  norms' `eps` is 1e-5; training has more text, larger batches and more steps
+- the input is one text, so there is one segment embedding (`n_segments`), and masked language
+  modeling is the only objective (`deepdive.models.bert.pretraining.for_masked_lm`)
+- dynamic masking: new masks each time a text is used (`deepdive.training.objectives.mask_tokens`)
+- positions count only real tokens, so padding on the left doesn't shift them
+  (`RobertaEmbeddings`); two entries of the released table precede the first token's and are never
+  used (`unused_positions`), one of them padding's
+- byte-level BPE (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`); the norms' `eps` is 1e-5;
+  training has more text, larger batches and more steps
 Source: Liu et al. 2019, sections 3 and 4, and their released code.
 Book: 3.2.1
 """
@@ -31,10 +31,10 @@ class RobertaEmbeddings(BertEmbeddings):
     """`BertEmbeddings` whose positions count real tokens: p = number of real tokens before it."""
 
     def positions(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        """Return where each token stands among the real ones, (T,) or (B, T)."""
+        """Return each token's position among the real tokens, (T,) or (B, T)."""
         if mask is None:
             return super().positions(tokens, mask)
-        return (mask.cumsum(1) - 1).clamp(min=0)  # where the token is padding, any place
+        return (mask.cumsum(1) - 1).clamp(min=0)  # padding may have any position
 
 
 BASE = EncoderConfig(

@@ -1,21 +1,21 @@
-"""Sentence-BERT: one vector for a text. Reimers and Gurevych 2019, "Sentence-BERT: Sentence
-Embeddings using Siamese BERT-Networks".
+"""Sentence-BERT: sentence embeddings from a siamese BERT. Reimers and Gurevych 2019,
+"Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks".
 
-Two texts go through the same encoder, each for itself (a *siamese* network), and what is compared
-is two vectors. So n texts are inputs n times, where a cross-encoder reads n (n - 1) / 2 pairs.
-The losses are in `deepdive.training.objectives.sentences`, measures of the vectors in
+Two texts go through the same encoder separately (a *siamese* network), and their vectors are
+compared. So n texts need n forward passes, where a cross-encoder needs n (n - 1) / 2 for all pairs.
+The losses are in `deepdive.training.objectives.sentences`, metrics of the vectors in
 `deepdive.evaluate.similarity`; `deepdive.published.sentences` loads published models.
 
-Long because it also reads lists of texts, in batches of like length (`encode`).
+Long because it also encodes lists of texts, in batches of similar length (`encode`).
 
 System: sbert
 Parent: bert
 What differs:
-- the states of a text become one vector, by their mean as a rule (`mean`; `cls`, `maximum`)
-- it reads one text, never two: pairs are compared by a cosine (`SentenceEncoder`)
-- it is trained so that this cosine says how alike two texts are (`pair_features`,
+- hidden states are pooled to one vector, usually by their mean (`mean`; `cls`, `maximum`)
+- each text is encoded separately; pairs are compared by cosine similarity (`SentenceEncoder`)
+- training makes this cosine measure how similar two texts are (`pair_features`,
   `cosine_regression`, `triplet`, later `multiple_negatives`)
-- without training, a linear map can make all directions count alike (`Whitening`)
+- without training, a linear map can whiten the vectors to identity covariance (`Whitening`)
 Source: Reimers and Gurevych 2019, section 3; Su et al. 2021, sections 3.2 to 3.4.
 Book: 3.4.1
 """
@@ -34,7 +34,7 @@ Step = Callable[[Tensor], Tensor]  # vectors (B, d) -> (B, d')
 
 
 def cls(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the state of each row's first real token, which is [CLS]: (B, d)."""
+    """Return the hidden state of each text's first real token, which is [CLS]: (B, d)."""
     return states[torch.arange(len(states), device=states.device), mask.int().argmax(1)]
 
 
@@ -49,15 +49,15 @@ def maximum(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def normalise(vectors: Tensor) -> Tensor:
-    """Return each row over its length, so that a product of two rows is their cosine."""
+    """Return the vectors scaled to norm 1, so the dot product of two is their cosine."""
     return F.normalize(vectors, dim=-1)
 
 
 class SentenceEncoder(nn.Module):
-    """Tokens (B, T) -> a vector for each row (B, d): after(pooling(encoder(tokens), mask)).
+    """Sentence encoder, after(pooling(encoder(tokens), mask)): tokens (B, T) -> vectors (B, d).
 
-    encoder: a `Bert`, or what has its forward. pooling: `mean`, `cls`, `maximum`. after: what is
-    done to the vector, such as `normalise` or a `Whitening`; None: nothing.
+    encoder: a `Bert`, or a module with its signature. pooling: `mean`, `cls`, `maximum`. after: a
+    final map of the vector, such as `normalise` or a `Whitening`; None: identity.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SentenceEncoder(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return the vectors of `tokens`; mask bool (B, T), True = real token; None: all are."""
+        """Return one vector (B, d) per text; mask bool (B, T), True = real token; None: all are."""
         states = self.encoder(tokens, mask, segments)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         vectors = self.pooling(states, real)
@@ -85,10 +85,10 @@ def encode(
     batch_size: int = 64,
     max_length: int = 256,
 ) -> Tensor:
-    """Return the vectors (N, d) of texts, in their order.
+    """Return the sentence embeddings (N, d) of texts, in their order.
 
-    A text longer than `max_length` tokens, [CLS] and [SEP] counted, is cut at its end. The model
-    is in evaluation mode meanwhile. Raises ValueError without texts.
+    A text longer than `max_length` tokens, [CLS] and [SEP] included, is truncated at its end. The
+    model is in evaluation mode meanwhile. Raises ValueError for an empty list.
     """
     if isinstance(texts, str) or not texts:
         raise ValueError("texts: expected a list of one text or more; for one text pass [text]")
@@ -106,5 +106,5 @@ def encode(
 
 
 def tiny(vocab_size: int = 32) -> SentenceEncoder:
-    """Return a model for tests and toys: BERT's `TINY` and the mean."""
+    """Return a model for tests and toys: BERT's `TINY` with mean pooling."""
     return SentenceEncoder(bert.bert(bert.TINY, vocab_size=vocab_size), mean)

@@ -1,18 +1,18 @@
-"""Splinter: BERT trained to answer questions before it has seen one. Ram et al. 2021, "Few-Shot
-Question Answering by Pretraining Span Selection".
+"""Splinter: BERT pretrained with recurring span selection. Ram et al. 2021, "Few-Shot Question
+Answering by Pretraining Span Selection".
 
-Words that recur in a text are cut out but for one place, and the model says where they still
-stand (`deepdive.training.objectives.recurring_span_selection`). A question is asked in the same
-form: `[QUESTION]` stands where the answer would.
+All but one occurrence of a span that recurs in a text are masked, and the model selects the
+remaining one (`deepdive.training.objectives.recurring_span_selection`). Question answering has the
+same form: `[QUESTION]` replaces the answer.
 
-Long because the head reads several questions of one text, and refuses a text without one.
+Long because the head handles several questions per text, and rejects a text without one.
 
 System: splinter
 Parent: bert
 What differs:
-- the answer's first and last token are chosen by the state of a `[QUESTION]` token, so one text may
-  hold many questions, each with an answer of its own (`SpanSelector`, `Splinter`)
-- the head is trained with the encoder, and is kept for the task (`Splinter`)
+- the answer's start and end are scored against the hidden state of a `[QUESTION]` token, so one
+  text may hold several questions, each with its own answer (`SpanSelector`, `Splinter`)
+- the head is pretrained with the encoder, and is reused in fine-tuning (`Splinter`)
 - the vocabulary is BERT's cased one, in which `[QUESTION]` is token 104 (`BASE`, `question`)
 Source: Ram et al. 2021, and their released code.
 Book: 3.1.3
@@ -33,7 +33,7 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class SplinterConfig(EncoderConfig):
-    """`question`: the id of the token that asks."""
+    """BERT's config with `question`, the id of the `[QUESTION]` token."""
 
     question: int = 104
 
@@ -44,13 +44,13 @@ TINY = BASE.but(**TOY | {"question": 3})
 
 
 def splinter(config: SplinterConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder, without its head; defaults are the paper's base model."""
+    """Build an encoder without its head; defaults are the paper's base model."""
     return bert(SplinterConfig.given(config, changes))
 
 
 class SpanSelector(nn.Module):
-    """scores[b, k, t] = ask(x[b, q[b, k]])^T W answer(x[b, t]), where x are states and q the places
-    of the questions; `ask` and `answer` are norm(gelu(dense(.))).
+    """Span scores[b, k, t] = ask(x[b, q[b, k]])^T W answer(x[b, t]), where x are hidden states and
+    q the positions of the questions; `ask` and `answer` are norm(gelu(dense(.))).
 
     Source: Ram et al. 2021, "question-aware span selection".
     """
@@ -66,16 +66,16 @@ class SpanSelector(nn.Module):
         initialise(self)
 
     def forward(self, states: Tensor, questions: Tensor) -> Tensor:
-        """Return (B, K, T) for states (B, T, d_model) and questions (B, K)."""
+        """Return scores (B, K, T) for states (B, T, d_model) and question positions (B, K)."""
         batch = torch.arange(len(states), device=states.device)[:, None]
         queries = self.product(self.ask(states[batch, questions]))  # (B, K, d_model)
         return queries @ self.answer(states).transpose(1, 2)
 
 
 class Splinter(nn.Module):
-    """An encoder with a selector for the first, and one for the last token of each answer.
+    """Encoder with one span selector for the start and one for the end of each answer.
 
-    `best_span(logits[:, k], passage)` chooses the answer of question k.
+    `best_span(logits[:, k], passage)` returns the answer to question k.
     """
 
     def __init__(self, bert: Bert) -> None:
@@ -91,10 +91,10 @@ class Splinter(nn.Module):
         segments: Tensor | None = None,
         questions: Tensor | None = None,
     ) -> Tensor:
-        """Return logits (B, K, T, 2) for tokens (B, T) with questions at the places (B, K); None:
-        one in each row, at its first `[QUESTION]`. Those of padding mean nothing.
+        """Return logits (B, K, T, 2) for tokens (B, T) with questions at positions (B, K); None:
+        one per text, at its first `[QUESTION]`. Logits of padding are meaningless.
 
-        Raises ValueError for a row without that token, and for a place outside the text.
+        Raises ValueError for a text without that token, and for a position outside the text.
         """
         states = self.bert(tokens, mask, segments)
         if questions is None:

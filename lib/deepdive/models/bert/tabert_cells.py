@@ -1,13 +1,13 @@
-"""A small TaBERT that points at the cell of a snapshot that answers: its upper layers are trained,
-and below them stands an encoder that is only read.
+"""Cell selection with a small TaBERT: trained upper layers on a frozen encoder choose the cell of
+a content snapshot that answers the question.
 
     rows = read(encoder, tokenizer, question, snapshot)  # (R, 1 + C, d + 5), once
     model = CellPicker(rows.shape[-1], down=True)
     scores = model(rows[None], real[None])  # (1, R, C)
 
-After Yin et al. 2020, who train all layers, and first on 26 million tables.
+After Yin et al. 2020, who train all layers, and pretrain on 26 million tables.
 
-Long because what is read of a snapshot stands beside the layers that are trained on it.
+Long because it holds both the frozen features of a snapshot and the layers trained on them.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from deepdive.data.wikitables import Table
 from deepdive.models.bert.tabert import pooled, tabert
 from deepdive.tokenizers.base import Tokenizer
 
-MATCHES = 5  # how many numbers `matches` gives
+MATCHES = 5  # features per cell from `matches`
 
 
 def matches(question: str, snapshot: Table) -> Tensor:
-    """Return what counting knows of each cell, (R, 1 + C, 5), zeros for the question (slot 0).
+    """Return n-gram overlap features of each cell, (R, 1 + C, 5), zeros for the question (slot 0).
 
-    Of n-grams in common with the question: the share of the row's, the column name's, the cell's;
-    whether the cell has any; whether its column holds numbers.
+    The fraction of the row's, the column name's, and the cell's n-grams in common with the
+    question; whether the cell has any in common; whether its column holds numbers.
     """
     matches = torch.zeros(len(snapshot.rows), 1 + len(snapshot.columns), MATCHES)
     names = [overlap(question, name) for name in snapshot.columns]
@@ -44,10 +44,10 @@ def matches(question: str, snapshot: Table) -> Tensor:
 
 @torch.no_grad()
 def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Table) -> Tensor:
-    """Return what a frozen encoder and counting say of a snapshot, (R, 1 + C, d + 5).
+    """Return frozen encoder states and overlap features of a snapshot, (R, 1 + C, d + 5).
 
-    Slot 0 of a row is the mean of the question's states beside this row, slot 1 + c that of the
-    cell of column c, its name and type included.
+    Slot 0 of a row is the mean of the question's hidden states, encoded with this row, and slot
+    1 + c that of the cell of column c, its name and type included.
     """
     tokens, slots, mask = (x[0] for x in linearised(question, snapshot, tokenizer))  # (R, T)
     n_question = len(tokenizer.encode(question))
@@ -56,7 +56,7 @@ def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Tabl
 
 
 def batched(read: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return what was read of several snapshots as one (B, R, N, d), and what is real (B, R, N)."""
+    """Return the features of several snapshots padded to (B, R, N, d), and a mask (B, R, N)."""
     R, N = (max(x.shape[axis] for x in read) for axis in (0, 1))
     rows = torch.zeros(len(read), R, N, read[0].shape[-1])
     real = torch.zeros(rows.shape[:-1], dtype=torch.bool)
@@ -67,10 +67,10 @@ def batched(read: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 class CellPicker(nn.Module):
-    """Scores of the cells: layers along each row, then down the columns, then question . cell.
+    """Cell scorer: attention layers along each row, then down the columns, then question . cell.
 
-    down    False: the upper layers look along the rows once more; as many parameters
-    n_along, n_down    with 0 and 0 the scores are those of the frozen vectors, projected
+    down    False: the upper layers also attend along the rows; same number of parameters
+    n_along, n_down    numbers of layers; with 0 and 0 the frozen vectors are only projected
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class CellPicker(nn.Module):
         self.ask, self.alone, self.down = nn.Linear(d_model, d_model), nn.Linear(d_model, 1), down
 
     def forward(self, rows: Tensor, real: Tensor) -> Tensor:
-        """Return the scores of the cells (B, R, C), -inf for padding.
+        """Return cell scores (B, R, C), -inf for padding.
 
         rows (B, R, 1 + C, d_in), slot 0 the question; real bool (B, R, 1 + C).
         """
         B, R, N, _ = rows.shape
         x = self.drop(self.enter(rows))
-        seen = real | ~real.any(-1, keepdim=True)  # a row of padding may see itself
+        seen = real | ~real.any(-1, keepdim=True)  # a padding row attends to itself
         x = self.along(x.flatten(0, 1), mask=Padding(seen.flatten(0, 1))).unflatten(0, (B, R))
         if self.down:
             some = real.transpose(1, 2).flatten(0, 1)  # (B N, R)

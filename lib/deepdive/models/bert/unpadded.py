@@ -1,4 +1,4 @@
-"""Vectors of many texts of mixed length, from an encoder that pads none of them:
+"""Sentence embeddings of texts of mixed length, without padding (packed sequences):
 `sentence_vectors(load(minilm()), minilm_tokenizer(), texts)`.
 """
 
@@ -20,11 +20,11 @@ def sentence_vectors(
     batch_tokens: int = 1024,
     max_length: int = 256,
 ) -> Tensor:
-    """Return a vector of length 1 for each text (n, d_model): the mean of its tokens' states.
+    """Return a unit vector for each text (n, d_model): the mean of its tokens' hidden states.
 
-    A text is `bos`, its tokens, `eos`, cut to `max_length` of them. Texts run sorted by length, as
-    many at a time as `batch_tokens` admits, one at least. No gradients are kept.
-    Raises ValueError for a model in training mode, whose dropout would blur the vectors.
+    A text is `bos`, its tokens, `eos`, truncated to `max_length`. Texts are sorted by length and
+    batched, with at most `batch_tokens` tokens or one text per batch. No gradients are computed.
+    Raises ValueError for a model in training mode, whose dropout would add noise to the vectors.
     Source: Reimers and Gurevych 2019, section 3 (the mean).
     """
     if model.training:
@@ -45,7 +45,7 @@ def sentence_vectors(
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield indices sorted by length, cut where their lengths would exceed `batch_tokens`."""
+    """Yield batches of indices sorted by length, with at most `batch_tokens` or one text each."""
     batch: list[int] = []
     filled = 0
     for i in sorted(range(len(lengths)), key=lengths.__getitem__):

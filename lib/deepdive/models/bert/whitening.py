@@ -1,7 +1,7 @@
-"""Whitening: sentence vectors in which no direction is favoured, without training. Su et al. 2021,
+"""Whitening: a linear map to isotropic sentence embeddings, without training. Su et al. 2021,
 "Whitening Sentence Representations for Better Semantics and Faster Retrieval".
 
-A step after the pooling of `deepdive.models.bert.sbert`, whose header is this system's too.
+It follows the pooling of `deepdive.models.bert.sbert`, whose header also covers this system.
 """
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class Whitening(nn.Module):
-    """Vectors (..., d) -> (vectors - centre) matrix, (..., k); both come from `whitening`."""
+    """Whitening map: vectors (..., d) -> (vectors - centre) matrix, (..., k); see `whitening`."""
 
     centre: Tensor
     matrix: Tensor
@@ -31,11 +31,11 @@ class Whitening(nn.Module):
 def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
     """Return the map after which vectors (N, d) have mean 0 and the identity as covariance.
 
-        centre = mean of the rows,  C = (x - centre)^T (x - centre) / N = U diag(s) U^T
+        centre = mean of the vectors,  C = (x - centre)^T (x - centre) / N = U diag(s) U^T
         matrix = U diag(1 / sqrt(s)),  its first k columns: the directions of largest s
 
-    k: how many are kept; None: all d. Raises ValueError for k above d or N - 1, and where vectors
-    do not differ in a direction that is kept. Source: Su et al. 2021, algorithm 1.
+    k: output dimensions; None: all d. Raises ValueError for k above d or N - 1, and for vectors
+    that do not vary in one of these dimensions. Source: Su et al. 2021, algorithm 1.
     """
     if vectors.ndim != 2 or len(vectors) < 2:
         raise ValueError(f"vectors: came with shape {tuple(vectors.shape)}, expected (N, d), N > 1")
@@ -48,7 +48,7 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
         )
     x = vectors.detach().double()  # small eigenvalues are lost in float32
     centre = x.mean(0)
-    s, U = torch.linalg.eigh((x - centre).T @ (x - centre) / n)  # s rises
+    s, U = torch.linalg.eigh((x - centre).T @ (x - centre) / n)  # s is ascending
     s, U = s.flip(0)[:n_out], U.flip(1)[:, :n_out]
     if s[-1] <= 1e-12 * s[0]:
         flat = int((s <= 1e-12 * s[0]).sum())

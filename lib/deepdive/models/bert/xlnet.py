@@ -1,22 +1,22 @@
-"""XLNet: a language model whose words come in any order. Yang et al. 2019, "XLNet: Generalized
-Autoregressive Pretraining for Language Understanding".
+"""XLNet: Transformer-XL pretrained with permutation language modeling. Yang et al. 2019, "XLNet:
+Generalized Autoregressive Pretraining for Language Understanding".
 
-A place that is asked for must not see its own token, and the places asked after it must: two rows
-stand there. A row of the content stream has read its token, a row of the query stream has not; both
-go through the same weights and read the content stream alone.
+A predicted position must not see its own token, but positions predicted after it must, so it has
+two hidden states: that of the content stream includes the token, that of the query stream does not.
+Both streams share their weights and attend only to the content stream.
 
-Long because it holds both streams, what a segment remembers, and the head that scores places.
+Long because it holds both streams, the segment memory, and the language modeling head.
 
 System: xlnet
 Parent: transformer_xl
 What differs:
-- a token is predicted from those before it in a drawn order
+- a token is predicted from those before it in a random permutation
   (`deepdive.training.objectives.permutation_lm`)
-- one row more for each place that is asked for (`XLNet.predict`); it begins as one learned row, and
-  only its position says which place it is
-- the score has a fourth query, for whether two tokens are of one text (`RelativeSegments`)
-- every token sees every token once it is trained (`XLNet.forward`), so offsets have both signs
-- waves in two blocks (`BlockedSinusoidalPosition`); u, v and w are each layer's own
+- a query stream for the predicted positions (`XLNet.predict`); it starts from one learned vector,
+  and differs only in its position
+- a fourth term in the scores, for whether two tokens share a segment (`RelativeSegments`)
+- after pretraining attention is bidirectional (`XLNet.forward`), so offsets have both signs
+- sines and cosines in two blocks (`BlockedSinusoidalPosition`); each layer has its own u, v and w
 Source: Yang et al. 2019, sections 2.2 to 2.6, and their released code.
 Book: 3.2
 """
@@ -43,7 +43,7 @@ from deepdive.positions.xl import RelativeSegments
 
 
 class XLNetBlock(Block):
-    """Transformer-XL's layer; `read` is it for rows that read others, and know their texts."""
+    """Transformer-XL's layer with relative segments; `read` runs it on given queries and keys."""
 
     attn: MultiHeadAttention
 
@@ -64,12 +64,12 @@ class XLNetBlock(Block):
     def read(
         self, rows: Tensor, content: Tensor, mask: Mask | None, places: Tensor, apart: Tensor | None
     ) -> Tensor:
-        """Return rows (B, T, d_model), at places (T,) or (B, T), once they have read content (B, S,
-        d_model), which stands at 0 .. S - 1.
+        """Return the layer's output (B, T, d_model) for queries from `rows`, at positions `places`
+        (T,) or (B, T); keys and values: content (B, S, d_model), at positions 0 .. S - 1.
         """
 
         def attend(x: Tensor) -> Tensor:
-            # Only texts of several segments pay for this second projection of the queries.
+            # Only inputs with segments need this second projection of the queries.
             bias = None if apart is None else self.segments(self.attn.queries(x), apart)
             return self.attn(x, memory=content, memory_mask=mask, bias=bias, positions=places)
 
@@ -77,9 +77,9 @@ class XLNetBlock(Block):
 
 
 class Memory:
-    """The rows that entered each layer in earlier segments, without their gradients.
+    """Cached inputs of each layer from earlier segments, without gradients.
 
-    `length`: how many of the last ones are kept; None: all. A pass reads it, and renews it.
+    `length`: how many of the last positions are cached; None: all. Each forward pass updates it.
     """
 
     def __init__(self, length: int | None = None) -> None:
@@ -89,7 +89,7 @@ class Memory:
         return self.rows[0].shape[1] if self.rows else 0
 
     def before(self, layer: int, x: Tensor) -> Tensor:
-        """Return what was kept for this layer, then `rows`: (B, S, d_model)."""
+        """Return this layer's cached inputs, then x: (B, S, d_model); update the cache."""
         x = torch.cat((*self.rows[layer : layer + 1], x), 1)
         memory = x if self.length is None else x[:, -self.length :]
         self.rows[layer : layer + 1] = [memory.detach()]
@@ -97,7 +97,7 @@ class Memory:
 
 
 class XLNet(nn.Module):
-    """Tokens (B, T) -> states (B, T, d_model); `predict` gives those of places not yet read."""
+    """XLNet: token ids (B, T) -> hidden states (B, T, d_model); `predict` runs the query stream."""
 
     def __init__(self, config: XLNetConfig) -> None:
         super().__init__()
@@ -113,9 +113,9 @@ class XLNet(nn.Module):
         segments: Tensor | None = None,
         memory: Memory | None = None,
     ) -> Tensor:
-        """Return the states of `tokens`, each of which has seen every token and the memory.
+        """Return the hidden states of `tokens`, which attend to every token and to the memory.
 
-        `mask` bool (B, T), True = real token; `segments` int (B, T), whose memory counts as 0.
+        `mask` bool (B, T), True = real token; `segments` int (B, T), 0 for the memory.
         """
         return self._streams(tokens, mask, segments, memory)
 
@@ -128,10 +128,10 @@ class XLNet(nn.Module):
         segments: Tensor | None = None,
         memory: Memory | None = None,
     ) -> Tensor:
-        """Return the states (B, M, d_model) of places (B, M), from which their tokens are told.
+        """Return the query stream's states (B, M, d_model) at positions `places` (B, M).
 
-        `sees` bool (B, T, T): may place t read token s? `deepdive.training.objectives.order_tokens`
-        draws both. Raises ValueError where a place would read its own token.
+        `sees` bool (B, T, T): True where position t may attend to token s; both are sampled by
+        `deepdive.training.objectives.order_tokens`. Raises ValueError for a True on its diagonal.
         """
         check_tokens(tokens)
         T = tokens.shape[-1]
@@ -146,7 +146,7 @@ class XLNet(nn.Module):
         self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None, memory: Memory | None,
         sees: Tensor | None = None, places: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
-        """Return the content stream (B, T, d_model), and below it that of the places."""
+        """Return content stream (B, T, d_model) and query stream, concatenated on axis 1."""
         check_tokens(tokens)
         if memory is not None and mask is not None and not bool(mask.all()):
             raise ValueError(
@@ -176,13 +176,13 @@ class XLNet(nn.Module):
 
 
 def _at(visible: Tensor, positions: Tensor) -> Tensor:
-    """Return rows (B, T, n) at places (B, M): (B, M, n)."""
+    """Return `visible` (B, T, n) at positions (B, M): (B, M, n)."""
     return visible.gather(1, positions[..., None].expand(-1, -1, visible.shape[-1]))
 
 
 @dataclass(frozen=True)
 class XLNetConfig(Config):
-    """`n_memory`: how many rows `memory` keeps; None: all. `family`: how it is published."""
+    """XLNet's config. `n_memory`: cached positions; None: all. `family`: checkpoint format."""
 
     vocab_size: int = 32_000
     d_model: int = 768
@@ -209,7 +209,7 @@ def xlnet(config: XLNetConfig = BASE, **changes: Any) -> XLNet:
 
 
 class XLNetLM(nn.Module):
-    """`XLNet.predict`, then scores of the vocabulary: tokens, sees, places -> (B, M, V)."""
+    """XLNet with a language modeling head: tokens, sees, places -> logits (B, M, V)."""
 
     def __init__(self, bert: XLNet, head: TiedHead) -> None:
         super().__init__()
@@ -218,10 +218,10 @@ class XLNetLM(nn.Module):
     def forward(
         self, tokens: Tensor, sees: Tensor, places: Tensor, *given: Any, **named: Any
     ) -> Tensor:
-        """Return the logits of each place; the arguments are those of `XLNet.predict`."""
+        """Return the logits at each position; the arguments are those of `XLNet.predict`."""
         return self.head(self.bert.predict(tokens, sees, places, *given, **named))
 
 
 def for_lm(model: XLNet) -> XLNetLM:
-    """Put the head of the objective on a model; its own embedding scores the tokens."""
+    """Add a language modeling head, tied to the model's token embedding."""
     return XLNetLM(model, TiedHead(model.tokens, bias=True))

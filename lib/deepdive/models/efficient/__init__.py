@@ -1,4 +1,4 @@
-"""Models whose attention costs less: for long texts, or without any attention.
+"""Models with efficient attention for long texts, or without any attention.
 
-Start with `longformer`, then `bigbird`; each is BERT with other attention.
+Start with `longformer`, then `bigbird`; each is BERT with another attention mechanism.
 """

@@ -1,14 +1,14 @@
-"""BigBird, for long texts. Zaheer et al. 2020, "Big Bird: Transformers for Longer Sequences".
+"""BigBird: BERT with block sparse attention. Zaheer et al. 2020, "Big Bird: Transformers for Longer
+Sequences".
 
 System: bigbird
 Parent: longformer
 What differs:
-- whole blocks of 64 tokens see each other, not single tokens: a block sees itself, its two
-  neighbours and `n_random` drawn ones, others in each head and layer (`block_attention`, `draw`)
-- the first and the last block are the global tokens, whatever the task; they have no projections
-  of their own
-- all else is BERT's (`Bert`), with 4,096 positions, 50,358 pieces, and GELU by tanh (`BASE`)
-- a text too short for the pattern is attended in full (`BlockSparseAttention.in_full`)
+- attention is between whole blocks of 64 tokens: a block attends to itself, its two neighbors, and
+  `n_random` random ones, which differ by head and layer (`block_attention`, `draw`)
+- the first and last blocks are global for every task, without projections of their own
+- all else is BERT's (`Bert`), with 4,096 positions, 50,358 subword tokens, and tanh GELU (`BASE`)
+- a text too short for the pattern gets full attention (`BlockSparseAttention.in_full`)
 Source: Zaheer et al. 2020, section 2, and their released code.
 Book: 5.2.2.4
 """
@@ -27,7 +27,7 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class BigBirdConfig(EncoderConfig):
-    """`draw(n_random, layer)` says which blocks each block sees beside its neighbours."""
+    """`draw(n_random, layer)` chooses the random blocks that each block attends to."""
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*EncoderConfig.MAY_BE_ZERO, "n_random")
     block_size: int = 64
@@ -36,7 +36,7 @@ class BigBirdConfig(EncoderConfig):
 
 
 def block_attention(config: BigBirdConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: between blocks, neighbours, drawn and global ones."""
+    """Return one layer's attention: neighboring, random, and global blocks."""
     draw = config.draw(config.n_random, layer)
     mechanism = BlockSparseAttention(
         config.block_size, config.n_random, draw, dropout=config.weights_dropout

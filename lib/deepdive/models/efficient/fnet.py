@@ -1,13 +1,13 @@
-"""FNet: BERT whose attention is a Fourier transform. Lee-Thorp et al. 2022, "FNet: Mixing Tokens
-with Fourier Transforms".
+"""FNet: BERT with a Fourier transform instead of attention. Lee-Thorp et al. 2022, "FNet: Mixing
+Tokens with Fourier Transforms".
 
 System: fnet
 Parent: bert
 What differs:
-- the real part of a Fourier transform over positions and width stands for attention
-  (`FourierMixing`): no weights, no heads, nothing to train
-- a matrix follows the norm of the embeddings (`FNetEmbeddings`)
-- nothing is dropped from what the mixing says; the activation is GELU's approximation by tanh
+- the real part of a Fourier transform over positions and dimensions replaces attention
+  (`FourierMixing`): no weights, no heads, no parameters
+- a linear layer follows the norm of the embeddings (`FNetEmbeddings`)
+- no dropout on the output of the mixing; the activation is GELU's approximation by tanh
 Source: Lee-Thorp et al. 2022, section 3, and their released code.
 Book: blog
 """
@@ -39,7 +39,7 @@ def fourier_mixing(config: EncoderConfig, layer: int) -> FourierMixing:
 
 
 def fourier_block(config: EncoderConfig, layer: int) -> Block:
-    """Return one layer, which drops nothing of what the mixing says."""
+    """Return one layer, without dropout on the mixing's output."""
     mixing_block = block(config, layer)
     mixing_block.attn_residual.dropout = nn.Dropout(0.0)
     return mixing_block

@@ -1,20 +1,20 @@
-"""Informer, for long rows of numbers. Zhou et al. 2021, "Informer: Beyond Efficient Transformer for
-Long Sequence Time-Series Forecasting".
+"""Informer: a Transformer for long time series. Zhou et al. 2021, "Informer: Beyond Efficient
+Transformer for Long Sequence Time-Series Forecasting".
 
-The rows are features of time steps, not tokens. The encoder reads the past, halving its length
-after each layer but the last; the decoder reads the last known steps and placeholders for those to
-come, and fills all of them in one pass.
+The inputs are feature vectors of time steps, not tokens. The encoder processes the past, halving
+its length after each layer but the last; the decoder receives the last known steps and placeholders
+for the future ones, and predicts all of them in one pass.
 
-Long because it reads numbers on both sides: decoder and layers are all built here.
+Long because both sides take real-valued inputs: decoder and layers are all built here.
 
 System: informer
 Parent: transformer
 What differs:
-- about ln T of the T queries attend, the others take the mean of the values
+- about ln T of the T queries attend, the others output the mean of the values
   (`ProbSparseAttention`)
-- a convolution and a pooling between two layers of the encoder halve the row (`Distil`)
-- all steps to come are predicted in one pass, from placeholders (`Informer.forward`)
-- what enters is numbers, by one matrix (`RowEmbedding`)
+- a convolution and max pooling between encoder layers halve the sequence (`Distil`)
+- all future steps are predicted in one pass, from placeholders (`Informer.forward`)
+- the inputs are real-valued vectors, embedded by a linear layer (`RowEmbedding`)
 Source: Zhou et al. 2021, and the released code.
 Book: table 1.2
 """
@@ -36,10 +36,10 @@ from deepdive.models.config import Config
 
 
 class Informer(nn.Module):
-    """The past (B, T, n_features) and what is known of the steps to come -> rows (B, N, d_model).
+    """The past (B, T, n_features) and decoder inputs -> hidden states (B, N, d_model).
 
-    `steps` (B, N, n_features) holds the last known steps and, for those to come, what is known of
-    them (the time of day) and zeros. A head of the reader's own makes numbers of the rows.
+    `steps` (B, N, n_features) holds the last known steps and, for the future ones, their known
+    features (the time of day) and zeros. Add your own head to turn states into forecasts.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Informer(nn.Module):
         self.blocks = nn.ModuleList(blocks)
 
     def forward(self, past: Tensor, steps: Tensor, start: int | None = None) -> Tensor:
-        """Return the decoder's rows; its first step stands at position `start`, by default the
+        """Return the decoder's hidden states; its first step has position `start`, by default the
         number of past steps.
         """
         return self.decode(steps, self.encoder(past), past.shape[1] if start is None else start)
 
     def decode(self, steps: Tensor, memory: Tensor, start: int) -> Tensor:
-        """Return the decoder's rows for what the encoder said."""
+        """Return the decoder's hidden states, given the encoder's output."""
         x = self.embedding(steps, start)
         for block in self.blocks:
             x = block(x, mask=Causal(), memory=memory)
@@ -66,9 +66,9 @@ class Informer(nn.Module):
 
 @dataclass(frozen=True)
 class InformerConfig(Config):
-    """The numbers of an Informer. `factor` times ln T queries attend; `distil` builds from d_model
-    what halves the rows, None: nothing does. `series` says how transformers makes the features,
-    such as its lags: nothing here reads it, and `deepdive.published.save` writes it.
+    """Hyperparameters of an Informer. `factor` times ln T queries attend; `distil` (d_model) builds
+    the layer that halves the sequence, None: no layer does. `series` holds transformers' feature
+    settings, such as its lags: they are unused here, and `deepdive.published.save` writes them.
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers", "n_decoder_layers")
@@ -86,7 +86,7 @@ class InformerConfig(Config):
 
 
 def block(config: InformerConfig, cross: nn.Module | None = None) -> Block:
-    """Return one layer; the decoder's reads the encoder by `cross`."""
+    """Return one layer; the decoder's attends to the encoder by `cross`."""
     mechanism = ProbSparseAttention(config.factor, config.dropout)
     attn = MultiHeadAttention(config.d_model, config.n_heads, mechanism=mechanism)
     ff = FeedForward(config.d_model, config.d_ff, gelu)
@@ -98,7 +98,7 @@ TINY = BASE.but(n_features=16, d_model=16, n_heads=4, d_ff=32, factor=1, dropout
 
 
 def informer(config: InformerConfig = BASE, **changes: Any) -> Informer:
-    """Build a model; defaults are the paper's sizes, for a series of 7 numbers."""
+    """Build a model; defaults are the paper's sizes, for a series with 7 features."""
     config = config.but(**changes)
     embedding = partial(RowEmbedding, config.n_features, config.d_model, config.dropout)
     cross = partial(MultiHeadAttention, config.d_model, config.n_heads, dropout=config.dropout)

@@ -1,14 +1,14 @@
-"""LED, the Longformer that writes: BART with an encoder for long texts. Beltagy et al. 2020,
+"""LED: Longformer-Encoder-Decoder, a BART for long inputs. Beltagy et al. 2020,
 "Longformer: The Long-Document Transformer", section 7.
 
 System: led
 Parent: bart
 What differs:
-- a token of the encoder sees `window` / 2 on each side, and the first one sees all and is seen by
-  all (`n_global`), as Longformer's (`LongformerAttention`): a cost of T * window, not T^2
-- the encoder has 16,384 places, begun as copies of BART's 1,024 (`max_length`); the decoder, which
-  is BART's, keeps its own number (`max_written`)
-- the tables have no reserved rows in front (`led`)
+- an encoder token attends to `window` / 2 tokens on each side; the first is global, as Longformer's
+  (`n_global`, `LongformerAttention`): a cost of T * window, not T^2
+- the encoder has 16,384 positions, initialized as copies of BART's 1,024 (`max_length`); BART's
+  decoder is unchanged, and keeps its own number (`max_written`)
+- the position tables have no reserved rows at the start (`led`)
 Source: Beltagy et al. 2020, section 7, and their released code.
 Book: 5.2.2.1
 """
@@ -30,11 +30,11 @@ from deepdive.positions import LearnedPosition
 
 @dataclass(frozen=True)
 class LedConfig(BartConfig):
-    """The numbers of a BART for long texts.
+    """Hyperparameters of a BART for long texts.
 
-    window       how many tokens one sees, both sides counted; one number, or one a layer
-    n_global     how many tokens, from the first, see all and are seen by all
-    max_written  places of the decoder
+    window       attention window in tokens, both sides counted; one number, or one per layer
+    n_global     how many tokens, from the first, have global attention
+    max_written  positions of the decoder
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*BartConfig.MAY_BE_ZERO, "n_global")
@@ -45,7 +45,7 @@ class LedConfig(BartConfig):
 
 
 def local(config: LedConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer of the encoder."""
+    """Return the attention of an encoder layer."""
     local, first = side(config.window, config.n_layers, layer), tuple(range(config.n_global))
     return LongformerAttention(
         config.d_model, config.n_heads, local, first, dropout=config.attention_dropout
@@ -61,8 +61,8 @@ TINY = BASE.but(**TOY, max_length=64, max_written=48, window=(4, 8), dropout=0.0
 
 
 def led(config: LedConfig = BASE, **changes: Any) -> Translator:
-    """Build an encoder and a decoder; defaults are led-base's. Global projections start as copies
-    of the others.
+    """Build an encoder-decoder; defaults are led-base's. Global projections are initialized as
+    copies of the others.
     """
     config = LedConfig.given(config, changes)
     model = bart.bart(config)

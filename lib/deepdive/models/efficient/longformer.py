@@ -1,17 +1,17 @@
-"""Longformer, an encoder for long texts. Beltagy et al. 2020, "Longformer: The Long-Document
-Transformer".
+"""Longformer: an encoder with sliding-window and global attention. Beltagy et al. 2020,
+"Longformer: The Long-Document Transformer".
 
-It is RoBERTa but for its attention and the length of its texts; the published models went on from
+It is RoBERTa except for its attention and maximum length; the published models continued from
 RoBERTa's weights. For the paper's causal models: `deepdive.attention.DilatedAttention`.
 
 System: longformer
 Parent: roberta
 What differs:
-- a token sees itself and `window` / 2 on each side (`LongformerAttention`); layers may differ
-- a few tokens, chosen by the task, see all and are seen by all (`Longformer`, `global_tokens`)
-- queries of global tokens, and the keys and values that these read, have projections of their own
-  (`global_q`, `global_kv`); they start as copies of the others (`longformer`)
-- the table of positions has 4,096 rows (`max_length`)
+- a token attends to itself and `window` / 2 on each side (`LongformerAttention`), per layer
+- a few global tokens, chosen by the task, attend to all and are attended to by all (`Longformer`,
+  `global_tokens`)
+- global attention has its own query, key, and value projections (`global_q`, `global_kv`),
+  initialized as copies of the others (`longformer`); the model has 4,096 positions (`max_length`)
 Source: Beltagy et al. 2020, sections 3 and 5, and their released code.
 Book: 5.2.2.1
 """
@@ -27,8 +27,8 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 
 class Longformer(Bert):
-    """Tokens (B, T) -> states (B, T, d_model), each of which has seen its window, and more with
-    each layer.
+    """Tokens (B, T) -> states (B, T, d_model), whose receptive field is one window in the first
+    layer, and grows with each layer.
     """
 
     def forward(
@@ -39,21 +39,21 @@ class Longformer(Bert):
         global_tokens: Tensor | None = None,
     ) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `segments` int
-        (B, T), None = all 0; `global_tokens` bool (B, T), True = sees all and is seen by all.
+        (B, T), None = all 0; `global_tokens` bool (B, T), True = global attention.
         """
         return self.states(tokens, mask, segments, global_tokens=global_tokens)
 
 
 @dataclass(frozen=True)
 class LongformerConfig(EncoderConfig):
-    """`window`: how many tokens one sees, both sides counted; one number, or one a layer."""
+    """`window`: attention window in tokens, both sides counted; one number, or one per layer."""
 
     window: int | tuple[int, ...] = 512
 
 
 def side(window: int | tuple[int, ...], n_layers: int, layer: int) -> int:
-    """Return how many tokens a layer sees on each side, of a `window` for all of the layers or one
-    for each. Raises ValueError for odd windows.
+    """Return how many tokens a layer attends to on each side, from one `window` for all layers or
+    one for each. Raises ValueError for odd windows.
     """
     windows = (window,) * n_layers if isinstance(window, int) else window
     if len(windows) != n_layers:
@@ -64,7 +64,7 @@ def side(window: int | tuple[int, ...], n_layers: int, layer: int) -> int:
 
 
 def window_attention(config: LongformerConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: a window, and global tokens with their own projections."""
+    """Return one layer's attention: a window, and global tokens with their own projections."""
     sizes = config.d_model, config.n_heads, side(config.window, config.n_layers, layer)
     return LongformerAttention(*sizes, dropout=config.weights_dropout)
 

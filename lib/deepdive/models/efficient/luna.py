@@ -1,16 +1,16 @@
-"""Luna: two sequences flow through the stack, the tokens and a memory of fixed length. Ma et al.
+"""Luna: linear attention through a second sequence of fixed length. Ma et al.
 2021, "Luna: Linear Unified Nested Attention".
 
-Long because a layer has two streams in two forms, causal or not, and no parent has either.
+Long because no parent has a layer of two streams, nor a causal and a non-causal form of one.
 
 System: luna
 Parent: linformer
 What differs:
-- what makes the keys few is attention too: `n_slots` rows read them (`NestedAttention`,
+- the keys are compressed by attention: `n_slots` memory vectors attend to them (`NestedAttention`,
   `LunaBlock.pack`), where Linformer multiplies by a learned matrix of a fixed length
-- the rows that read are a second stream, which each layer returns beside the tokens
+- these memory vectors are a second stream, which each layer returns with the tokens
   (`LunaStack.both`)
-- a causal form, with a softplus in place of the softmax over the keys (`unpack_causally`)
+- a causal form, with softplus instead of the softmax over the keys (`unpack_causally`)
 Source: Ma et al. 2021.
 Book: 5.2.6.1
 """
@@ -31,12 +31,12 @@ from deepdive.core.stack import Stack
 class LunaBlock(nn.Module):
     """One layer of two streams, tokens x (B, T, d_model) and memory p (B, n_slots, d_model).
 
-        packed = pack(p, x)                       # the memory reads the tokens
+        packed = pack(p, x)                       # the memory attends to the tokens
         x, p   = norm(x + unpack(x, packed)), norm(p + packed)
         x      = norm(x + ff(x))
 
-    Under `Causal` x is joined to `attend_causally`, and p is returned as it came: packed
-    rows have read every token, so no token of the next layer may read them.
+    Under `Causal`, x goes through `attend_causally`, and p is returned unchanged: packed vectors
+    depend on every token, so no token of the next layer may attend to them.
     """
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -69,9 +69,9 @@ class LunaBlock(nn.Module):
 
 
 class LunaStack(Stack):
-    """Luna blocks one after the other; the memory that enters is a parameter, (n_slots, d_model).
+    """A stack of Luna blocks; the initial memory is a parameter, (n_slots, d_model).
 
-    `both` returns both streams, `forward` the tokens alone, as any `Stack`.
+    `both` returns both streams, `forward` only the tokens, as any `Stack`.
     """
 
     reads = ("mask", "positions")
@@ -84,7 +84,7 @@ class LunaStack(Stack):
         self, make_block: Callable[[int], LunaBlock], n_layers: int, n_slots: int, d_model: int
     ) -> None:
         positive(n_slots=n_slots, d_model=d_model)
-        memory = torch.randn(n_slots, d_model) * d_model**-0.5  # drawn before the blocks
+        memory = torch.randn(n_slots, d_model) * d_model**-0.5  # sampled before the blocks
         super().__init__(make_block, n_layers)
         self.memory = nn.Parameter(memory)
 
@@ -96,7 +96,7 @@ class LunaStack(Stack):
         return x, memory
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return the tokens after all blocks; positions are not read."""
+        """Return the tokens after all blocks; positions are not used."""
         return self.both(x, context.mask)[0]
 
 
@@ -109,12 +109,12 @@ def luna(
     n_slots: int = 16,
     dropout: float = 0.1,
 ) -> LunaStack:
-    """Build a stack of the base Transformer's size with a memory of 16 rows."""
+    """Build a stack of the base Transformer's size with a memory of 16 vectors."""
     return LunaStack(
         lambda _layer: LunaBlock(d_model, n_heads, d_ff, dropout), n_layers, n_slots, d_model
     )
 
 
 def tiny() -> LunaStack:
-    """Return a stack for tests and toys: 2 layers, 16 wide, 4 heads, 3 rows of memory."""
+    """Return a small stack for tests: 2 layers, width 16, 4 heads, 3 memory vectors."""
     return luna(16, n_heads=4, n_layers=2, d_ff=32, n_slots=3, dropout=0.0)

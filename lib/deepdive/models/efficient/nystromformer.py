@@ -1,11 +1,11 @@
-"""Nystromformer: BERT with attention through landmarks. Xiong et al. 2021, "Nystromformer: A
-Nystrom-Based Algorithm for Approximating Self-Attention".
+"""Nystromformer: BERT with Nystrom attention through landmarks. Xiong et al. 2021, "Nystromformer:
+A Nystrom-Based Algorithm for Approximating Self-Attention".
 
 System: nystromformer
 Parent: bert
 What differs:
-- a few means of queries and of keys stand for all (`NystromAttention`, `n_landmarks`); three small
-  softmax matrices and a pseudo-inverse replace the T x T one
+- landmarks, the segment means of queries and keys, approximate attention (`NystromAttention`,
+  `n_landmarks`): three small softmax matrices and a pseudoinverse replace the T x T one
 - a depthwise convolution of the values is added in each head (`ValueConvolution`, `kernel`)
 - positions are counted from 2 (`OFFSET`), the activation is GELU's approximation by tanh, `eps` of
   the norms 1e-5
@@ -26,8 +26,8 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 @dataclass(frozen=True)
 class NystromformerConfig(EncoderConfig):
-    """`n_landmarks` means stand for all rows; `kernel` None: no convolution of the values.
-    `segment_length` is what transformers fills a text up to: it is kept, and nothing here reads it.
+    """`n_landmarks`: segment means per head; `kernel` None: no convolution of the values.
+    `segment_length`, to which transformers pads a text, is stored but not used here.
     """
 
     n_landmarks: int = 64
@@ -36,8 +36,8 @@ class NystromformerConfig(EncoderConfig):
 
 
 def landmark_attention(config: NystromformerConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer. The inverse starts as in the published code (`by_batch`), on
-    which its weights were trained.
+    """Return one layer's attention. The pseudoinverse is initialized as in the published code
+    (`by_batch`), with which its weights were trained.
     """
     convolution = None if config.kernel is None else ValueConvolution(config.n_heads, config.kernel)
     mechanism = NystromAttention(config.n_landmarks, start=by_batch, convolution=convolution)

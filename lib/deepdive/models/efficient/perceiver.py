@@ -1,17 +1,17 @@
-"""Perceiver: a few learned rows read the input, however long, and then talk among themselves.
+"""Perceiver: a latent array cross-attends to inputs of any length, then self-attends.
 Jaegle et al. 2021, "Perceiver: General Perception with Iterative Attention"; the layers as in
-Perceiver IO (Jaegle et al. 2022), whose weights are published. As there, the input is read once;
-the model of 2021 repeats the reading, with shared weights.
+Perceiver IO (Jaegle et al. 2022), whose weights are published. As there, one cross-attention reads
+the input; the model of 2021 repeats the cross-attention, with shared weights.
 
-Long because its parent is built of other layers: model, record and builder are all its own.
+Long because its parent has other layers: model, config, and builder are all its own.
 
 System: perceiver
 Parent: set_transformer
 What differs:
-- the inducing rows are the model: latents of a width of their own (`latents`, `d_latents`) that
-  read the input once (`cross`), and whose stack costs the same for every length
-- nothing is said back to the input rows: what follows reads the latents
-- pre-norm layers, the input normalised by its own norm; a block of layers may be used again
+- the inducing points are the model: latents with their own width (`latents`, `d_latents`) that
+  cross-attend to the input once (`cross`), and whose stack costs the same for every length
+- nothing is written back to the inputs: later layers process only the latents
+- pre-norm layers, with a separate norm for the input; a block of layers may be applied repeatedly
   (`n_blocks`)
 - keys and values may have widths of their own (`d_scores`, `d_values`)
 Source: Jaegle et al. 2021, section 3; Jaegle et al. 2022 for the layers.
@@ -35,12 +35,12 @@ from deepdive.models.config import Config
 
 
 class Perceiver(nn.Module):
-    """Input rows (B, S, d_input) -> latents (B, n_latents, d_latents).
+    """Inputs (B, S, d_input) -> latents (B, n_latents, d_latents).
 
         z = latents; z = cross(z, x); n_blocks times: for each layer: z = layer(z)
 
-    The output does not change when the input rows change places: what has an order adds positions
-    to its rows first. `mask` bool (B, S), True = a real row.
+    The output is invariant to permutations of the inputs: for ordered data, add position encodings
+    to the inputs first. `mask` bool (B, S), True = a real input.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Perceiver(nn.Module):
 
 @dataclass(frozen=True)
 class PerceiverConfig(Config):
-    """The numbers of a Perceiver; `widening` is d_ff / d_latents."""
+    """Hyperparameters of a Perceiver; `widening` is d_ff / d_latents."""
 
     d_input: int = 768
     n_latents: int = 256

@@ -1,15 +1,15 @@
-"""R-Transformer: each layer reads what is near with a small recurrent network, then attends to
-all. Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhanced Transformer".
+"""R-Transformer: each layer applies a local RNN over a short window, then global attention.
+Wang, Ma, Liu and Tang 2019, "R-Transformer: Recurrent Neural Network Enhanced Transformer".
 
-Long because the network over windows is in no parent.
+Long because no parent has the RNN over windows.
 
 System: r_transformer
 Parent: transformer
 What differs:
-- below each attention a recurrent network reads the last `window` rows of every row (`LocalRNN`)
-- so a row knows the order of those before it: there are no positions (`Position` does nothing)
-- a layer has three sublayers, each with its residual and norm (`order` of `Block`)
-- it is a decoder alone: a language model (`r_transformer`)
+- before each attention an RNN processes the last `window` inputs at every position (`LocalRNN`)
+- the RNN encodes the local order, so there are no position embeddings (`Position` does nothing)
+- a layer has three sublayers, each with its residual connection and norm (`order` of `Block`)
+- it is decoder-only: a language model (`r_transformer`)
 Source: Wang, Ma, Liu and Tang 2019, the model's three sublayers.
 Book: table 1.3
 """
@@ -41,15 +41,15 @@ from deepdive.recurrent.state import RecurrentState
 
 
 class LocalRNN(Layer):
-    """A recurrent network that is begun anew for each row, `window` rows up to and with it.
+    """A recurrent network that restarts at each position, over the `window` inputs up to it.
 
         y[t] = the last state of rnn(x[t - window + 1 : t + 1]), from zeros         # (B, T, d)
 
-    All rows take their steps together: `window` steps, whatever T is. Where a window reaches
-    before the first row, or meets padding, the state stands still. It looks back only: a `Causal`
-    mask says nothing new, and of the others only `Padding` is honoured.
+    All positions advance together: `window` steps, whatever T is. Where a window extends before the
+    first input, or covers padding, the state is unchanged. It is causal by construction: a `Causal`
+    mask has no effect, and of the others only `Padding` is supported.
     Raises ValueError for a window below 1, and a network that changes the width.
-    Source: Wang et al. 2019, LocalRNN; shorter windows at the start in place of rows of zeros.
+    Source: Wang et al. 2019, LocalRNN; shorter windows at the start instead of zero padding.
     """
 
     reads = ("mask", "positions", "cache")
@@ -69,15 +69,15 @@ class LocalRNN(Layer):
         return f"window={self.window}"
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return the states (B, T, d_model) for rows x (B, T, d_model); with a cache, rows of
-        earlier calls are in reach, and the mask describes them too.
+        """Return the states (B, T, d_model) for x (B, T, d_model); with a cache, windows include
+        inputs of earlier calls, and the mask covers them as well.
         """
         T, slot = x.shape[1], context.slot
-        projected = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each row is projected once
+        projected = self.rnn.W(x).unsqueeze(1)  # (B, 1, S, blocks * d): each input projected once
         if slot is not None:
             projected, _ = slot.part("local").append(projected, projected[..., :1])
         real = all_real(read_mask(context.mask, projected, "LocalRNN")[0], projected)
-        around = T + self.window - 1 - projected.shape[2], 0  # to add, or to cut off, in front
+        around = T + self.window - 1 - projected.shape[2], 0  # to pad, or to crop, at the front
         projected, real = F.pad(projected[:, 0], (0, 0, *around)), F.pad(real, around, value=False)
         values = self.rnn.begin(x.flatten(0, 1), RecurrentState())
         for i in range(self.window):
@@ -97,7 +97,7 @@ def r_transformer(
     rnn: Callable[[int, int], RNN] = GRU,
     dropout: float = 0.1,
 ) -> DecoderOnly:
-    """Build a language model; `rnn` is the kind of network that reads `window` rows."""
+    """Build a language model; `rnn` is the class of the network over `window` inputs."""
     residual = partial(PostNorm, dropout=dropout)
 
     def block(_layer: int) -> Block:
@@ -113,7 +113,7 @@ def r_transformer(
 
 
 def tiny(vocab_size: int = 32) -> DecoderOnly:
-    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, windows of 3."""
+    """Return a small model for tests: 2 layers, width 32, 4 heads, windows of 3."""
     return r_transformer(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, window=3, rnn=RNN, dropout=0.0
     )

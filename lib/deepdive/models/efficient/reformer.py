@@ -1,20 +1,20 @@
-"""Reformer, an encoder or language model for long texts. Kitaev, Kaiser and Levskaya 2020,
-"Reformer: The Efficient Transformer".
+"""Reformer: a Transformer with LSH attention and reversible layers. Kitaev, Kaiser and Levskaya
+2020, "Reformer: The Efficient Transformer".
 
-Long because five changes come at once, and embeddings and padding to chunks are not the parent's.
+Long because it makes five changes at once, and has its own embeddings and padding to chunks.
 
 System: reformer
 Parent: transformer
 What differs:
-- a query meets the keys that a hash put into its bucket, sorted and cut into chunks
-  (`LSHAttention`), in several rounds (`rounds`)
-- one projection serves queries and keys (`SharedQKMultiHeadAttention`); a row meets itself only if
-  there is no other
-- residual layers are reversible (`ReversibleStack`): memory does not grow with depth, and what
-  comes out is 2 d_model wide
-- the feed-forward layer can work on a few rows at a time (`ff_rows`, `ChunkedFeedForward`)
-- published models alternate hashed with local layers (`layers`, `ChunkAttention`) and fold their
-  table of positions (`AxialPosition`)
+- a query attends to the keys in its hash bucket, sorted and cut into chunks (`LSHAttention`), in
+  several rounds (`rounds`)
+- queries and keys share one projection (`SharedQKMultiHeadAttention`); a token attends to itself
+  only if there is no other
+- residual layers are reversible (`ReversibleStack`): activation memory does not grow with depth,
+  and the output has width 2 d_model
+- the feed-forward layer can process a few tokens at a time (`ff_rows`, `ChunkedFeedForward`)
+- published models alternate LSH and local layers (`layers`, `ChunkAttention`), with axial position
+  embeddings (`AxialPosition`)
 Source: Kitaev et al. 2020, sections 2 and 3, and the released code.
 Book: 5.2.2.2
 """
@@ -39,14 +39,14 @@ from deepdive.models.efficient.reformer_config import ReformerConfig
 
 
 class ReformerEmbeddings(nn.Module):
-    """rows = dropout(tokens) + dropout(positions), (B, T, d_model)."""
+    """x = dropout(tokens) + dropout(positions), (B, T, d_model)."""
 
     def __init__(self, tokens: TokenEmbedding, position: Position, dropout: float = 0.0) -> None:
         super().__init__()
         self.tokens, self.position, self.dropout = tokens, position, nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for integer tokens (B, T)."""
+        """Return embeddings (B, T, d_model) for integer tokens (B, T)."""
         x = self.tokens(tokens)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         embedded = self.position.embed(torch.zeros_like(x[:1]), positions)
@@ -54,12 +54,12 @@ class ReformerEmbeddings(nn.Module):
 
 
 class Reformer(nn.Module):
-    """Tokens (B, T) -> states (B, T, 2 d_model), both streams side by side.
+    """Tokens (B, T) -> states (B, T, 2 d_model), both reversible streams concatenated.
 
-    A text longer than a chunk is filled up with padding to a multiple of `config.whole` tokens, so
-    that all chunks are whole; its states are left out. With `config.causal` what later tokens say
-    does not reach a state, but which keys it meets depends on them: they take places in the sorted
-    order, and so move the ends of the chunks.
+    A text longer than a chunk is padded to a multiple of `config.whole` tokens, so all chunks are
+    full; the padding's states are dropped. With `config.causal` the content of later tokens does
+    not reach a state, but they affect which keys it attends to: they take positions in the sorted
+    order, and so move the chunk boundaries.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Reformer(nn.Module):
 
 
 def attention(config: ReformerConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer, local or hashed."""
+    """Return one layer's attention, local or LSH."""
     sizes, d_head = (config.d_model, config.n_heads), config.d_head
     if config.layers[layer] == "local":
         around = config.local_chunk, config.local_before, config.local_after
@@ -94,7 +94,7 @@ def attention(config: ReformerConfig, layer: int) -> nn.Module:
 
 
 def block(config: ReformerConfig, layer: int) -> ReversibleBlock:
-    """Return one layer, whose input can be computed from its output."""
+    """Return one reversible layer, whose input can be computed from its output."""
     ff: nn.Module = FeedForward(config.d_model, config.d_ff, config.activation, config.dropout)
     ff = ff if config.ff_rows is None else ChunkedFeedForward(ff, config.ff_rows)
     norm = partial(LayerNorm, eps=config.eps)
@@ -113,7 +113,7 @@ def reformer(config: ReformerConfig = BASE, **changes: Any) -> Reformer:
     config = config.but(**changes)
     norm = LayerNorm(2 * config.d_model, eps=config.eps)
     stack = ReversibleStack(partial(block, config), len(config.layers), norm)
-    position = config.position()  # drawn before the tokens' table
+    position = config.position()  # initialized before the token embeddings
     tokens = TokenEmbedding(config.vocab_size, config.d_model)
     model = Reformer(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
     initialise(model)

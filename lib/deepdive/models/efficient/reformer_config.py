@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.efficient.reformer`."""
+"""Hyperparameters of `deepdive.models.efficient.reformer`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from deepdive.positions import AxialPosition, LearnedPosition
 
 @dataclass(frozen=True)
 class ReformerConfig(Config):
-    """The numbers of a Reformer, and the parts that are exchanged.
+    """Hyperparameters of a Reformer, and its exchangeable components.
 
-    layers   each layer's attention: "lsh", by hashing, or "local", in neighbouring chunks
-    axial    shape and widths of the folded table of positions; None: a plain one
-    ff_rows  how many rows the feed-forward layer works on at a time; None: all
-    lsh      the class of the mechanism of hashed layers
-    causal   whether a token meets only those before it: a language model without its head
+    layers   each layer's attention: "lsh", by hashing, or "local", in neighboring chunks
+    axial    shape and widths of the axial position embeddings; None: plain learned ones
+    ff_rows  how many tokens the feed-forward layer processes at a time; None: all
+    lsh      the class of the mechanism of LSH layers
+    causal   whether attention is causal: a language model without its head
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("local_before", "local_after")
@@ -55,13 +55,13 @@ class ReformerConfig(Config):
             raise ValueError(f"layers holds {unknown}: a layer is 'lsh' or 'local'")
 
     def position(self) -> Position:
-        """Return the table of positions, folded or plain."""
+        """Return the position embeddings, axial or plain."""
         if self.axial is None:
             return LearnedPosition(self.max_length, self.d_model)
         return AxialPosition(*self.axial)
 
     @property
     def whole(self) -> int:
-        """How many tokens are a whole number of chunks in every layer."""
+        """Return the smallest length that is a whole number of chunks in every layer."""
         lengths = {"lsh": self.chunk, "local": self.local_chunk}
         return lcm(*(lengths[layer] for layer in self.layers))

@@ -1,10 +1,10 @@
-"""RoFormer, a BERT whose queries and keys are turned by their place. Su et al. 2024, "RoFormer:
+"""RoFormer: BERT with rotary position embeddings. Su et al. 2024, "RoFormer:
 Enhanced Transformer with Rotary Position Embedding".
 
 What differs from BERT (the system's header is that of `deepdive.positions.RotaryPosition`):
-- nothing is added to the embeddings for a place (`Position` there does nothing);
-- in every block queries and keys are turned (`turned_attention`), so there is no longest text;
-- embeddings may be narrower than the stream and are then projected (`FactorisedEmbeddings`).
+- no position embeddings are added to the input (`Position` there does nothing);
+- in every block queries and keys are rotated (`turned_attention`), so there is no maximum length;
+- embeddings may be narrower than d_model and are then projected (`FactorisedEmbeddings`).
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from deepdive.positions import RotaryPosition
 
 @dataclass(frozen=True)
 class RoformerConfig(EncoderConfig):
-    """`d_embedding`: how wide the rows of the embedding are; None: as the stream."""
+    """`d_embedding`: width of the embeddings; None: d_model."""
 
     d_embedding: int | None = None
 
 
 def turned_attention(config: RoformerConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: queries and keys turned by their place."""
+    """Return one layer's attention, with queries and keys rotated by position."""
     return MultiHeadAttention(
         config.d_model, config.n_heads, dropout=config.weights_dropout,
         position=RotaryPosition(config.d_model // config.n_heads),

@@ -1,15 +1,15 @@
-"""Set Transformer: sets in, one answer or one answer a member out, whatever the order. Lee et al.
+"""Set Transformer: permutation-invariant or -equivariant attention on sets. Lee et al.
 2019, "Set Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks".
 
-Long because the paper builds its model of four blocks, each of the one before, and none is in a
-parent.
+Long because the paper builds its model from four blocks, each using the one before, and no parent
+has any of them.
 
 System: set_transformer
 Parent: transformer
 What differs:
-- no positions: a set has no order, and the layers keep it so (`SAB`)
-- members meet through `n_inducing` learned rows, in O(T n_inducing) (`ISAB`)
-- learned questions, not a mean, make one row of a set (`PMA`, `n_seeds`)
+- no positions: a set has no order, and the layers are permutation-equivariant (`SAB`)
+- elements interact through `n_inducing` learned inducing points, in O(T n_inducing) (`ISAB`)
+- learned seed vectors pool a set by attention, instead of a mean (`PMA`, `n_seeds`)
 Source: Lee et al. 2019, section 3.
 Book: table 1.2
 """
@@ -26,10 +26,10 @@ INSTEAD = "Its learned rows read the whole set: use SAB, in which members read e
 
 
 class MAB(nn.Module):
-    """Multihead attention block: rows x (B, T, d_model) read rows y (B, S, d_model).
+    """Multihead attention block: x (B, T, d_model) attends to y (B, S, d_model).
 
-    h = norm(x + multi_head(x, y)), output = norm(h + ff(h)): a post-norm block whose keys and
-    values are foreign rows.
+    h = norm(x + multi_head(x, y)), output = norm(h + ff(h)): a post-norm block with
+    cross-attention.
     Source: Lee et al. 2019, section 3.
     """
 
@@ -41,13 +41,13 @@ class MAB(nn.Module):
         self.ff_residual = PostNorm(d_model, dropout=dropout)
 
     def forward(self, x: Tensor, y: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-        """Return (B, T, d_model); `mask` says which rows of y may be read."""
+        """Return (B, T, d_model); `mask` says which vectors of y may be attended to."""
         x = self.attn_residual(x, lambda h: self.attn(h, memory=y, memory_mask=mask))
         return self.ff_residual(x, self.ff)
 
 
 class SAB(nn.Module):
-    """Set attention block: MAB(x, x), each member reads all members. Cost O(T^2).
+    """Set attention block: MAB(x, x), self-attention among the elements. Cost O(T^2).
 
     Source: Lee et al. 2019, section 3.
     """
@@ -57,16 +57,16 @@ class SAB(nn.Module):
         self.mab = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-        """Return (B, T, d_model) for the members x (B, T, d_model)."""
+        """Return (B, T, d_model) for the elements x (B, T, d_model)."""
         return self.mab(x, x, mask)
 
 
 class ISAB(nn.Module):
-    """Induced set attention block: learned rows read the members, the members read those rows.
+    """Induced set attention block: inducing points attend to the elements, then elements to them.
 
     h = MAB(inducing, x), output = MAB(x, h), with inducing (n_inducing, d_model) a parameter.
-    Cost O(T n_inducing). Honours `Padding`; a mask of queries and keys it refuses, since no member
-    reads another itself.
+    Cost O(T n_inducing). Supports `Padding`, but not a mask over pairs of elements, because no
+    element attends to another directly.
     Raises ValueError for other masks, and when n_inducing is not positive.
     Source: Lee et al. 2019, section 3.
     """
@@ -78,17 +78,17 @@ class ISAB(nn.Module):
         self.answer = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-        """Return (B, T, d_model) for the members x (B, T, d_model)."""
+        """Return (B, T, d_model) for the elements x (B, T, d_model)."""
         members = honoured(as_mask(mask), (Padding,), "ISAB", INSTEAD)
         inducing = self.inducing.expand(x.shape[0], -1, -1)
         return self.answer(x, self.read(inducing, x, members))
 
 
 class PMA(nn.Module):
-    """Pooling by multihead attention: n_seeds learned questions to a set.
+    """Pooling by multihead attention: n_seeds learned queries attend to a set.
 
     output = MAB(seeds, ff(x)), (B, n_seeds, d_model), the same for every order of x.
-    Honours `Padding` alone.
+    Supports only `Padding`.
     Raises ValueError for other masks, and when n_seeds is not positive.
     Source: Lee et al. 2019, section 3.
     """
@@ -100,14 +100,14 @@ class PMA(nn.Module):
         self.mab = MAB(d_model, n_heads, dropout)
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-        """Return the answers (B, n_seeds, d_model) for the members x (B, T, d_model)."""
+        """Return pooled vectors (B, n_seeds, d_model) for the elements x (B, T, d_model)."""
         members = honoured(as_mask(mask), (Padding,), "PMA", INSTEAD)
         seeds = self.seeds.expand(x.shape[0], -1, -1)
         return self.mab(seeds, self.ff(x), members)
 
 
 class SetTransformer(nn.Module):
-    """Members (B, T, n_features) -> answers (B, n_seeds, n_outputs): encode, pool, compare, read.
+    """Elements (B, T, n_features) -> outputs (B, n_seeds, n_outputs): encode, pool, decode.
 
     output = out(SAB(PMA(encoder(enter(x))))), with `n_layers` encoder blocks: `ISAB`, or `SAB`
     where `n_inducing` is None.
@@ -140,7 +140,7 @@ class SetTransformer(nn.Module):
         self.out = nn.Linear(d_model, n_outputs)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the answers; `mask` bool (B, T), True = a member, for sets of other sizes."""
+        """Return the outputs; `mask` bool (B, T), True = an element, for sets of unequal sizes."""
         members = padding(mask, x[..., 0], "mask")
         x = self.enter(x)
         for block in self.encoder:
@@ -149,11 +149,11 @@ class SetTransformer(nn.Module):
 
 
 def learned_rows(n: int, d_model: int, name: str) -> nn.Parameter:
-    """Draw a parameter (n, d_model). Raises ValueError, by `name`, unless n is positive."""
+    """Initialize a parameter (n, d_model). Raises ValueError, by `name`, unless n is positive."""
     positive(**{name: n, "d_model": d_model})
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(n, d_model)))
 
 
 def tiny() -> SetTransformer:
-    """Return a model for tests and toys: 16 wide, 4 heads, 3 inducing rows, 2 seeds."""
+    """Return a small model for tests: width 16, 4 heads, 3 inducing points, 2 seeds."""
     return SetTransformer(16, 16, d_model=16, n_inducing=3, n_seeds=2)

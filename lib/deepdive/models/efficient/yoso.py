@@ -1,8 +1,8 @@
-"""YOSO: BERT whose weights are chances of a collision. Zeng et al. 2021, "You Only Sample (Almost)
-Once: Linear Cost Self-Attention Via Bernoulli Sampling".
+"""YOSO: BERT whose attention weights are hash collision probabilities. Zeng et al. 2021, "You Only
+Sample (Almost) Once: Linear Cost Self-Attention Via Bernoulli Sampling".
 
-`yoso` builds the expectation, at full cost; `sampled` gives the same weights to hashing. The
-system's header is that of `deepdive.attention.by_content.yoso.YosoAttention`.
+`yoso` builds the expectation, at full cost; `sampled` estimates it by hashing, with the same
+weights. The header is that of `deepdive.attention.by_content.yoso.YosoAttention`.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class YosoConfig(EncoderConfig):
 
 
 def collision_attention(config: YosoConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: the chance that query and key fall into one bucket."""
+    """Return one layer's attention, weighted by the probability that query and key collide."""
     convolution = None if config.kernel is None else ValueConvolution(config.n_heads, config.kernel)
     mechanism = ExpectedYosoAttention(config.bits, convolution=convolution)
     return MultiHeadAttention(config.d_model, config.n_heads, mechanism=mechanism)
@@ -39,12 +39,12 @@ TINY = BASE.but(**TOY, bits=3)
 
 
 def yoso(config: YosoConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder of expectations; defaults are the published base model."""
+    """Build an encoder with expected attention; defaults are the published base model."""
     return bert(config, **changes)
 
 
 def sampled(model: Bert, n_hashes: int = 64) -> Bert:
-    """Put hashing in the place of each layer's expectation, in place, and return the model."""
+    """Replace each layer's expectation by hashing, in place, and return the model."""
     for part in model.modules():
         if isinstance(part, MultiHeadAttention):
             old = part.mechanism

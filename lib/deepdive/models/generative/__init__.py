@@ -1,5 +1,5 @@
-"""Models that write text, one token after the other.
+"""Autoregressive text generation models: decoders and encoder-decoders.
 
-Start with `llama`, today's decoder, or with `t5` or `bart`, which read one text and write another;
-the Transformer's own are in `deepdive.models.transformer`.
+Start with `llama`, a modern decoder, or with the encoder-decoders `t5` or `bart`; the original
+Transformer is in `deepdive.models.transformer`.
 """

@@ -1,5 +1,5 @@
-"""BART: an encoder reads a damaged text, a decoder writes the whole one. Lewis et al. 2020, "BART:
-Denoising Sequence-to-Sequence Pre-training for Natural Language Generation, Translation, and
+"""BART: a Transformer encoder-decoder pretrained as a denoising autoencoder. Lewis et al. 2020,
+"BART: Denoising Sequence-to-Sequence Pre-training for Natural Language Generation, Translation, and
 Comprehension".
 
     logits = (decoder(tgt, encoder(damaged)) @ E.T + bias)
@@ -7,12 +7,12 @@ Comprehension".
 System: bart
 Parent: transformer
 What differs:
-- it is trained to undo damage (`deepdive.training.objectives.denoising`), before it is given a task
-- positions are learned, by each side its own, and what is embedded is normalised
+- pretrained to reconstruct corrupted text (`deepdive.training.objectives.denoising`)
+- learned position embeddings, separate for encoder and decoder, and a layer norm of the embeddings
   (`NormedPosition`)
 - the activation is GELU, and embeddings are not scaled (`BASE`)
-- one matrix embeds both texts and scores what comes next, with a bias that is given, not learned
-  (`GivenBiasHead`)
+- encoder embedding, decoder embedding, and output layer share one matrix; the output layer's bias
+  is given, not learned (`GivenBiasHead`)
 Source: Lewis et al. 2020, sections 2.1 and 2.2.
 Book: 6.1.3
 """
@@ -33,33 +33,33 @@ from deepdive.positions import LearnedPosition
 
 
 class NormedPosition(Position):
-    """norm(what `position` makes of the rows): a norm before the first layer."""
+    """Layer norm after adding positions, before the first layer: norm(position.embed(x))."""
 
     def __init__(self, position: Position, d_model: int) -> None:
         super().__init__()
         self.d_model, self.position, self.norm = d_model, position, LayerNorm(d_model)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Return the rows with their places, normalised."""
+        """Return the embeddings plus positions, normalized."""
         h: Tensor = self.norm(self.position.embed(x, positions))
         return h
 
 
 @dataclass(frozen=True)
 class BartConfig(TranslatorConfig):
-    """`max_length`: how many tokens a text may have; each side has a table of as many places."""
+    """Translator config with `max_length`, the number of positions on each side."""
 
     max_length: int = 1024
 
 
 def tied(config: BartConfig) -> tuple[TokenEmbedding, TokenEmbedding, GivenBiasHead]:
-    """Return one embedding for both sides, and the head that shares its matrix."""
+    """Return one embedding for encoder and decoder, twice, and an output layer tied to it."""
     embedding = config.embedding(config.src_vocab)
     return embedding, embedding, GivenBiasHead(embedding)
 
 
 def learned_positions(config: BartConfig) -> NormedPosition:
-    """Return positions that count from 2, since their table once stood behind padding's row."""
+    """Return learned positions that count from 2, as in the released table (padding offset)."""
     position = LearnedPosition(config.max_length, config.d_model, offset=2)
     return NormedPosition(position, config.d_model)
 
@@ -77,7 +77,7 @@ TINY = BASE.but(**TOY, max_length=64, dropout=0.0)
 
 
 def bart(config: BartConfig = BASE, **changes: Any) -> Translator:
-    """Build an encoder and a decoder; defaults are the paper's base model."""
+    """Build an encoder-decoder; defaults are the paper's base model."""
     model = translator(BartConfig.given(config, changes))
     initialise(model)
     return model

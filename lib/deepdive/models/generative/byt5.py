@@ -1,17 +1,17 @@
-"""ByT5: a T5 that reads and writes bytes. Xue et al. 2022, "ByT5: Towards a Token-Free Future with
-Pre-trained Byte-to-Byte Models".
+"""ByT5: a byte-level T5. Xue et al. 2022, "ByT5: Towards a Token-Free Future with Pre-trained
+Byte-to-Byte Models".
 
 System: byt5
 Parent: t5
 What differs:
-- the vocabulary is the 256 bytes behind padding, the end and the unknown token (`vocab_size`,
-  filled up to 384; `deepdive.tokenizers.ByteTokenizer`): no text is unknown
-- it has mT5's form (`V1_1`), and what the table of 250,000 pieces took is given to the layers
+- the vocabulary is padding, end, and unknown token, then the 256 bytes (`vocab_size`, padded to
+  384; `deepdive.tokenizers.ByteTokenizer`): no text is out of vocabulary
+- mT5's architecture (`V1_1`); the parameters of its 250,000-token vocabulary go to the layers
   (`d_model`, `d_ff`)
-- a byte says little, so the encoder is three times as deep as the decoder (`n_layers`,
-  `n_decoder_layers`)
-- hidden spans are 20 bytes long on average (`MEAN_SPAN`), and their sentinels are the last bytes,
-  falling from `SENTINEL`: UTF-8 hardly uses them
+- a byte carries little information, so the encoder is three times as deep as the decoder
+  (`n_layers`, `n_decoder_layers`)
+- masked spans are 20 bytes long on average (`MEAN_SPAN`), and their sentinels are the last bytes,
+  descending from `SENTINEL`: UTF-8 rarely uses them
 Source: Xue et al. 2022, section 3.1 and table 1.
 Book: 6.1.2.1
 """
@@ -29,5 +29,5 @@ TINY = TINY_V1_1.but(vocab_size=384, n_layers=3)
 
 
 def byt5(config: T5Config = BASE, **changes: Any) -> T5:
-    """Build a T5 of bytes; defaults are byt5-small's."""
+    """Build a byte-level T5; defaults are byt5-small's."""
     return t5(config, **changes)

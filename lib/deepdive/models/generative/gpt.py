@@ -1,20 +1,19 @@
-"""GPT, a decoder that is trained to say what comes next, then tuned to a task. Radford et al. 2018,
-"Improving Language Understanding by Generative Pre-Training".
+"""GPT: a decoder-only language model, pretrained, then fine-tuned. Radford et al. 2018, "Improving
+Language Understanding by Generative Pre-Training".
 
     x = norm(x + attention(x));  x = norm(x + ff(x)):   tokens (B, T) -> logits (B, T, vocab_size)
 
-How a task's input is written as one text stands in `deepdive.models.generative.gpt_tasks`.
+`deepdive.models.generative.gpt_tasks` turns each task's input into one token sequence.
 
 System: gpt
 Parent: transformer
 What differs:
-- the decoder alone, without attention to a source (`GPT`): it learns from plain text to say what
-  comes next
-- positions are learned (`learned`), so there is a longest text; the activation is GELU, in its
-  first approximation (`activation`)
-- a task is told by marks in one text, and answered behind its last token by one more matrix
-  (`deepdive.models.generative.gpt_tasks.Answerer`)
-- while it is tuned it goes on learning what comes next
+- decoder only, without cross-attention (`GPT`): pretrained on plain text to predict the next token
+- learned position embeddings (`learned`), so the length is limited; the activation is the tanh
+  approximation of GELU (`activation`)
+- a task's input is one sequence with special tokens; a linear layer on the last token's state
+  predicts the answer (`deepdive.models.generative.gpt_tasks.Answerer`)
+- fine-tuning keeps language modeling as an auxiliary objective
   (`deepdive.training.objectives.generative.tuning_loss`)
 Source: Radford et al. 2018, sections 3 and 4.1.
 Book: 6.1.3.1
@@ -35,7 +34,7 @@ from deepdive.models.transformer.transformer import Decoder
 
 
 class GPT(DecoderOnly):
-    """A `DecoderOnly` that keeps the record it was built from, by which it is published."""
+    """`DecoderOnly` that stores the config it was built from, which saving and loading need."""
 
     def __init__(self, decoder: Decoder, head: nn.Module, config: GPTConfig) -> None:
         super().__init__(decoder, head)
@@ -51,9 +50,9 @@ TINY = BASE.but(**TOY)
 
 
 def gpt(config: GPTConfig = BASE, **changes: Any) -> GPT:
-    """Build a decoder of `config`, with these fields of it changed: `gpt(d_model=64)`.
+    """Build a decoder from `config` with `changes` to its fields: `gpt(d_model=64)`.
 
-    Raises TypeError for a config that is no `GPTConfig`, and for a field that it has not.
+    Raises TypeError for a config that is not a `GPTConfig` and for an unknown field.
     """
     config = GPTConfig.given(config, changes)
     norm = partial(LayerNorm, eps=config.eps)

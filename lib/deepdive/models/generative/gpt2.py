@@ -1,17 +1,17 @@
-"""GPT-2, which is given no task but a text that asks for it. Radford et al. 2019, "Language Models
-are Unsupervised Multitask Learners".
+"""GPT-2: a larger, pre-norm GPT for zero-shot tasks. Radford et al. 2019, "Language Models are
+Unsupervised Multitask Learners".
 
     x = x + attention(norm(x));  x = x + ff(norm(x)):   tokens (B, T) -> logits (B, T, vocab_size)
 
 System: gpt2
 Parent: gpt
 What differs:
-- norms stand before the sublayers, and one more behind the last layer (`residual`)
-- the matrices that write to the stream begin as much smaller as there are many
+- layer norm precedes each sublayer, with one more after the last layer (`residual`)
+- output projections of the residual branches are initialized smaller, by their number
   (`scale_residual_init`)
-- words are cut into pieces of bytes (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`), texts
-  are twice as long (`max_length`)
-- no matrix is added for a task: the text asks, and what it writes is the answer
+- byte-level BPE (`deepdive.tokenizers.ByteBPETokenizer`, `vocab_size`), and the context is twice as
+  long (`max_length`)
+- zero-shot: no task head; the prompt states the task, and the generated text is the answer
 Source: Radford et al. 2019, sections 2.2 and 2.3.
 Book: 6.1.3.2
 """
@@ -41,8 +41,8 @@ def gpt2(config: GPTConfig = BASE, **changes: Any) -> GPT:
 
 @torch.no_grad()
 def scale_residual_init(model: GPT) -> None:
-    """Divide by sqrt(N) the drawn matrices that write to the stream, N = 2 n_layers of them: what
-    they add together is then as large for a deep model as for a shallow one.
+    """Divide the initial output projections of the residual branches by sqrt(N), N = 2 n_layers:
+    their sum is then as large in a deep model as in a shallow one.
     """
     writers = [name for name, _ in model.named_parameters() if name.endswith(".out.weight")]
     for name in writers:

@@ -1,14 +1,14 @@
-"""GPT-3, which learns a task from examples in its text. Brown et al. 2020, "Language Models are
-Few-Shot Learners".
+"""GPT-3: a scaled-up GPT-2 for few-shot in-context learning. Brown et al. 2020, "Language Models
+are Few-Shot Learners".
 
-The paper does not say how wide its bands are: here they have GPT-Neo's width (`band`).
+The paper doesn't state the width of its attention bands: here they have GPT-Neo's width (`band`).
 
 System: gpt3
 Parent: gpt2
 What differs:
-- in every second layer a token meets only those near it (`banded`)
-- a hundred times the size (`BASE`), and texts of 2,048 tokens, which have room for examples of a
-  task: none, one or a few, and no weight is changed
+- every second layer has locally banded attention (`banded`)
+- a hundred times the size (`BASE`), and a context of 2,048 tokens, which has room for examples of a
+  task: zero-, one-, or few-shot, without updating the weights
 Source: Brown et al. 2020, sections 2 and 2.1.
 Book: 6.1.3.3
 """
@@ -25,8 +25,8 @@ from deepdive.models.generative.gpt_config import GPTConfig, full_attention
 
 
 def banded(config: GPTConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: in every second one, beginning with the second, a token
-    meets itself and the `band` - 1 tokens before it, in the others all before it.
+    """Return a layer's attention: in every second layer, starting with the second, a token attends
+    to itself and the `band` - 1 tokens before it, in the others to all before it.
     """
     if layer % 2 == 0:
         return full_attention(config, layer)
@@ -35,7 +35,7 @@ def banded(config: GPTConfig, layer: int) -> nn.Module:
 
 
 SMALL = gpt2.BASE.but(max_length=2048, attention=banded, family="gpt3")
-BASE = SMALL.but(d_model=12_288, n_heads=96, n_layers=96, d_ff=49_152)  # 175 thousand million
+BASE = SMALL.but(d_model=12_288, n_heads=96, n_layers=96, d_ff=49_152)  # 175 billion
 TINY = BASE.but(**gpt.TOY)
 
 

@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.generative.gpt` and of those that differ from it."""
+"""Config of `deepdive.models.generative.gpt` and its variants."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,27 +13,26 @@ from deepdive.models.config import Config, learned_positions
 
 
 def full_attention(config: Any, layer: int) -> nn.Module:
-    """Return the attention of a layer: every token meets all before it."""
+    """Return a layer's full attention: every token attends to all before it."""
     return MultiHeadAttention(config.d_model, config.n_heads, dropout=config.weights_dropout)
 
 
 def tied(config: Any, embedding: TokenEmbedding) -> nn.Module:
-    """Return an output layer that is the embedding's matrix."""
+    """Return an output layer tied to the embedding."""
     return TiedHead(embedding)
 
 
 @dataclass(frozen=True)
 class GPTConfig(Config):
-    """The numbers of a decoder, and the parts that GPT's family exchanges: a member is this record
-    with other values.
+    """Config of a decoder of GPT's family: sizes, and the modules in which its members differ.
 
-    scale              by which an embedding's row is multiplied; None: sqrt(d_model)
-    attention_dropout  on the weights of attention; None: as `dropout`
-    residual           where the norm of a sublayer stands
+    scale              factor on the token embeddings; None: sqrt(d_model)
+    attention_dropout  on the attention weights; None: same as `dropout`
+    residual           pre-norm or post-norm residual connection
     attention          (config, layer) -> one layer's attention
-    band               keys that a query meets in a layer that looks near alone, itself among them
-    position, head     config -> what tells places apart; (config, embedding) -> output layer
-    family             how its published form is called (`deepdive.published`)
+    band               keys per query in a layer with banded attention, its own position included
+    position, head     config -> position embedding; (config, embedding) -> output layer
+    family             name of its checkpoint format in `deepdive.published`
     """
 
     vocab_size: int = 40_478

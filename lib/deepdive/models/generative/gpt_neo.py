@@ -1,10 +1,10 @@
-"""GPT-Neo, an open model of GPT-3's form. Black et al. 2021, "GPT-Neo: Large Scale Autoregressive
-Language Modeling with Mesh-TensorFlow".
+"""GPT-Neo: an open model with GPT-3's architecture. Black et al. 2021, "GPT-Neo: Large Scale
+Autoregressive Language Modeling with Mesh-TensorFlow".
 
 System: gpt_neo
 Parent: gpt3
 What differs:
-- scores are not divided by the root of a head's width, and queries, keys and values have no biases
+- scores are not divided by sqrt(d_head), and queries, keys and values have no biases
   (`unscaled`)
 - the band is 256 tokens wide (`band`), and there is no dropout
 Source: the released code of Black et al. 2021.
@@ -24,7 +24,7 @@ from deepdive.models.generative.gpt_config import GPTConfig
 
 
 def unscaled(config: GPTConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer: scores q.k as they are; only `out` has a bias."""
+    """Return a layer's attention with unscaled scores q.k; only `out` has a bias."""
     dropout = config.weights_dropout
     full, local = SoftmaxAttention(dropout), WindowAttention(config.band - 1, dropout=dropout)
     attention = MultiHeadAttention(
@@ -36,7 +36,7 @@ def unscaled(config: GPTConfig, layer: int) -> nn.Module:
 
 
 SMALL = gpt3.SMALL.but(dropout=0.0, attention=unscaled, family="gpt_neo")  # 125 million
-BASE = SMALL.but(d_model=2048, n_heads=16, n_layers=24, d_ff=8192)  # 1.3 thousand million
+BASE = SMALL.but(d_model=2048, n_heads=16, n_layers=24, d_ff=8192)  # 1.3 billion
 TINY = BASE.but(**gpt.TOY)
 
 

@@ -1,10 +1,10 @@
-"""Every task as one text that GPT reads from left to right, and answers behind its last token.
+"""GPT's task-specific input transformations, and a linear head on the last token's hidden state.
 Radford et al. 2018, section 3.3 and figure 1.
 
     classification   start text extract
     entailment       start premise $ hypothesis extract
     similarity       start a $ b extract,  start b $ a extract:  their last states are added
-    choice           start context $ answer extract,  once an answer:  one score each
+    choice           start context $ answer extract,  once per answer:  one score each
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ Tokens = Sequence[int]
 
 @dataclass(frozen=True)
 class Marks:
-    """The three tokens that no text has: they are added to the vocabulary before tuning, and their
-    rows are drawn.
+    """The three special tokens: they are added to the vocabulary before fine-tuning, with randomly
+    initialized embeddings.
     """
 
     start: int
@@ -38,7 +38,7 @@ class Marks:
         return [self.start, *first, self.delimiter, *second, self.extract]
 
     def both_orders(self, a: Tokens, b: Tokens) -> list[list[int]]:
-        """Neither of two texts that are compared is the first."""
+        """Return both orders of two texts, since similarity has no order."""
         return [self.pair(a, b), self.pair(b, a)]
 
     def choices(self, context: Tokens, answers: Sequence[Tokens]) -> list[list[int]]:
@@ -46,7 +46,7 @@ class Marks:
 
 
 class Answerer(nn.Module):
-    """A language model with one more matrix: W h, where h is the state of each text's last token.
+    """GPT with a linear head: W h, where h is the hidden state of each text's last token.
 
         tokens (B, T)      -> logits (B, n_classes): one text or a pair
         tokens (B, 2, T)   -> logits (B, n_classes): both orders, their h added (`similar`)
@@ -63,7 +63,7 @@ class Answerer(nn.Module):
         initialise(self.out)
 
     def last(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the state (B, d_model) of the last real token of each text (B, T)."""
+        """Return the hidden state (B, d_model) of the last real token of each text (B, T)."""
         states = self.model.decoder(tokens, mask=mask)
         at = torch.full_like(tokens[:, 0], tokens.shape[1] - 1) if mask is None else mask.sum(1) - 1
         return states[torch.arange(len(tokens), device=tokens.device), at]
@@ -78,7 +78,7 @@ class Answerer(nn.Module):
         return self.out(self._each(tokens, mask))[..., 0]
 
     def _each(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        """The last states (B, C, d_model) of C texts for each row."""
+        """Return the last hidden states (B, C, d_model) of C texts per example."""
         if tokens.ndim != 3:
             raise ValueError(f"tokens must be (B, C, T), C texts a row; got {describe(tokens)}")
         flat = None if mask is None else mask.flatten(0, 1)

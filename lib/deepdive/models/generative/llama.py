@@ -1,23 +1,23 @@
-"""Today's decoder, in the form of Llama. Touvron et al. 2023, "LLaMA: Open and Efficient Foundation
-Language Models".
+"""Llama: the modern decoder-only Transformer. Touvron et al. 2023, "LLaMA: Open and Efficient
+Foundation Language Models".
 
     x = x + attention(norm(x));  x = x + ff(norm(x)):  tokens (B, T) -> logits (B, T, vocab_size)
 
-Its forward is that of `deepdive.models.transformer.decoder_only.DecoderOnly`. Checkpoints:
+The forward pass is that of `deepdive.models.transformer.decoder_only.DecoderOnly`. Checkpoints:
 LlamaForCausalLM (`deepdive.published.load`), and GGUF files (`deepdive.published.from_gguf`).
-Mistral, Qwen2, Qwen3, and Gemma differ by fields of the record (`llama_variants`).
+Mistral, Qwen2, Qwen3, and Gemma differ in fields of the config (`llama_variants`).
 
-Long because windows, biases, and norms of heads, which its family exchanges, are chosen here.
+Long because windows, biases, and query-key norms, which vary in its family, are chosen here.
 
 System: modern_decoder
 Parent: gpt2
 What differs:
-- a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
-- nothing is added to the embeddings for a place: queries and keys are turned, so there is no
-  longest text (`RotaryPosition`)
-- a gate decides how much of the feed-forward layer passes, SwiGLU (`GatedFeedForward`)
-- several query heads share keys and values, so the cache is that much smaller (`n_kv_heads`)
-- no layer has a bias, and the output layer may have a matrix of its own (`tied`)
+- norms divide by the root mean square, without subtracting the mean (`RMSNorm`)
+- rotary position embeddings rotate queries and keys, instead of adding positions to the token
+  embeddings, so there is no maximum length (`RotaryPosition`)
+- the feed-forward layer is gated, SwiGLU (`GatedFeedForward`)
+- grouped-query attention: query heads share keys and values, so the cache shrinks (`n_kv_heads`)
+- no layer has a bias, and the output layer may be untied from the embedding (`tied`)
 Source: Touvron et al. 2023, section 2.2; grouped queries: Ainslie et al. 2023, section 2.2.
 Book: 6.1.3
 """
@@ -47,14 +47,14 @@ from deepdive.positions import RotaryPosition
 
 
 class Llama(DecoderOnly):
-    """A `DecoderOnly` that keeps the record it was built from, by which it is published."""
+    """`DecoderOnly` that stores the config it was built from, which saving and loading need."""
 
     def __init__(self, decoder: Decoder, head: nn.Module, config: LlamaConfig) -> None:
         super().__init__(decoder, head)
         self.config = config
 
 
-BASE = LlamaConfig()  # LLaMA's smallest, 6.7 thousand million parameters
+BASE = LlamaConfig()  # LLaMA's smallest, 6.7 billion parameters
 SMOLLM2 = BASE.but(  # SmolLM2-135M
     vocab_size=49_152, d_model=576, n_heads=9, n_kv_heads=3, n_layers=30, d_ff=1536,
     max_length=8192, base=100_000.0, eps=1e-5, tied=True,
@@ -67,7 +67,7 @@ TINY = BASE.but(
 def attention_of(config: LlamaConfig, layer: int, position: Position) -> MultiHeadAttention:
     """Return the attention of a layer, counted from 0: (B, T, d_model) -> (B, T, d_model).
 
-    Raises ValueError for heads that cannot be cut or shared.
+    Raises ValueError for numbers of heads that do not divide.
     """
     window, mechanism = config.window_of(layer), SoftmaxAttention(config.dropout)
     if window is not None:
@@ -86,10 +86,10 @@ def attention_of(config: LlamaConfig, layer: int, position: Position) -> MultiHe
 
 
 def llama(config: LlamaConfig = BASE, **changes: Any) -> Llama:
-    """Build a decoder of `config`, with these fields of it changed.
+    """Build a decoder from `config` with `changes` to its fields.
 
-    Raises TypeError for a config that is no `LlamaConfig` and for a field that it has not,
-    ValueError for heads that cannot be cut, shared or turned in pairs.
+    Raises TypeError for a config that is not a `LlamaConfig` and for an unknown field, ValueError
+    for numbers of heads that do not divide and for a head width that can't be rotated in pairs.
     """
     config = LlamaConfig.given(config, changes)
     turned = RotaryPosition(config.width, config.base, config.scaling)  # one for all layers

@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.generative.llama`."""
+"""Config of `deepdive.models.generative.llama`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from deepdive.positions import RopeScaling
 
 @dataclass(frozen=True)
 class LlamaConfig(Config):
-    """The numbers of a decoder.
+    """Config of a Llama-style decoder.
 
-    n_kv_heads  heads of keys and values; None: as many as of queries
+    n_kv_heads  key-value heads; None: as many as query heads
     d_head      None: d_model / n_heads
-    max_length  of the texts that it was trained on; it reads longer ones, if less well
+    max_length  context length in training; longer texts are accepted, but predicted less well
     base        of the rotary angles: position * base ** (-2i / d_head)
-    scaling     of these angles for longer texts, as in Llama 3.1; None: as they are
-    dropout     on the weights of attention
-    tied        whether the output layer is the embedding's matrix
-    window      how many keys a query attends to, its own the last; None: all before it
+    scaling     of these angles for longer texts, as in Llama 3.1; None: no scaling
+    dropout     on the attention weights
+    tied        whether the output layer shares the embedding's matrix
+    window      number of keys a query attends to, its own the last; None: all before it
     full_layers layers, counted from 0, whose queries attend to all keys although there is a window
     qkv_bias    whether queries, keys, and values have biases
     out_bias    whether the output projection of attention has a bias
     qk_norm     whether each head's queries and keys are normalized before they are rotated
     norm        builds each norm from its width and `eps`
     embedding   builds the token embedding from vocab_size and d_model
-    family      how its published form is called (`deepdive.published`)
+    family      name of its checkpoint format in `deepdive.published`
 
     Raises ValueError, naming the field, for sizes that do not fit.
     """
@@ -85,5 +85,5 @@ class LlamaConfig(Config):
 
     @property
     def width(self) -> int:
-        """How wide a head is."""
+        """Return the width of a head."""
         return self.d_model // self.n_heads if self.d_head is None else self.d_head

@@ -1,5 +1,5 @@
-"""Mistral, Qwen2, Qwen3, and Gemma: each the record of `deepdive.models.generative.llama` with
-other fields.
+"""Mistral, Qwen2, Qwen3, and Gemma: each the config of `deepdive.models.generative.llama` with
+other values.
 
     model = llama(GEMMA)                       # or published.load("a/folder") of a checkpoint
 
@@ -10,8 +10,8 @@ Qwen3        no biases; queries and keys normalized head by head (`qk_norm`; Yan
 Gemma        GeGLU, one matrix for embedding and output (Gemma Team 2024, section 2); embeddings
              times sqrt(d_model), norms with the factor 1 + weight (its released code)
 
-The numbers are those of the published config.json files. The cache keeps all keys; a windowed layer
-reads the last ones.
+The values are those of the published config.json files. The cache keeps all keys; a sliding-window
+layer attends to the last ones.
 """
 
 from deepdive.core import OffsetRMSNorm, gelu_tanh

@@ -1,21 +1,21 @@
-"""Megatron-LM, a GPT-2 of which each machine holds a share of every matrix. Shoeybi et al. 2019,
+"""Megatron-LM: GPT-2 with tensor model parallelism across devices. Shoeybi et al. 2019,
 "Megatron-LM: Training Multi-Billion Parameter Language Models Using Model Parallelism".
 
-    attention:     x -> own heads(x) @ own rows of W_out -> sum over the machines
-    feed-forward:  x -> gelu(x @ own columns of A) @ own rows of B -> sum over the machines
+    attention:     x -> own heads(x) @ own rows of W_out -> all-reduce over the devices
+    feed-forward:  x -> gelu(x @ own columns of A) @ own rows of B -> all-reduce over the devices
 
-What all machines hold (the stream, norms, positions) they compute alike, and say nothing of it. Its
-published form is GPT-2's: `split(load(folder), machines)` reads it, `whole(model)` gives it back.
+Residual stream, norms, and positions are replicated and need no communication. The checkpoint
+format is GPT-2's: `split(load(folder), machines)` loads it, `whole(model)` gathers it again.
 
 System: megatron
 Parent: gpt2
 What differs:
-- the first matrix of a sublayer is cut by columns (`ColumnLinear`), the second by rows
-  (`RowLinear`): one sum over the machines a sublayer, forwards, and one backwards
-- attention is cut by heads (`TensorParallelAttention`)
-- the vocabulary is cut too (`VocabParallelEmbedding`, `VocabParallelHead`), and the loss is
-  computed from shares of the logits (`Megatron.loss`)
-- the vocabulary is filled up to a number that can be cut (`vocab_size`)
+- the first matrix of a sublayer is split by columns (`ColumnLinear`), the second by rows
+  (`RowLinear`): one all-reduce per sublayer in the forward pass, and one in the backward pass
+- attention is split by heads (`TensorParallelAttention`)
+- the vocabulary is split as well (`VocabParallelEmbedding`, `VocabParallelHead`), and the loss is
+  computed from shards of the logits (`Megatron.loss`)
+- the vocabulary is padded to a size that can be split (`vocab_size`)
 Source: Shoeybi et al. 2019, section 3; sizes: table 1.
 Book: blog
 """
@@ -43,19 +43,19 @@ TINY = gpt2.BASE.but(**gpt.TOY)
 
 
 class Megatron(GPT):
-    """A GPT of which this machine holds a share."""
+    """This device's shard of a GPT."""
 
     head: VocabParallelHead
 
     def loss(self, tokens: Tensor) -> Tensor:
-        """Return the mean of -log p(next) over tokens (B, T); no machine sees all logits."""
+        """Return the mean next-token cross-entropy of tokens (B, T), without gathering logits."""
         logits = self.head.own(self.decoder(tokens[:, :-1]))
         return split_cross_entropy(logits, tokens[:, 1:], self.head.embedding.machines).mean()
 
 
 def split(model: GPT, machines: DeviceGroup) -> Megatron:
-    """Return this machine's share of `model`, which is used up. Raises ValueError where heads,
-    feed-forward units or vocabulary cannot be cut evenly.
+    """Return this device's shard of `model`, which is modified in place. Raises ValueError if
+    heads, feed-forward units or vocabulary can't be split evenly.
     """
     for block in model.decoder.stack.blocks:
         block.attn = TensorParallelAttention(block.attn, machines)  # type: ignore[arg-type]
@@ -67,8 +67,8 @@ def split(model: GPT, machines: DeviceGroup) -> Megatron:
 
 
 def whole(model: Megatron) -> dict[str, Tensor]:
-    """Return GPT-2's weights, name -> tensor, from the shares of all machines, which call this
-    together.
+    """Return GPT-2's state dict, name -> tensor, gathered from the shards of all devices, which
+    must all call this.
     """
     weights = dict(model.state_dict())
     for name, layer in model.named_modules():
@@ -81,7 +81,7 @@ def whole(model: Megatron) -> dict[str, Tensor]:
 def megatron(
     config: GPTConfig = BASE, machines: DeviceGroup | None = None, **changes: Any
 ) -> Megatron:
-    """Build this machine's share of a decoder of which all machines draw the same whole, from the
-    same seed; defaults are the largest of the paper, 8.3 thousand million parameters.
+    """Build this device's shard of a decoder; all devices initialize the same full model, from the
+    same seed. Defaults are the paper's largest, 8.3 billion parameters.
     """
     return split(gpt2.gpt2(config, **changes), DeviceGroup() if machines is None else machines)

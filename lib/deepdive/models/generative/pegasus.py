@@ -1,15 +1,15 @@
-"""Pegasus: a Transformer that learns to summarise from texts without summaries. Zhang et al. 2020,
-"PEGASUS: Pre-training with Extracted Gap-sentences for Abstractive Summarization".
+"""PEGASUS: a Transformer pretrained with gap sentence generation. Zhang et al. 2020, "PEGASUS:
+Pre-training with Extracted Gap-sentences for Abstractive Summarization".
 
 System: pegasus
 Parent: transformer
 What differs:
-- whole sentences are taken out of the text, those that say most of the rest, and written
+- the sentences most representative of the rest of the text are masked and generated
   (`deepdive.training.objectives.gap_sentences`)
-- the norms stand inside the branches, and once more behind each stack (`residual`, `PreNorm`)
-- positions are a block of sines and a block of cosines (`waves`), so a text may be longer than any
-  seen in training
-- decoding begins with the token of padding (`start`)
+- pre-norm, with one more norm after each stack (`residual`, `PreNorm`)
+- position encodings are a block of sines and a block of cosines (`waves`), so a text may be longer
+  than any seen in training
+- decoding starts with the padding token (`start`)
 Source: Zhang et al. 2020, sections 3 and 6.1, and their released code.
 Book: 6.1.3
 """
@@ -36,7 +36,7 @@ TINY = BASE.but(**TOY, dropout=0.0)
 
 
 def pegasus(config: TranslatorConfig = BASE, **changes: Any) -> Translator:
-    """Build an encoder and a decoder; defaults are the paper's base model."""
+    """Build an encoder-decoder; defaults are the paper's base model."""
     model = translator(config, **changes)
     initialise(model)
     return model

@@ -1,20 +1,20 @@
-"""ProphetNet: a decoder that says several tokens ahead. Qi et al. 2020, "ProphetNet: Predicting
-Future N-gram for Sequence-to-Sequence Pre-training".
+"""ProphetNet: an encoder-decoder with future n-gram prediction. Qi et al. 2020, "ProphetNet:
+Predicting Future N-gram for Sequence-to-Sequence Pre-training".
 
-Beside the row that has read token t stand the rows of streams, one place ahead, which have read
-nothing yet. All go through the same weights, and each guesses token t + 1: the first from all
-tokens, the second without the last of them, and so on. Decoding asks the first alone.
+The main stream encodes the tokens up to t. The predicting streams, at position t + 1, start from
+learned vectors and share its weights. Each predicts token t + 1: the first from all tokens up to t,
+the second without the last of them, and so on. Decoding uses only the first.
 
-Long because its decoder is one of its own: a state stands for a token of each stream.
+Long because it has its own decoder, with hidden states for each token and stream.
 
 System: prophetnet
 Parent: transformer
 What differs:
-- streams of rows read the text, each of them one token less of it than the one before (`Futures`);
-  the first says what comes next (`FutureDecoder`)
-- all of them learn from the same target (`deepdive.training.objectives.future_loss`)
-- a token says itself what each bucket of distances behind it is worth (`FutureAttention`)
-- positions are learned, and what is embedded is normalised (`ahead_of_padding`)
+- n-stream self-attention: each predicting stream attends to one token fewer than the one before
+  (`Futures`); the first predicts the next token (`FutureDecoder`)
+- all streams are trained on the same targets (`deepdive.training.objectives.future_loss`)
+- the bias of each distance bucket is computed from the query token (`FutureAttention`)
+- learned position embeddings, and a layer norm of the embeddings (`ahead_of_padding`)
 - the activation is GELU, and embeddings are not scaled (`BASE`)
 Source: Qi et al. 2020, sections 2.2 and 2.3, and their released code.
 Book: 6.1.3
@@ -42,8 +42,8 @@ from deepdive.positions import LearnedPosition
 
 
 class FutureDecoder(Decoder):
-    """A decoder whose states say what comes next because they have not read it: those of the first
-    stream.
+    """Decoder with n-stream self-attention, whose output is the first predicting stream's hidden
+    states.
     """
 
     def __init__(self, decoder: Decoder, n_future: int, d_model: int) -> None:
@@ -60,7 +60,7 @@ class FutureDecoder(Decoder):
         memory_mask: Mask | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Return the states of the first stream, (B, T, d_model); without one, of the tokens."""
+        """Return the first predicting stream's states (B, T, d_model), or the main stream's."""
         first = min(1, len(self.unread))
         return self.streams(tokens, memory, mask, memory_mask, cache, first)[:, first]
 
@@ -73,8 +73,8 @@ class FutureDecoder(Decoder):
         cache: KVCache | None = None,
         n: int | None = None,
     ) -> Tensor:
-        """Return the states of the tokens and of the first n streams (None: all), (B, 1 + n, T,
-        d_model).
+        """Return the hidden states of the main stream and of the first n predicting streams (None:
+        all), (B, 1 + n, T, d_model).
         """
         check_tokens(tokens)
         real = padding(mask, tokens, "tgt_mask")
@@ -85,7 +85,7 @@ class FutureDecoder(Decoder):
         ahead = unread.repeat_interleave(T, 0).expand(B, -1, -1)
         x = torch.cat((self.embedded(self.embedding(tokens)), ahead), 1)
         x = self.position.embed(x, torch.cat((at, *[at + 1] * n)))
-        if real is not None:  # each row of a stream is read by itself alone
+        if real is not None:  # predicting states are keys only for themselves
             real = Padding(F.pad(real.real, (0, n * T), value=True))
         states: Tensor = self.stack(
             self.dropout(x), mask=both(Futures(n), real), memory=memory,
@@ -95,7 +95,7 @@ class FutureDecoder(Decoder):
 
 
 class ProphetNet(Translator):
-    """A translator that also says what each stream guesses."""
+    """Encoder-decoder that also returns each predicting stream's logits."""
 
     decoder: FutureDecoder
 
@@ -107,7 +107,7 @@ class ProphetNet(Translator):
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
         """Return logits (B, n_future, T, V) for the token that follows each target token; stream j
-        has not read the last j of those before it.
+        doesn't attend to the last j of those before it.
         """
         memory, real = self.encoder(src, src_mask), padding(src_mask, src, "src_mask")
         logits: Tensor = self.head(self.decoder.streams(tgt, memory, tgt_mask, real)[:, 1:])
@@ -116,11 +116,11 @@ class ProphetNet(Translator):
 
 @dataclass(frozen=True)
 class ProphetNetConfig(BartConfig):
-    """The numbers of a ProphetNet.
+    """Config of a ProphetNet.
 
-    n_future                how many streams there are; 0: the tokens' own rows say what comes next
-    n_buckets, max_distance of the distances in the decoder
-    max_length              rows of each side's table, those of padding and before it counted
+    n_future                number of predicting streams; 0: the main stream predicts the next token
+    n_buckets, max_distance of the relative position bias in the decoder
+    max_length              size of each position table, entries up to padding's included
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*BartConfig.MAY_BE_ZERO, "n_future")
@@ -131,13 +131,13 @@ class ProphetNetConfig(BartConfig):
 
 
 def tied(config: ProphetNetConfig) -> tuple[TokenEmbedding, TokenEmbedding, TiedHead]:
-    """Return one embedding for both sides, and the head that shares its matrix."""
+    """Return one embedding for encoder and decoder, twice, and an output layer tied to it."""
     embedding = config.embedding(config.src_vocab)
     return embedding, embedding, TiedHead(embedding)
 
 
 def ahead_of_padding(config: ProphetNetConfig) -> NormedPosition:
-    """Return positions that count from the row behind padding's, since a table has its row too."""
+    """Return learned positions that count from the index after padding's, which has an entry."""
     first = config.padding + 1
     position = LearnedPosition(config.max_length - first, config.d_model, offset=first)
     return NormedPosition(position, config.d_model)
@@ -156,7 +156,7 @@ TINY = BASE.but(
 
 
 def prophetnet(config: ProphetNetConfig = BASE, **changes: Any) -> ProphetNet:
-    """Build an encoder and a decoder; defaults are the paper's model."""
+    """Build an encoder-decoder; defaults are the paper's model."""
     config = ProphetNetConfig.given(config, changes)
     parts = translator(config)
     for block in parts.decoder.stack.blocks:

@@ -1,18 +1,18 @@
-"""T5: every task is text in, text out. Raffel et al. 2020, "Exploring the Limits of Transfer
-Learning with a Unified Text-to-Text Transformer".
+"""T5: a text-to-text Transformer encoder-decoder. Raffel et al. 2020, "Exploring the Limits of
+Transfer Learning with a Unified Text-to-Text Transformer".
 
-Long because both of its versions are here, and the weights that unscaled scores begin with.
+Long because both of its versions are here, and the initialization that unscaled scores need.
 
 System: t5
 Parent: transformer
 What differs:
-- order enters through a number for each head and bucket of distances, added to the scores: one
-  table for the encoder (`T5Bias`), one for the decoder (`CausalT5Bias`), shared by all layers
-- the norm stands before each sublayer, without mean and bias (`RMSNorm`); nothing has a bias
-- scores are not divided by sqrt(d_head) (`scale=1.0`): queries are drawn that much smaller instead
-  (`init_weights`)
-- states are multiplied by 1 / sqrt(d_model) before the shared matrix scores them (`scaled`)
-- version 1.1 and mT5: a gate in the feed-forward layer (`gated`), a head of its own (`untied`)
+- a relative position bias per head and distance bucket is added to the scores: one table for the
+  encoder (`T5Bias`), one for the decoder (`CausalT5Bias`), shared by all layers
+- pre-norm without mean and bias (`RMSNorm`); no layer has a bias
+- scores are not divided by sqrt(d_head) (`scale=1.0`): query projections are initialized smaller by
+  that factor instead (`init_weights`)
+- hidden states are multiplied by 1 / sqrt(d_model) before the tied output layer (`scaled`)
+- version 1.1 and mT5: gated feed-forward layer (`gated`), untied output layer (`untied`)
 Source: Raffel et al. 2020, section 2.1; Shazeer 2020 for version 1.1; Xue et al. 2021 for mT5.
 Book: 5.3.2
 """
@@ -40,7 +40,7 @@ from deepdive.positions import CausalT5Bias, T5Bias
 
 
 class T5(Transformer):
-    """A `Transformer` that keeps the record it was built from, by which it is published."""
+    """`Transformer` that stores the config it was built from, which saving and loading need."""
 
     def __init__(
         self, encoder: Encoder, decoder: Decoder, head: nn.Module, config: T5Config
@@ -50,20 +50,20 @@ class T5(Transformer):
 
 
 class ScaledHead(TiedHead):
-    """logits = x @ embedding.weight.T / sqrt(d_model): the rows of the table have variance 1."""
+    """Tied output layer, x @ embedding.weight.T / sqrt(d_model): embeddings have variance 1."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return logits (..., vocab_size) for rows (..., d_model)."""
+        """Return logits (..., vocab_size) for hidden states (..., d_model)."""
         return super().forward(x * self.embedding.d_model**-0.5)
 
 
 def relu_feed_forward(config: T5Config, _layer: int, _decodes: bool) -> nn.Module:
-    """Return out(activation(inner(x))), without biases."""
+    """Return the feed-forward layer out(activation(inner(x))), without biases."""
     return FeedForward(config.d_model, config.d_ff, config.activation, config.dropout, bias=False)
 
 
 def gated(config: T5Config, _layer: int, _decodes: bool) -> nn.Module:
-    """Return out(activation(gate(x)) * inner(x)), without biases."""
+    """Return the gated feed-forward layer out(activation(gate(x)) * inner(x)), without biases."""
     sizes = config.d_model, config.d_ff, config.activation, config.dropout
     return GatedFeedForward(*sizes, bias=False)
 
@@ -94,9 +94,9 @@ TINY, TINY_V1_1 = BASE.but(**TOY), V1_1.but(**TOY)
 
 
 def t5(config: T5Config = BASE, **changes: Any) -> T5:
-    """Build an encoder-decoder of `config`, with these fields of it changed.
+    """Build an encoder-decoder from `config` with `changes` to its fields.
 
-    Raises TypeError for a config that is no `T5Config`, and for a field that it has not.
+    Raises TypeError for a config that is not a `T5Config` and for an unknown field.
     """
     config = T5Config.given(config, changes)
     joint = partial(PreNorm, norm=partial(RMSNorm, eps=config.eps), dropout=config.dropout)
@@ -131,10 +131,10 @@ def t5(config: T5Config = BASE, **changes: Any) -> T5:
 
 
 def init_weights(model: nn.Module, config: T5Config) -> None:
-    """Draw the weights, normal: the table's rows with deviation 1, a matrix's with 1 / sqrt(its
-    inputs), so that what comes out is as large as what goes in; queries 1 / sqrt(d_head) of that.
+    """Initialize the weights from normal distributions: embeddings with standard deviation 1,
+    matrices 1 / sqrt(in_features), which preserves the scale; queries 1 / sqrt(d_head) of that.
     """
-    for module in reversed([*model.modules()]):  # what stands inside another first
+    for module in reversed([*model.modules()]):  # submodules before their parents
         if isinstance(module, TokenEmbedding):
             nn.init.normal_(module.weight)
         elif isinstance(module, nn.Linear):

@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.generative.t5`."""
+"""Config of `deepdive.models.generative.t5`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from deepdive.models.config import Config
 
 @dataclass(frozen=True)
 class T5Config(Config):
-    """The numbers of a T5, whose two sides may differ in depth, and what its versions exchange.
+    """Config of a T5: sizes, with separate depths of encoder and decoder, and modules that vary.
 
     feed_forward  (config, layer, whether it is the decoder's) -> the layer's feed-forward sublayer
     head          (config, embedding) -> the output layer
-    family        how its published form is called (`deepdive.published`)
+    family        name of its checkpoint format in `deepdive.published`
     d_head        the width of a head; n_heads * d_head need not be d_model
     n_buckets, max_distance    of the relative bias
-    dropout       on embeddings and states, weights, activations and on what each sublayer says
-    pad, end      tokens: padding, with which decoding begins, and what ends a text
+    dropout       on embeddings, final states, attention weights, activations and sublayer outputs
+    pad, end      token ids: padding, also the first decoder input, and end of sequence
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers", "n_decoder_layers", "pad", "end")

@@ -1,3 +1,3 @@
-"""Classifiers that are made to be explained. Start with `attentive`, the model on which the debate
-about attention as an explanation was held; those that explain themselves stand beside it.
+"""Interpretable classifiers. Start with `attentive`, the model of the debate on attention as
+explanation; self-explaining models are also here.
 """

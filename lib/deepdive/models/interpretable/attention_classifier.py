@@ -1,19 +1,19 @@
-"""A text classifier with one attention: a recurrent encoder, one question, one layer. On this kind
-of model two papers asked whether attention is explanation. Jain and Wallace 2019; Wiegreffe and
-Pinter 2019.
+"""A text classifier with one attention layer: a recurrent encoder and one learned query. With this
+kind of model two papers asked whether attention is explanation. Jain and Wallace 2019; Wiegreffe
+and Pinter 2019.
 
-    h       = encoder(rows)                     # (B, T, d_states): two LSTMs, one from each end
+    h       = encoder(embeddings)               # (B, T, d_states): two LSTMs, one per direction
     k       = tanh(W h + b)                     # (B, T, d_hidden)
     weights = softmax over t of  u . k_t        # (B, 1, 1, T) at the hook point attention.weights
     logits  = C (sum over t of weights_t h_t) + c                                 # (B, n_classes)
 
-The answer sees the states through the weights alone: to `replace` them is to ask what the same
-model says when it looks elsewhere. With `UniformAttention` in the place of the attention all words
-count alike; with `nn.Identity()` in the place of the encoder no state knows of its neighbours.
+The output depends on the states only through the weights: `replace` them to measure what the same
+model predicts with other attention. `UniformAttention` instead of the attention weights all words
+equally; `nn.Identity()` instead of the encoder keeps each state independent of its neighbors.
 
-Not as in the papers: rows of a text are learned from random numbers, not set to fastText's.
+Not as in the papers: word embeddings are learned from a random start, not set to fastText's.
 
-Long because what the papers compare it with stands beside it: even weights, and no encoder.
+Long because the papers' baselines are here as well: uniform weights, and no encoder.
 """
 
 import torch
@@ -31,15 +31,15 @@ class UniformAttention(DotAttention):
     """Every key that may be attended to gets the same weight. Wiegreffe and Pinter 2019, 3.2."""
 
     def score(self, q: Tensor, k: Tensor, scale: float) -> Tensor:
-        """Return zeros (B, H, T, S): nothing is asked."""
+        """Return zeros (B, H, T, S), whatever the query."""
         return super().score(q, k, 0.0)
 
 
 class AttentiveClassifier(nn.Module):
     """Texts (B, T) -> logits (B, n_classes), through one attention over the encoder's states.
 
-    encoder    rows (B, T, d_model) and a bool mask -> states (B, T, d_states)
-    attention  the mechanism that weighs the states, `DotAttention()` if none is given
+    encoder    embeddings (B, T, d_model) and a bool mask -> states (B, T, d_states)
+    attention  the mechanism that weights the states, `DotAttention()` by default
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AttentiveClassifier(nn.Module):
 
 
 class EmbeddingEncoder(nn.Module):
-    """Rows as they are: the encoder of a model whose states know nothing of their neighbours."""
+    """The identity: an encoder whose states do not depend on their neighbors."""
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         return x
@@ -88,7 +88,7 @@ def attentive(
     d_hidden: int = 64,
     attention: SoftmaxAttention | None = None,
 ) -> AttentiveClassifier:
-    """Return the papers' form: two LSTMs of `d_hidden`, and a layer of `d_hidden` that asks."""
+    """Return the papers' form: a BiLSTM of `d_hidden`, and a key layer of `d_hidden`."""
     positive(d_model=d_model, d_hidden=d_hidden)
     encoder = Bidirectional(LSTM(d_model, d_hidden), LSTM(d_model, d_hidden))
     return AttentiveClassifier(
@@ -99,7 +99,7 @@ def attentive(
 def no_rnn(
     vocab_size: int, n_classes: int = 2, d_model: int = 64, d_hidden: int = 64
 ) -> AttentiveClassifier:
-    """Return one without an encoder: attention over the words' own rows."""
+    """Return one without an encoder: attention over the word embeddings."""
     return AttentiveClassifier(
         vocab_size, n_classes, d_model, EmbeddingEncoder(), d_model, d_hidden
     )

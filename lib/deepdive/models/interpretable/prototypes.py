@@ -1,15 +1,15 @@
-"""A classifier that answers "because it is like this one": by its distances to a few prototypes. Li
+"""A prototype classifier: it predicts from a text's distances to a few learned prototypes. Li
 et al. 2018, "Deep Learning for Case-Based Reasoning through Prototypes".
 
-    e          = encoder(tokens)                     # (B, d_model), a text as one row
+    e          = encoder(tokens)                     # (B, d_model), a text as one vector
     distance_j = |e - prototype_j|^2                 # (B, n_prototypes)
     logits     = distance W                          # one linear map, no bias
 
-Prototypes are learned rows. So that each can be shown as a text, two terms pull: every prototype
+Prototypes are learned vectors. So that each resembles a text, two regularizers pull every prototype
 towards some text, and every text towards some prototype (`pulls`).
 
-Not as in the paper: no decoder draws a prototype as a picture; the nearest text of the training
-stands for it.
+Not as in the paper: no decoder renders a prototype as an image; the nearest training text
+represents it.
 """
 
 import torch
@@ -19,7 +19,7 @@ from deepdive.core.checks import positive
 
 
 class PrototypeClassifier(nn.Module):
-    """Texts (B, T) -> logits (B, n_classes), by distances to `n_prototypes` rows (d_model,)."""
+    """Texts (B, T) -> logits (B, n_classes), by distances to `n_prototypes` vectors (d_model,)."""
 
     def __init__(self, encoder: nn.Module, d_model: int, n_prototypes: int, n_classes: int) -> None:
         super().__init__()
@@ -39,8 +39,8 @@ class PrototypeClassifier(nn.Module):
 
 
 def pulls(distances: Tensor) -> tuple[Tensor, Tensor]:
-    """Return R_1, how far prototypes are from their nearest text of the batch, and R_2, how far
-    texts are from their nearest prototype; means, for distances (B, n_prototypes).
+    """Return R_1, the distance of prototypes to their nearest text of the batch, and R_2, that of
+    texts to their nearest prototype; means, for distances (B, n_prototypes).
 
     Source: Li et al. 2018.
     """

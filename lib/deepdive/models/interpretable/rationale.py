@@ -1,20 +1,20 @@
-"""A classifier that first says which words it will read, and then reads no other. Lei, Barzilay and
-Jaakkola 2016, "Rationalizing Neural Predictions".
+"""Rationale model: a selector chooses words, and a classifier predicts from these alone. Lei,
+Barzilay and Jaakkola 2016, "Rationalizing Neural Predictions".
 
-    p_t    = sigmoid(selector(tokens)_t)          # is word t kept?
+    p_t    = sigmoid(selector(tokens)_t)          # is word t selected?
     z_t    = 1 with probability p_t               # in training; p_t > 1/2 after it
-    logits = reader(tokens, z)                    # the other words are as padding to it
+    logits = reader(tokens, z)                    # the other words are masked like padding
 
-The words that are kept are a rationale that cannot lie: what was not kept was not read. They may
+The selected words are a faithful rationale: the prediction cannot depend on other words. They may
 still say little of *why*, and both parts can agree on a code between them (Yu et al. 2019).
 
 System: joint_training
 Parent: none
 What differs:
-- the explanation is part of the model, and learned with it, not sought in a model that stands
-- which words are kept is drawn, so that the selector learns by the score of its draws
+- the explanation is part of the model, and trained with it, instead of post hoc for a fixed model
+- which words are selected is sampled, so the selector is trained by REINFORCE
   (`deepdive.training.objectives.rationale`)
-- few words, and neighbours, are paid for: two penalties in the place of marked rationales
+- two penalties, on selecting many words and on gaps, replace annotated rationales
 Source: Lei, Barzilay and Jaakkola 2016
 Book: 7.3.3.2
 """
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 
 class Selection(NamedTuple):
-    """What was kept, bool (B, T); its log-probability (B,); the answer, logits (B, n_classes)."""
+    """Selected words, bool (B, T); its log-probability (B,); the logits (B, n_classes)."""
 
     kept: Tensor
     log_prob: Tensor
@@ -34,10 +34,10 @@ class Selection(NamedTuple):
 
 
 class RationaleModel(nn.Module):
-    """Keeps words, then answers from these alone.
+    """Select words, then classify from these alone.
 
-    selector   tokens (B, T), mask -> a score for each word (B, T)
-    reader     tokens (B, T), mask -> logits (B, n_classes); it sees the mask of what is kept
+    selector   tokens (B, T), mask -> a logit for each word (B, T)
+    reader     tokens (B, T), mask -> logits (B, n_classes); its mask is the selection
     """
 
     def __init__(self, selector: nn.Module, reader: nn.Module) -> None:
@@ -45,12 +45,12 @@ class RationaleModel(nn.Module):
         self.selector, self.reader = selector, reader
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the logits (B, n_classes) of one drawing, or of the likelier words in `eval`."""
+        """Return the logits (B, n_classes) of one sample, or of the likelier words in `eval`."""
         return self.select(tokens, mask).logits
 
     def select(self, tokens: Tensor, mask: Tensor | None = None) -> Selection:
-        """Return what is kept of each text, and what is answered. In `eval`, a text of which
-        nothing would be kept keeps its likeliest word; in training it is answered without any.
+        """Return the selection for each text, and its prediction. In `eval`, a text without any
+        selected word keeps its likeliest one; in training the prediction uses none.
         """
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         scores = self.selector(tokens, real).masked_fill(~real, -torch.inf)
@@ -64,7 +64,7 @@ class RationaleModel(nn.Module):
 
 
 def log_prob(scores: Tensor, kept: Tensor, real: Tensor) -> Tensor:
-    """Return log p(kept) (B,) of independent draws, p = sigmoid(scores), in the real places."""
+    """Return log p(kept) (B,) of independent samples, p = sigmoid(scores), at real positions."""
     sign = torch.where(kept, 1.0, -1.0).to(scores)
     return (
         nn.functional.logsigmoid(sign * scores.masked_fill(~real, 0)).masked_fill(~real, 0).sum(-1)

@@ -1,17 +1,17 @@
-"""A classifier that is a weighted sum of its words, whose weights depend on the text, but hardly
-change near it. Alvarez-Melis and Jaakkola 2018, "Towards Robust Interpretability with
-Self-Explaining Neural Networks".
+"""Self-explaining network: a classifier linear in its words, with coefficients that depend on the
+text, but barely change near it. Alvarez-Melis and Jaakkola 2018, "Towards Robust Interpretability
+with Self-Explaining Neural Networks".
 
-    theta  = weigher(rows)                              # (B, T, n_classes, d_model)
-    share  = theta_t . x_t                              # (B, T, n_classes): what word t gives
+    theta  = weigher(embeddings)                        # (B, T, n_classes, d_model)
+    share  = theta_t . x_t                              # (B, T, n_classes): word t's contribution
     logits = sum over t of share_t
 
-The explanation is the sum itself, exact and complete. It means something only if theta is what the
-answer would follow when a word changes a little, so its distance from the gradient is a penalty:
+The explanation is the sum itself, exact and complete. It means something only if theta predicts how
+the output changes with small changes of a word, so its distance from the gradient is a penalty:
 
     unsteady = mean over t, c of |d logits_c / d x_t - theta_tc|^2      # 0 for a linear model
 
-Here the concepts are the words' rows; the paper also learns concepts with an autoencoder.
+Here the concepts are the word embeddings; the paper also learns concepts with an autoencoder.
 """
 
 import torch
@@ -21,9 +21,9 @@ from deepdive.core.hooks import HookPoint
 
 
 class SelfExplaining(nn.Module):
-    """Texts (B, T) -> logits (B, n_classes), a sum of shares of its words.
+    """Texts (B, T) -> logits (B, n_classes), a sum of contributions of its words.
 
-    weigher   rows (B, T, d_model), mask -> theta, (B, T, n_classes * d_model)
+    weigher   embeddings (B, T, d_model), mask -> theta, (B, T, n_classes * d_model)
     """
 
     def __init__(self, embed: nn.Embedding, weigher: nn.Module, n_classes: int) -> None:
@@ -32,7 +32,7 @@ class SelfExplaining(nn.Module):
         self.embedded = HookPoint()
 
     def shares(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return what each word gives to each class, (B, T, n_classes); 0 for padding."""
+        """Return each word's contribution to each class, (B, T, n_classes); 0 for padding."""
         return self._parts(tokens, mask)[2]
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -40,7 +40,7 @@ class SelfExplaining(nn.Module):
         return self.shares(tokens, mask).sum(1)
 
     def unsteady(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return the penalty, a number, with its graph."""
+        """Return the stability penalty, a differentiable scalar."""
         x, theta, contributions = self._parts(tokens, mask)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         gaps = []
@@ -50,7 +50,7 @@ class SelfExplaining(nn.Module):
         return torch.stack(gaps).mean()
 
     def _parts(self, tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows x (B, T, d_model), theta (B, T, n_classes, d_model), shares (B, T, n_classes)."""
+        """x (B, T, d_model), theta (B, T, n_classes, d_model), contributions (B, T, n_classes)."""
         x = self.embedded(self.embed(tokens))
         theta = self.weigher(x, mask).unflatten(-1, (self.n_classes, -1))
         contributions = (theta * x[:, :, None]).sum(-1)

@@ -1,25 +1,25 @@
-"""CANINE: an encoder without a vocabulary. Clark et al. 2022, "CANINE: Pre-training an Efficient
-Tokenization-Free Encoder for Language Representation".
+"""CANINE: a tokenization-free encoder over characters. Clark et al. 2022, "CANINE: Pre-training an
+Efficient Tokenization-Free Encoder for Language Representation".
 
-What it reads are Unicode's code points, `ord(character)`; 57344 and 57345 (U+E000, U+E001) stand
+Its inputs are Unicode code points, `ord(character)`; 57344 and 57345 (U+E000, U+E001) stand
 for [CLS] and [SEP], 0 for padding. A text has as many of them as characters, so the deep stack
-reads one row for four. As released, the first of its rows is [CLS]'s alone, the last four
-characters have none, and a row counts as real where the four characters after its own are.
+gets one position for four. As released, the first of its positions is [CLS]'s alone, the last four
+characters have none, and a position counts as real where the four characters after its own are.
 
-Long because it holds the record of its three stacks.
+Long because it holds the config of its three stacks.
 
-Its two trainings (gaps that name word pieces, or characters in turn) are not published as heads.
+Its two pretraining losses (over subwords, or over characters) are not published as heads.
 
 System: canine
 Parent: mbert
 What differs:
-- there is no table of tokens: a code point is hashed eight times, and has an eighth of its row from
-  each table (`HashEmbedding`, `n_hashes`, `n_buckets`)
-- a first layer, in which characters see their own chunk of 128 (`ChunkAttention`, `chunk`)
-- then a strided convolution makes `rate` characters one row, which the deep stack reads
+- no token embeddings: a code point is hashed eight times, and its embedding concatenates an eighth
+  from each table (`HashEmbedding`, `n_hashes`, `n_buckets`)
+- a first layer with local attention, in chunks of 128 characters (`ChunkAttention`, `chunk`)
+- a strided convolution downsamples `rate` characters to one position for the deep stack
   (`Downsample`)
-- at last a row for each character again, from its own and from that of its four (`Upsample`,
-  `kernel`), and one more layer, over the whole text
+- the output is upsampled to one state per character, from its own local state and the deep one
+  (`Upsample`, `kernel`), followed by one more layer with full attention
 Source: Clark et al. 2022, section 3, and their released code.
 Book: the blog's CANINE
 """
@@ -45,10 +45,10 @@ from deepdive.positions import LearnedPosition
 
 
 class Canine(Bert):
-    """Code points (B, T) -> a state for each, (B, T, d_model); T is `rate` at least.
+    """Code points (B, T) -> a hidden state for each, (B, T, d_model); T is `rate` at least.
 
-    A row under padding counts as 0 in both convolutions, so that a text's own characters do not
-    depend on what lies there; in the released code it counts.
+    Padding counts as 0 in both convolutions, so a text's own characters do not depend on its
+    content; in the released code it counts.
     """
 
     def __init__(self, embeddings: BertEmbeddings, stack: Stack, config: CanineConfig) -> None:
@@ -74,25 +74,25 @@ class Canine(Bert):
 
 
 def in_chunks(config: CanineConfig, layer: int) -> MultiHeadAttention:
-    """Return attention in which a character sees its own chunk."""
+    """Return attention in which a character attends to its own chunk."""
     chunks = ChunkAttention(config.chunk, 0, 0, dropout=config.weights_dropout)
     return MultiHeadAttention(config.d_model, config.n_heads, mechanism=chunks)
 
 
 def by_buckets(config: CanineConfig) -> LearnedPosition:
-    """Return a table of places with as many rows as there are buckets, as released."""
+    """Return position embeddings with as many rows as there are buckets, as released."""
     return LearnedPosition(config.n_buckets, config.d_model)
 
 
 @dataclass(frozen=True)
 class CanineConfig(EncoderConfig):
-    """n_hashes, n_buckets  tables of a code point's row, and the rows of each
-    chunk                how many characters meet in the first layer
-    rate                 how many characters are one row of the deep stack
-    kernel               how many rows one of the last layer's is made of
+    """n_hashes, n_buckets  hash tables per code point, and the rows of each
+    chunk                characters per chunk of local attention in the first layer
+    rate                 downsampling rate: characters per position of the deep stack
+    kernel               kernel width of the upsampling convolution
 
-    `vocab_size` is Unicode's, and `max_length` is told in the published form alone: the table of
-    places has `n_buckets` rows.
+    `vocab_size` is Unicode's, and `max_length` is used only in the published form: there are
+    `n_buckets` position embeddings.
     """
 
     vocab_size: int = CODE_POINTS

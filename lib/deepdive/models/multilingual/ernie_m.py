@@ -1,17 +1,17 @@
-"""ERNIE-M: gaps that only the other language can fill. Ouyang et al. 2021, "ERNIE-M: Enhanced
+"""ERNIE-M: cross-attention MLM and back-translation MLM. Ouyang et al. 2021, "ERNIE-M: Enhanced
 Multilingual Representation by Aligning Cross-lingual Semantics with Monolingual Corpora".
 
-First the model learns from translations to fill a gap of one language by looking at the other.
-Then it writes some words of another language behind texts that have no translation, and fills
-gaps of the text with both before it.
+First, on translation pairs, the model predicts masked tokens of one language from the other alone.
+Then it generates tokens of another language after monolingual texts, and predicts masked tokens of
+the text from both.
 
 System: ernie_m
 Parent: xlmr
 What differs:
-- in a pair of translations a gap sees the other language and not its own (`cross_lingual_mask`)
-- for text in one language it writes a piece of the other itself (`back_translate`), and learns from
-  both as from a pair
-- places are counted over all tokens, padding too, and there is no table of segments (`BASE`)
+- in a translation pair a masked token attends to the other language, not to its own
+  (`cross_lingual_mask`)
+- for monolingual text it generates pseudo-parallel tokens itself (`back_translate`), and learns
+  from both as from a pair; positions count all tokens, padding included, without segments (`BASE`)
 Source: Ouyang et al. 2021, section 3.
 Book: 4.1.2.8
 """
@@ -40,32 +40,32 @@ def cross_attend(
     encoder: Bert, tokens: Tensor, second: Tensor, hidden: Tensor, real: Tensor
 ) -> Tensor:
     """Return the states (B, T, d_model) of joined translations under `cross_lingual_mask`: those
-    of gaps depend on the words of the other language alone. Arguments and errors are its own;
-    tokens (B, T).
+    of masked tokens depend only on the words of the other language. Arguments and errors are its
+    own; tokens (B, T).
     """
     marks = Dense(cross_lingual_mask(second, hidden, real)[:, None])
     return encoder.states(tokens, real, None, marks)
 
 
 def cross_lingual_mask(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
-    """Return who may look at whom in joined translations, bool (B, T, T), True = row t may attend
-    to column s, so that a gap can be filled by the other language alone:
+    """Return the attention mask of joined translations, bool (B, T, T), True = token t may attend
+    to token s, under which masked tokens are predicted from the other language alone:
 
-        a gap            sees  the gaps of its own side, and the words of the other side
-        a word           sees  the words of its own side
+        a masked token   attends to  the masked tokens of its own side, the words of the other side
+        a word           attends to  the words of its own side
 
-    where a word is a real token that is not hidden. Words do not look across, so that no word of
-    the other side has heard of the gap's neighbours: the state of a gap depends on nothing of its
-    own side but where its gaps are, however many layers there are. Padding sees itself.
+    where a word is a real token that is not masked. Words do not attend to the other side, so they
+    carry no information about the masked token's neighbors: its state depends on nothing of its
+    own side but where the masked tokens are, however many layers there are. Padding sees itself.
 
     second: bool (B, T), the tokens of the second sentence (`join_translations`); hidden: bool
-    (B, T), the gaps (`mask_tokens`' `chosen`, with mask=1.0: a gap that keeps its token is seen by
-    the others of its side); real: bool (B, T). Given to `Bert.states` as a mask of its own.
-    Raises ValueError for shapes that differ, a gap in padding, or a side that is all gaps while the
-    other has one.
+    (B, T), the masked tokens (`mask_tokens`' `chosen`, with mask=1.0: one that keeps its token is
+    visible to the others of its side); real: bool (B, T). Passed to `Bert.states` as a dense mask.
+    Raises ValueError for shapes that differ, masked padding, or a side that is fully masked while
+    the other has a masked token.
 
     Source: Ouyang et al. 2021, section 3.1, p(x_M | M, y) and its mask. Where the paper's figure
-    leaves open whether gaps of the other side are seen, they are not: they have seen this side.
+    leaves open whether masked tokens of the other side are visible: no, as they attend to this one.
     """
     if len({tuple(one.shape) for one in (second, hidden, real)}) > 1 or real.ndim != 2:
         raise ValueError(
@@ -82,7 +82,7 @@ def cross_lingual_mask(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
                 f"hidden: row {int(blind.nonzero()[0])} has a gap, and no word left in the other "
                 "sentence to fill it by"
             )
-    beside = second[:, :, None] == second[:, None, :]  # on one side
+    beside = second[:, :, None] == second[:, None, :]  # in the same sentence
     from_gap, to_gap = hidden[:, :, None], hidden[:, None, :]
     to_word = words[:, None, :]
     sees = torch.where(from_gap, (beside & to_gap) | (~beside & to_word), beside & to_word)

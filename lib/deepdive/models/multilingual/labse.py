@@ -1,19 +1,19 @@
-"""LaBSE: sentence vectors that do not depend on the language. Feng et al. 2022, "Language-agnostic
-BERT Sentence Embedding".
+"""LaBSE: language-agnostic sentence embeddings from a dual encoder. Feng et al. 2022,
+"Language-agnostic BERT Sentence Embedding".
 
-    vector = (W state + b) / |W state + b|, with the tanh of each number between, of [CLS]'s state
+    vector = (W state + b) / |W state + b|, with an element-wise tanh between, of [CLS]'s state
 
-A sentence and its translation go through the same encoder, each for itself. What it is trained for
-stands in `deepdive.training.objectives.translation_ranking`; first it fills gaps, in one language
-and in pairs of translations. Published folders are read by `deepdive.published.sentences`.
+A sentence and its translation pass through the same encoder, separately. The training objective
+is `deepdive.training.objectives.translation_ranking`, after MLM in one language and on translation
+pairs. `deepdive.published.sentences` loads published folders.
 
 System: labse
 Parent: mbert
 What differs:
-- a text is one vector, of length 1: [CLS]'s state, through BERT's pooler (`labse`, `Squashed`)
-- a pair of translations must find each other among all pairs of the batch, by a margin
+- a text is one vector of length 1: [CLS]'s state, through BERT's pooler (`labse`, `Squashed`)
+- translations must match each other among all pairs of the batch, with an additive margin
   (`translation_ranking`)
-- one vocabulary of 501,153 pieces, with letter case, serves 109 languages (`BASE`)
+- one cased vocabulary of 501,153 word pieces for 109 languages (`BASE`)
 Source: Feng et al. 2022, sections 2 and 3.
 Book: 4.1.3.1
 """
@@ -35,7 +35,7 @@ TINY = BASE.but(**TOY)
 class Squashed(nn.Module):
     """y = tanh(W x + b) / |tanh(W x + b)|, for vectors x (B, d): each y has length 1.
 
-    It is BERT's pooler with a length of 1, on vectors that a pooling made.
+    It is BERT's pooler with L2 normalization, applied to pooled vectors.
     """
 
     def __init__(self, d_model: int, d_out: int | None = None) -> None:
@@ -46,7 +46,7 @@ class Squashed(nn.Module):
         initialise(self.dense)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (B, d_out), each row of length 1."""
+        """Return (B, d_out), each vector of length 1."""
         return normalise(torch.tanh(self.dense(vectors)))
 
 

@@ -1,12 +1,12 @@
-"""mBERT: BERT on the Wikipedias of 104 languages. Devlin et al. 2019, their released model.
+"""mBERT: BERT pretrained on the Wikipedias of 104 languages. Devlin et al. 2019, released model.
 
-Large Wikipedias are read less often, small ones more often, than their share of the text.
+Large Wikipedias are undersampled, and small ones oversampled, relative to their size.
 
 System: mbert
 Parent: bert
 What differs:
-- one vocabulary of 119,547 word pieces serves all languages (`BASE`, by `vocab_size`): no row and
-  no token says which one a text is in
+- one vocabulary of 119,547 word pieces serves all languages (`BASE`, by `vocab_size`): no embedding
+  and no token indicates a text's language
 Source: Devlin et al. 2019, section 3; the languages: their released code, `multilingual.md`.
 Book: 4.1.2.1
 """

@@ -1,21 +1,21 @@
-"""A Transformer that is told which languages it reads and writes: one for all pairs of them.
+"""Multilingual Transformer: one encoder-decoder that translates between all pairs of its languages.
 
-It is told twice. A text begins with the token of its language, which the vocabulary holds as any
-other (`add_target_language_token` of `deepdive.models.seq2seq.multilingual_gnmt` puts it there);
-and each of its tokens has the row of that language added. Decoding, batches and the cache stay as
-they are: the first token that the decoder reads says what it writes.
+The language enters twice. A text begins with the token of its language, an entry of the
+vocabulary (`add_target_language_token` of `deepdive.models.seq2seq.multilingual_gnmt` adds it);
+and the embedding of that language is added to each token. Decoding, batches, and the cache are
+unchanged: the decoder's first token determines the output language.
 
-Long because a state that remembers the language is here beside the model and its builder.
+Long because the decoding state, which stores the language, is here with the model and builder.
 
 System: multilingual_transformer
 Parent: transformer
 What differs:
-- the first token of the source says what is read, the first of the target what is written
-  (`language_of`), so that one model serves each pair of its languages
-- a row for each language is added to each token of it (`languages`), on both sides the same
-- one vocabulary, and one matrix, for all languages (`multilingual_transformer`)
+- the first token of the source gives its language, the first of the target the output language
+  (`language_of`), so one model serves each pair of its languages
+- a language embedding is added to each token (`languages`), shared by source and target
+- one vocabulary, and one embedding matrix, for all languages (`multilingual_transformer`)
 Source: Johnson et al. 2017, section 3, for the token; Conneau and Lample 2019, section 3.1 and
-figure 1, for one vocabulary and the row.
+figure 1, for one vocabulary and the embedding.
 Book: 4.1.1
 """
 
@@ -32,7 +32,7 @@ from deepdive.models.transformer.transformer import Decoder, Encoder, Transforme
 
 @dataclass
 class LanguageState(DecodingState):
-    """What decoding carries, and the language (B, 1) that it writes, once its token was read."""
+    """The decoding state, with the output language (B, 1) once its token was processed."""
 
     language: Tensor | None = None
 
@@ -44,7 +44,7 @@ class LanguageState(DecodingState):
 
 
 class MultilingualTransformer(Transformer):
-    """rows = scale * tokens[t] + scale * languages[l], where l is the language of the text's first
+    """x = scale * tokens[t] + scale * languages[l], where l is the language of the text's first
     token: `first` + l.
     """
 
@@ -58,7 +58,7 @@ class MultilingualTransformer(Transformer):
 
     def language_of(self, tokens: Tensor, name: str) -> Tensor:
         """Return the language (B, 1) of texts (B, T), by their first token. Raises ValueError
-        where that is no language's.
+        where that is not a language token.
         """
         first, n = tokens[:, :1], self.languages.vocab_size
         language = first - self.first
@@ -71,7 +71,7 @@ class MultilingualTransformer(Transformer):
         return language
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> LanguageState:
-        """Encode the source once; its first token says which language it is in."""
+        """Encode the source once; its first token gives its language."""
         x = self.encoder.embedding(src) + self.languages(self.language_of(src, "src"))
         real = padding(src_mask, src, "src_mask")
         return LanguageState(KVCache(), self.encoder.states(x, src, real), real)
@@ -84,7 +84,7 @@ class MultilingualTransformer(Transformer):
         cache: KVCache | None = None,
     ) -> Tensor:
         """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`;
-        the first that a state is given say which language is written.
+        the first tokens that a state receives determine the output language.
         """
         assert isinstance(state, LanguageState), "the state is one that `begin` returned"
         if state.language is None or state.cache.length == 0:
@@ -125,7 +125,7 @@ def multilingual_transformer(
 
 
 def tiny(vocab_size: int = 32, n_languages: int = 3) -> MultilingualTransformer:
-    """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
+    """Return a small model for tests: 2 + 2 layers, width 32, 4 heads."""
     return multilingual_transformer(
         vocab_size, n_languages, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0
     )

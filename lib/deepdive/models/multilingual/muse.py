@@ -1,23 +1,23 @@
-"""mUSE: one encoder, three tasks, sixteen languages. Yang et al. 2020, "Multilingual Universal
-Sentence Encoder for Semantic Retrieval".
+"""mUSE: a multi-task dual encoder of sentences in sixteen languages. Yang et al. 2020,
+"Multilingual Universal Sentence Encoder for Semantic Retrieval".
 
     vector = pooling(states) / |pooling(states)|
 
-Each task has a small network of its own above the shared vectors: answers are ranked for questions,
-translations for sentences, and pairs are judged for entailment. No checkpoint is read here: those
-published are TensorFlow's.
+Each task has a small network above the shared vectors: answers are ranked for questions,
+translations for sentences, and pairs are classified for entailment. Published checkpoints are
+TensorFlow's, and cannot be loaded here.
 
-Long because each of three tasks has a part of its own above the encoder.
+Long because each of three tasks has a head of its own on the encoder.
 
 System: muse
 Parent: transformer
 What differs:
-- a text is one vector: the sum of its states over the root of their number (`root_sum`), or a
-  weighted mean with learned weights (`AttentionPooling`)
-- an answer is ranked with what stands around it, through layers of its own (`answers`); beside
-  those of the batch, chosen wrong answers are candidates too (`additive_margin`, `hard`)
-- entailment is judged from both vectors, their distance and their product (`entails`)
-- a translation must be found among those of the batch, as by LaBSE (`translation_ranking`)
+- a text is one vector: the sum of its states over the square root of their number (`root_sum`), or
+  a weighted mean with learned weights (`AttentionPooling`)
+- an answer is ranked together with its context, through layers of its own (`answers`); besides
+  in-batch negatives, hard negatives are candidates too (`additive_margin`, `hard`)
+- entailment is predicted from both vectors, their absolute difference and product (`entails`)
+- a translation must be found among those of the batch, as in LaBSE (`translation_ranking`)
 Source: Yang et al. 2020, section 2; the pooling: Cer et al. 2018.
 Book: 4.1.3.2
 """
@@ -38,15 +38,15 @@ from deepdive.positions import SinusoidalPosition
 
 
 def root_sum(states: Tensor, mask: Tensor) -> Tensor:
-    """Return sum_t mask_t states_t / sqrt(sum_t mask_t), (B, d). It points where the mean does, so
-    that a cosine cannot tell them apart; only a longer text has a longer vector.
+    """Return sum_t mask_t states_t / sqrt(sum_t mask_t), (B, d). It has the direction of the mean,
+    so cosine similarity cannot distinguish them; only a longer text has a longer vector.
     """
     n = mask.sum(1, keepdim=True).to(states.dtype)
     return states.masked_fill(~mask[..., None], 0.0).sum(1) / n.sqrt()
 
 
 class Muse(nn.Module):
-    """The shared encoder, and what each task has above it. `forward` gives a text's vector."""
+    """The shared encoder, and each task's head. `forward` returns a text's vector."""
 
     def __init__(self, encoder: Encoder, d_model: int, pooling: Pooling = root_sum) -> None:
         super().__init__()
@@ -67,8 +67,8 @@ class Muse(nn.Module):
         return normalise(self.pooling(self.encoder(tokens, mask), real))
 
     def answers(self, answer: Tensor, context: Tensor) -> Tensor:
-        """Return what is ranked for a question, (B, d) of length 1, for the vectors of an answer
-        and of the text around it, each (B, d): normalise(answer([answer ; context])).
+        """Return the vectors ranked for a question, (B, d) of length 1, from those of an answer
+        and of its context, each (B, d): normalise(answer([answer ; context])).
         """
         return normalise(self.answer(torch.cat((answer, context), -1)))
 
@@ -84,7 +84,7 @@ def muse(
     vocab_size: int = 128_000, *, d_model: int = 512, n_heads: int = 8, n_layers: int = 6,
     d_ff: int = 2048, dropout: float = 0.1, pooling: Pooling = root_sum,
 ) -> Muse:  # fmt: skip
-    """Build an encoder with the parts of all tasks; defaults: the Transformer's base size."""
+    """Build an encoder with the heads of all tasks; defaults: the Transformer's base size."""
 
     def block(_layer: int) -> Block:
         return Block(
@@ -98,7 +98,7 @@ def muse(
 
 
 def tiny(vocab_size: int = 32, pooling: Pooling = root_sum) -> Muse:
-    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads."""
+    """Return a small model for tests: 2 layers, width 32, 4 heads."""
     return muse(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0, pooling=pooling
     )

@@ -1,17 +1,17 @@
-"""RemBERT: what reads the words and what scores them are no longer one matrix. Chung et al. 2021,
+"""RemBERT: BERT with decoupled input and output embeddings. Chung et al. 2021,
 "Rethinking Embedding Coupling in Pre-trained Language Models".
 
-With 250,300 pieces half of a multilingual encoder's numbers lie in its embedding. Here its rows are
-narrow, and what is saved goes into layers; the matrix that scores gaps is wide, and thrown away
-after pre-training.
+With 250,300 subword tokens, half of a multilingual encoder's parameters are in its embedding. Here
+input embeddings are narrow, and the savings go into layers; the output embedding is wide, and
+discarded after pretraining.
 
 System: rembert
 Parent: mbert
 What differs:
-- rows of the embedding are `d_embedding` wide, and a matrix brings them to the stream's width
+- input embeddings have width `d_embedding`, and a matrix projects them to d_model
   (`FactorisedEmbeddings`, as ALBERT's)
-- gaps are scored by a matrix of its own, `d_output` wide, wider than the stream (`for_masked_lm`)
-- 32 layers, 1,152 wide, one vocabulary of 250,300 pieces for 110 languages (`BASE`)
+- a separate output embedding, `d_output` wide, more than d_model, scores tokens (`for_masked_lm`)
+- 32 layers, 1,152 wide, one vocabulary of 250,300 subword tokens for 110 languages (`BASE`)
 Source: Chung et al. 2021, and the released model.
 Book: blog
 """
@@ -28,8 +28,8 @@ from deepdive.models.bert.pretraining import BertForMaskedLM
 
 @dataclass(frozen=True)
 class RemBertConfig(EncoderConfig):
-    """d_embedding  how wide the rows are that enter
-    d_output     how wide the rows are that score gaps
+    """d_embedding  width of the input embeddings
+    d_output     width of the output embeddings that score masked tokens
     """
 
     d_embedding: int = 256
@@ -44,13 +44,13 @@ TINY = BASE.but(**TOY | {"d_embedding": 8, "d_output": 48})
 
 
 def rembert(config: RemBertConfig = BASE, **changes: Any) -> Bert:
-    """Build an encoder, without the matrix that scores; defaults are the paper's model."""
+    """Build an encoder, without the output embedding; defaults are the paper's model."""
     return bert(config, **changes)
 
 
 def for_masked_lm(encoder: Bert) -> BertForMaskedLM:
-    """Put the head that fills gaps on an encoder: logits = norm(activation(dense(x))) @ output.T +
-    bias, where `output` (vocab_size, d_output) is no part of the encoder.
+    """Add the MLM head to an encoder: logits = norm(activation(dense(x))) @ output.T +
+    bias, where `output` (vocab_size, d_output) is not part of the encoder.
     """
     config = encoder.config
     assert isinstance(config, RemBertConfig), "the encoder was built by `rembert`"

@@ -1,16 +1,16 @@
-"""Unicoder: three tasks more that need both languages. Huang et al. 2019, "Unicoder: A Universal
-Language Encoder by Pre-training with Multiple Cross-lingual Tasks".
+"""Unicoder: three additional cross-lingual pretraining tasks. Huang et al. 2019, "Unicoder: A
+Universal Language Encoder by Pre-training with Multiple Cross-lingual Tasks".
 
-    a_ij = w . [x_i ; y_j ; x_i * y_j],   x'_i = sum over j of softmax_j(a_i)_j y_j,   say x from x'
+    a_ij = w . [x_i ; y_j ; x_i * y_j],  x'_i = sum over j of softmax_j(a_i)_j y_j,  x from x'
 
 System: unicoder
 Parent: xlm
 What differs:
-- word recovery: a sentence's rows are made of its translation's rows, and the model says the
-  sentence again; so words must find their translations (`Recovered`, `WordRecovery`)
-- paraphrase classification: is the second sentence the first one's translation, or that of one
-  which is much like it (`hard_paraphrases`, `paraphrase_pairs`)
-- gaps are filled in texts whose sentences alternate between two languages (`alternate_sentences`)
+- word recovery: the model predicts a sentence's tokens from attention-weighted embeddings of its
+  translation, so words must find their translations (`Recovered`, `WordRecovery`)
+- paraphrase classification: is the second sentence the translation of the first, or of another
+  sentence similar to it (`hard_paraphrases`, `paraphrase_pairs`)
+- MLM on texts whose sentences alternate between two languages (`alternate_sentences`)
 Source: Huang et al. 2019, section 3.2.
 Book: 4.1.2.5
 """
@@ -31,7 +31,7 @@ class Recovered(nn.Module):
 
         a_ij = w . [x_i ; y_j ; x_i * y_j]
 
-    A row of x enters by the weights alone: x' holds nothing but rows of y. Hook point: `weights`
+    x enters only through the weights: x' is a mixture of vectors of y. Hook point: `weights`
     (B, S, T).
     Source: Huang et al. 2019, section 3.2.1; the scores are those of Seo et al. 2017.
     """
@@ -43,8 +43,8 @@ class Recovered(nn.Module):
         initialise(self.score)
 
     def forward(self, x: Tensor, y: Tensor, real: Tensor | None = None) -> Tensor:
-        """Return (B, S, d) for x (B, S, d) and y (B, T, d); real bool (B, T), True = real row of
-        y. Raises ValueError where they do not fit.
+        """Return (B, S, d) for x (B, S, d) and y (B, T, d); real bool (B, T), True = real token
+        of y. Raises ValueError where they do not fit.
         """
         if x.shape[::2] != y.shape[::2] or (real is not None and real.shape != y.shape[:2]):
             raise ValueError(
@@ -59,7 +59,7 @@ class Recovered(nn.Module):
 
 
 class WordRecovery(nn.Module):
-    """A model that fills gaps says a sentence again, from rows made of its translation's."""
+    """Predict a sentence's tokens by an MLM, from mixtures of its translation's embeddings."""
 
     def __init__(self, model: BertForMaskedLM) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class WordRecovery(nn.Module):
         mask: Tensor | None = None,
         translation_mask: Tensor | None = None,
     ) -> Tensor:
-        """Return logits (B, S, V) for each place of `tokens` (B, S): the targets are the tokens
+        """Return logits (B, S, V) for each position of `tokens` (B, S): the targets are the tokens
         themselves. translation: (B, T); masks bool, True = real token.
         """
         bert = self.model.bert

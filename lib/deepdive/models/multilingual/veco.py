@@ -1,18 +1,18 @@
-"""VECO: attention to another sentence, plugged into the layers of an encoder. Luo et al. 2021,
+"""VECO: an encoder with pluggable cross-attention to another sentence. Luo et al. 2021,
 "VECO: Variable and Flexible Cross-lingual Pre-training for Language Understanding and Generation".
 
     alone    h = ff(self(x)), layer by layer
     beside   s = ff(cross(self(x), other)), layer by layer; other: the last h of another sentence
 
-Plugged out it is an encoder; plugged in, with a mask that hides what follows, a decoder
+Plugged out it is an encoder; plugged in, with a causal mask, a decoder
 (`deepdive.models.multilingual.veco_seq2seq`). Its objective is
 `deepdive.training.objectives.plugged_loss`.
 
 Parent: RoBERTa, as XLM-R (`deepdive.models.bert.roberta`).
 What differs:
-- each layer has an attention to the rows of another sentence, which is passed over where there is
-  none (`CrossAttentionBlock`);
-- a sentence can be read beside another (`Veco.beside`).
+- each layer has cross-attention to the states of another sentence, skipped without one
+  (`CrossAttentionBlock`);
+- a sentence can be encoded together with another (`Veco.beside`).
 
 Source: Luo et al. 2021. Book: section 4.1.4. Checkpoints: none in a form that transformers reads.
 """
@@ -30,7 +30,7 @@ from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 
 class CrossAttentionBlock(Block):
-    """A `Block` that passes its `cross` over where there is no memory."""
+    """A `Block` that skips its `cross` sublayer without a memory."""
 
     def sublayers(self, context: Context) -> list[str]:
         """Return the names of the sublayers that run."""
@@ -40,13 +40,13 @@ class CrossAttentionBlock(Block):
 
 
 class Veco(Bert):
-    """Tokens (B, T) -> states (B, T, d_model), alone or beside the states of another sentence."""
+    """Tokens (B, T) -> states (B, T, d_model), alone or with attention to another sentence."""
 
     def beside(
         self, tokens: Tensor, mask: Tensor | None, other: Tensor, other_mask: Tensor | None
     ) -> Tensor:
-        """Return the states of `tokens`, which look in every layer at `other` (B, S, d_model), the
-        states of the other sentence, read alone. Masks: bool (B, T) and (B, S), True = real token.
+        """Return the states of `tokens`, which attend in every layer to `other` (B, S, d_model),
+        the states of the other sentence, encoded alone. Masks: bool (B, T), (B, S), True = real.
         """
         check_tokens(tokens)
         x = self.embeddings(tokens, None, self.embeddings.positions(tokens, mask))
@@ -57,7 +57,7 @@ class Veco(Bert):
 
 
 def plugged(config: EncoderConfig, layer: int) -> CrossAttentionBlock:
-    """Return one layer: as BERT's, with a second attention."""
+    """Return one layer: as BERT's, with additional cross-attention."""
     norm = partial(LayerNorm, eps=config.eps)
     return CrossAttentionBlock(
         config.attention(config, layer),

@@ -1,15 +1,15 @@
-"""VECO that writes: an encoder and a decoder that begin with the same weights. Luo et al. 2021.
+"""VECO for generation: an encoder and decoder initialized with the same weights. Luo et al. 2021.
 
 System: multilingual_nlg
 Parent: multilingual_transformer
 What differs:
-- writing is learned before any task, from texts alone: hidden halves (`split_masked_span`, MASS),
-  hidden spans (`corrupt_spans`, mT5), damaged texts (`infill`, mBART:
+- generation is pretrained on monolingual text: masked halves (`split_masked_span`, MASS), span
+  corruption (`corrupt_spans`, mT5), denoising (`infill`, mBART:
   `deepdive.models.generative.mbart`)
-- pairs, where there are some, are one more lesson: XNLG also writes translations (`xnlg_loss`)
-- VECO fills gaps, alone and beside the translation (`plugged_loss`); its encoder, with a mask that
-  hides what follows, is the decoder (`VecoDecoder`, `veco_encoder_decoder`)
-- no row for a language is added; mBART's and XNLG's first token says which (`language_prefix`)
+- translation pairs, if available, add an objective: XNLG also generates translations (`xnlg_loss`)
+- VECO's MLM predicts alone and given the translation (`plugged_loss`); its encoder, with a causal
+  mask, is the decoder (`VecoDecoder`, `veco_encoder_decoder`)
+- no language embeddings; the first token of mBART and XNLG gives the language (`language_prefix`)
 Source: Song et al. 2019; Chi et al. 2020; Liu et al. 2020; Luo et al. 2021; Xue et al. 2021.
 Book: 4.1.4
 """
@@ -26,7 +26,7 @@ from deepdive.models.transformer.transformer import Transformer
 
 
 class VecoDecoder(nn.Module):
-    """A `Veco` plugged in, in which a token sees itself and those before it."""
+    """A `Veco` with cross-attention and a causal mask."""
 
     def __init__(self, model: Veco) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class VecoDecoder(nn.Module):
         memory_mask: Mask | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Return the states of `tokens`, which continue what the `cache` holds."""
+        """Return the states of `tokens`, which continue those in the `cache`."""
         check_tokens(tokens)
         start = 0 if cache is None else cache.length
         real = padding(mask, tokens, "tgt_mask")
@@ -53,8 +53,8 @@ class VecoDecoder(nn.Module):
 
 
 def veco_encoder_decoder(model: Veco) -> Transformer:
-    """Return a translator that begins as `model`: plugged out it reads, and a copy, plugged in,
-    writes; the copy's embedding scores the tokens.
+    """Return a translator initialized from `model`: the encoder is plugged out, the decoder a copy
+    plugged in; the decoder's embedding scores the tokens.
     """
     decoder = VecoDecoder(copy.deepcopy(model))
     return Transformer(model, decoder, TiedHead(decoder.embeddings.tokens))

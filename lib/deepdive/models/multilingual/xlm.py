@@ -1,21 +1,21 @@
-"""XLM: an encoder that is told the language of each token, and reads translations. Conneau and
+"""XLM: an encoder with language embeddings, also pretrained on translations. Conneau and
 Lample 2019, "Cross-lingual Language Model Pretraining".
 
-Three objectives train it. CLM: the next token, by `CausalXlm` and `cross_entropy`. MLM: gaps in one
-language, by `mask_tokens`. TLM: gaps in a sentence and its translation, which stand in one row, by
-`join_translations` and the same `mask_tokens`.
+Three objectives train it. CLM: the next token, by `CausalXlm` and `cross_entropy`. MLM: masked
+tokens in one language, by `mask_tokens`. TLM: masked tokens in a sentence concatenated with its
+translation, by `join_translations` and the same `mask_tokens`.
 
-Long because the three need as many classes: one that is told, one that reads one way, and scores.
+Long because these need three classes: the encoder, its causal form, and a language-model head.
 
 System: xlm
 Parent: multilingual_transformer
 What differs:
-- the encoder alone is left, in BERT's form (`Xlm`)
-- a row for each language is added to each of its tokens, of which one text may hold two
+- encoder-only, in BERT's form (`Xlm`)
+- a language embedding is added to each token, and one text may contain two languages
   (`LanguageEmbeddings`, `n_languages`); the models for 17 and 100 languages have none (`HUNDRED`)
-- the places of a translation are given, since they begin again from 0 (`positions`)
-- for CLM a token sees those before it alone (`CausalXlm`)
-- the embedding itself scores the tokens, with no layer between (`for_lm`)
+- positions are an argument, because a translation's positions restart from 0 (`positions`)
+- causal attention for CLM (`CausalXlm`)
+- the output layer is tied to the embedding, with no layer between (`for_lm`)
 Source: Conneau and Lample 2019, sections 3.2 to 3.4, and their released code.
 Book: 4.1.2.2
 """
@@ -37,7 +37,7 @@ from deepdive.positions import SinusoidalPosition
 class Xlm(Bert):
     """Tokens (B, T) and their languages -> states (B, T, d_model)."""
 
-    order: ClassVar[Mask | None] = None  # who sees whom, beside padding
+    order: ClassVar[Mask | None] = None  # an attention mask in addition to padding
 
     def forward(
         self,
@@ -47,7 +47,7 @@ class Xlm(Bert):
         positions: Tensor | None = None,
     ) -> Tensor:
         """Return the states of `tokens`; `mask` bool (B, T), True = real token; `languages` int
-        (B, T), None = not told; `positions` int (B, T), None = counted over the row.
+        (B, T), None = unknown; `positions` int (B, T), None = counted from the start.
         """
         check_tokens(tokens)
         if positions is None:
@@ -57,14 +57,14 @@ class Xlm(Bert):
 
 
 class CausalXlm(Xlm):
-    """An `Xlm` in which a token sees itself and those before it, for CLM."""
+    """An `Xlm` with causal attention, for CLM."""
 
     order = Causal()
 
 
 class XlmWithLM(nn.Module):
-    """logits = encoder(tokens) @ tokens.weight.T + bias, (B, T, V): which token stands here (MLM,
-    TLM), or comes next (CLM).
+    """logits = encoder(tokens) @ tokens.weight.T + bias, (B, T, V): of the token at each position
+    (MLM, TLM), or of the next token (CLM).
     """
 
     def __init__(self, bert: Bert, scores: TiedHead) -> None:
@@ -77,13 +77,13 @@ class XlmWithLM(nn.Module):
 
 
 def sinusoids(config: XlmConfig) -> SinusoidalPosition:
-    """Return positions that are computed, not learned."""
+    """Return sinusoidal positions."""
     return SinusoidalPosition(config.d_model)
 
 
 @dataclass(frozen=True)
 class XlmConfig(EncoderConfig):
-    """`n_languages`: how many there are; `embeddings` says whether each has a row."""
+    """`n_languages`: number of languages; `embeddings`: whether each has an embedding."""
 
     n_languages: int = 15
     n_segments: int = 0
@@ -106,5 +106,5 @@ def xlm(config: XlmConfig = BASE, **changes: Any) -> Bert:
 
 
 def for_lm(encoder: Bert) -> XlmWithLM:
-    """Put what scores the vocabulary on an encoder."""
+    """Add a tied language-model head to an encoder."""
     return XlmWithLM(encoder, TiedHead(encoder.embeddings.tokens, bias=True))

@@ -1,14 +1,14 @@
-"""XLM-R: RoBERTa on the web pages of a hundred languages. Conneau et al. 2020, "Unsupervised
-Cross-lingual Representation Learning at Scale".
+"""XLM-R: RoBERTa pretrained on web pages in a hundred languages. Conneau et al. 2020,
+"Unsupervised Cross-lingual Representation Learning at Scale".
 
-A language with a share p of the text is drawn with a probability in proportion to p^0.3.
+A language with a fraction p of the text is sampled with a probability proportional to p^0.3.
 
 System: xlmr
 Parent: roberta
 What differs:
-- one vocabulary of 250,002 pieces, a unigram model's, serves a hundred languages (`BASE`, by
-  `vocab_size`); unlike XLM it has no row for the language
-- no translations are read: gaps alone (`deepdive.models.bert.pretraining.for_masked_lm`)
+- one vocabulary of 250,002 subword tokens, from a unigram model, serves a hundred languages
+  (`BASE`, by `vocab_size`); unlike XLM it has no language embeddings
+- no translations: MLM alone (`deepdive.models.bert.pretraining.for_masked_lm`)
 Source: Conneau et al. 2020, sections 3 and 4.1.
 Book: 4.1.2.3
 """

@@ -1,4 +1,4 @@
-"""From a text to a text by recurrent networks: without attention, with it, stacked as GNMT.
+"""Recurrent encoder-decoders: sequence to sequence, with attention, and deep with GNMT.
 
-Start with `seq2seq`; `attention_seq2seq` is what differs.
+Start with `seq2seq`; `attention_seq2seq` adds attention to it.
 """

@@ -1,9 +1,9 @@
-"""The two decoders that attend to an encoder's states: Luong's and Bahdanau's.
+"""Recurrent decoders with attention over the encoder's hidden states: Luong's and Bahdanau's.
 
-What differs between them is when the state asks, before the recurrence or after it. The model
-around them is `deepdive.models.seq2seq.attention_seq2seq`.
+They differ in whether the attention query is computed after or before the recurrence. The full
+model is `deepdive.models.seq2seq.attention_seq2seq`.
 
-Long because it holds both, each with its equations, its start and its check of what it is given.
+Long because it holds both, each with its equations, initial state and argument checks.
 """
 
 import torch
@@ -21,14 +21,14 @@ from deepdive.recurrent.attending import AttentionState, attend_then_advance
 
 
 class LuongDecoder(nn.Module):
-    """The current state asks; all T target positions at once.
+    """Luong's decoder: the current hidden state is the query; all T target positions in parallel.
 
         h = reader(tokens)                                 # (B, T, d_hidden)
         c = attention(h, memory, memory)                   # (B, T, d_memory)
         output = tanh(W_c [c ; h])                         # (B, T, d_out)
 
-    The recurrence starts in the encoder's end state. `attention` is any mechanism that scores
-    d_hidden against d_memory.
+    The recurrence starts from the encoder's final state. `attention` is any mechanism that scores
+    queries of width d_hidden against keys of width d_memory.
 
     Hook points: `attention.scores` and `attention.weights` (B, 1, T, S); `reader.embedded`.
     Source: Luong et al. 2015, sections 3 (equation 5) and 3.1.
@@ -45,8 +45,8 @@ class LuongDecoder(nn.Module):
     def begin(
         self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
     ) -> AttentionState:
-        """Return the state before the first token: the encoder's states (B, S, d_memory), which
-        of them are real, and where the encoder ended.
+        """Return the initial decoding state from the encoder's hidden states `memory` (B, S,
+        d_memory), their padding `mask`, and the encoder's final state `ends`.
         """
         keys = memory.unsqueeze(1)
         return AttentionState(keys, keys, mask, RecurrentState() if ends is None else ends)
@@ -54,27 +54,27 @@ class LuongDecoder(nn.Module):
     def forward(
         self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
     ) -> Tensor:
-        """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
+        """Return outputs (B, T, d_out) for target tokens (B, T), and update the state."""
         h = self.reader(tokens, mask, state.recurrent)
         c = self.attention(h.unsqueeze(1), state.keys, state.values, state.mask).squeeze(1)
         return torch.tanh(self.W_c(torch.cat([c, h], dim=-1)))
 
 
 class BahdanauDecoder(nn.Module):
-    """The previous state asks; what it gets is read beside the token, one step after another.
+    """Bahdanau's decoder: the previous state is the query; the context is an input of each step.
 
-        h_0 = tanh(W_s g_1)                                # g_1: the encoder's right-to-left state
-                                                           # at the first token, where it ends
+        h_0 = tanh(W_s g_1)                                # g_1: the encoder's backward state at
+                                                           # the first token, its final state
         c_t = attention(h_{t-1}, memory, memory)           # (B, d_memory); keys projected once
         h_t = recurrent([y_t ; c_t], h_{t-1})              # (B, d_hidden); y_t the embedded token
         output_t = maxout(W_o [c_t ; h_t ; y_t])           # (B, d_out): the larger of each two
 
-    `recurrent` is one layer that reads rows of width d_model + d_memory; d_memory is twice the
-    width of one direction of the encoder.
+    `recurrent` is one layer with inputs of width d_model + d_memory; d_memory is twice the width
+    of one direction of the encoder.
 
     Hook points: `attention.scores` and `attention.weights` (B, 1, 1, S), once a step; `embedded`.
-    Source: Bahdanau et al. 2015, section 3.1 and appendix A.2.2 (where h_{t-1} takes the place of
-    h_t in the last line; here it is as in their equation 4).
+    Source: Bahdanau et al. 2015, section 3.1 and appendix A.2.2 (which has h_{t-1} instead of h_t
+    in the last line; here it is as in their equation 4).
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class BahdanauDecoder(nn.Module):
     def begin(
         self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
     ) -> AttentionState:
-        """Return the state before the first token; `ends` is not needed, `memory` shows it."""
+        """Return the initial decoding state; `ends` is unused, since `memory` contains it."""
         rows = memory.unsqueeze(1)
         start = torch.tanh(self.W_s(memory[:, 0].chunk(2, dim=-1)[1]))
         rest = self.recurrent.begin(start, RecurrentState())[1:]  # an LSTM's cell: zeros
@@ -117,7 +117,7 @@ class BahdanauDecoder(nn.Module):
     def forward(
         self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
     ) -> Tensor:
-        """Return (B, T, d_out) for target tokens (B, T); the state moves on."""
+        """Return outputs (B, T, d_out) for target tokens (B, T), and update the state."""
         check_tokens(tokens)
         padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)

@@ -1,7 +1,7 @@
 """Sequence to sequence with attention. Bahdanau, Cho and Bengio 2015; Luong, Pham and Manning 2015.
 
-Not as in the papers: the output layer is tied to the target's embedding. Luong's encoder reads in
-one direction, his scores are not divided by sqrt(d_hidden) (`scaled_dot`), and his local attention
+Not as in the papers: the output layer is tied to the target embedding. Luong's encoder is
+unidirectional, its scores are not divided by sqrt(d_hidden) (`scaled_dot`), and its local attention
 and input feeding (sections 3.2 and 3.3) are left out.
 
 Long because it holds the models of two papers: each has a builder, a published size and a toy.
@@ -9,14 +9,14 @@ Long because it holds the models of two papers: each has a builder, a published 
 System: attention_seq2seq
 Parent: seq2seq
 What differs:
-- the encoder reads in both directions (`deepdive.recurrent.bidirectional`) and all its states are
-  kept, not the last one only
-- at each target token the decoder mixes these states by an attention mechanism that is passed in
-- `BahdanauDecoder`: the previous state asks, and what it gets enters the recurrence, so that
-  training too takes one step after another
-- `LuongDecoder`: the current state asks, after the recurrence, so that all steps are trained at
-  once
-- the scores over the vocabulary are read from context and state together
+- the encoder is bidirectional (`deepdive.recurrent.bidirectional`), and the decoder uses all its
+  hidden states, not only the last one
+- at each target token an attention mechanism, passed as an argument, averages these states
+- `BahdanauDecoder`: the previous state is the query, and the context is an input of the recurrence,
+  so training is sequential as well
+- `LuongDecoder`: the current state is the query, after the recurrence, so attention is computed
+  for all steps in parallel
+- the logits are computed from context and hidden state together
 Source: Bahdanau, Cho and Bengio 2015, section 3; Luong, Pham and Manning 2015, section 3.
 Book: 2.3.3
 """
@@ -37,13 +37,13 @@ from deepdive.recurrent.stacked import Kind
 
 
 class AttentionSeq2Seq(EncoderDecoder):
-    """A reader, and a decoder that attends to all its states (B, S, d_memory), not to the last.
+    """Recurrent encoder-decoder whose decoder attends to all encoder states (B, S, d_memory).
 
-    The alignments are `record(model, "*.weights")`.
+    The alignments (attention weights) are `record(model, "*.weights")`.
     """
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> AttentionState:
-        """Read the source once, and return the state that `step` continues."""
+        """Encode the source once, and return the decoding state for `step`."""
         ends, mask = RecurrentState(), padding(src_mask, src, "src_mask")
         return self.decoder.begin(self.encoder(src, src_mask, ends), mask, ends)  # type: ignore[operator]
 
@@ -51,9 +51,9 @@ class AttentionSeq2Seq(EncoderDecoder):
 def scaled_dot(d_query: int, d_key: int) -> SoftmaxAttention:
     """Build Luong's "dot", divided by sqrt(d_key).
 
-    At width 512 the scores that he does not divide, "dot" and "general", learned more slowly: after
-    12,800 pairs of Tatoeba (English to French, one seed) cross-entropy was 3.6 a token for both,
-    with the division 3.3 and 3.2. Raises ValueError for two widths.
+    At width 512 the paper's unscaled scores, "dot" and "general", trained more slowly: after
+    12,800 pairs of Tatoeba (English to French, one seed) cross-entropy was 3.6 per token for both,
+    with scaling 3.3 and 3.2. Raises ValueError for different widths.
     """
     if d_query != d_key:
         raise ValueError(f"a dot product needs one width; got d_query={d_query}, d_key={d_key}")
@@ -71,10 +71,10 @@ def attention_seq2seq(
     kind: Kind = GRU,
     score: Callable[[int, int], SoftmaxAttention] = scaled_dot,
 ) -> AttentionSeq2Seq:
-    """Build an encoder-decoder with Luong's attention, `n_layers` + `n_layers` of one kind.
+    """Build an encoder-decoder with Luong's attention, with `n_layers` recurrent layers each.
 
-    The decoder's states are d_hidden wide, the encoder's d_hidden / 2 in each direction.
-    `score(d_hidden, d_memory)` builds the mechanism, here for two equal numbers: `scaled_dot`, or
+    Decoder states have width d_hidden, encoder states d_hidden / 2 in each direction.
+    `score(d_hidden, d_memory)` builds the mechanism, here for equal widths: `scaled_dot`, or
     a class such as `GeneralAttention`, `AdditiveAttention`. Embeddings and dropout as in `seq2seq`.
     Raises ValueError when d_hidden is odd.
     """
@@ -97,7 +97,7 @@ def rnnsearch(
     dropout: float = 0.0,
 ) -> AttentionSeq2Seq:
     """Build an encoder-decoder with Bahdanau's attention; the defaults are the paper's RNNsearch
-    (appendix A.2.3), but for its maxout layer of 500, here as wide as the embedding.
+    (appendix A.2.3), except its maxout layer of 500, whose width here is d_model.
 
     d_hidden is the width of the decoder and of each direction of the encoder.
     """
@@ -110,7 +110,7 @@ def rnnsearch(
 
 
 def luong(src_vocab: int = 50_000, tgt_vocab: int = 50_000) -> AttentionSeq2Seq:
-    """Return the size of Luong et al. 2015, section 4.1: 4 + 4 LSTM layers, all 1000 wide."""
+    """Return the model size of Luong et al. 2015, section 4.1: 4 + 4 LSTM layers, all 1000 wide."""
     return attention_seq2seq(
         src_vocab, tgt_vocab, d_model=1000, d_hidden=1000, n_layers=4, dropout=0.2, kind=LSTM,
         score=GeneralAttention,
@@ -118,10 +118,10 @@ def luong(src_vocab: int = 50_000, tgt_vocab: int = 50_000) -> AttentionSeq2Seq:
 
 
 def tiny(vocab_size: int = 32) -> AttentionSeq2Seq:
-    """Return a model for tests and toys: one vocabulary, rows 16 wide, states 24."""
+    """Return a model for tests and toys: one vocabulary, d_model 16, d_hidden 24."""
     return attention_seq2seq(vocab_size, d_model=16, d_hidden=24)
 
 
 def tiny_rnnsearch(vocab_size: int = 32) -> AttentionSeq2Seq:
-    """Return Bahdanau's model for tests and toys: one vocabulary, rows 16 wide, states 12."""
+    """Return Bahdanau's model for tests and toys: one vocabulary, d_model 16, d_hidden 12."""
     return rnnsearch(vocab_size, None, d_model=16, d_hidden=12)

@@ -1,22 +1,22 @@
-"""GNMT, "Google's Neural Machine Translation System". Wu et al. 2016; for many languages see
-`deepdive.models.seq2seq.multilingual_gnmt`.
+"""GNMT: a deep LSTM encoder-decoder with attention, "Google's Neural Machine Translation System".
+Wu et al. 2016; for many languages see `deepdive.models.seq2seq.multilingual_gnmt`.
 
-Not as in the paper: the output layer is tied to the target's embedding, after a projection of its
-own (an LSTM's bounded states cannot be both state and output row); the refinement by
-reinforcement learning and the quantised arithmetic (sections 5 and 6) are left out. The decoder
+Not as in the paper: the output layer is tied to the target embedding, after an extra projection
+(an LSTM's bounded states can't serve as output embeddings as well); the refinement by
+reinforcement learning and quantized inference (sections 5 and 6) are left out. The decoder
 starts from zeros. Its beam search is `deepdive.decoding`, with `coverage` for equation 14. The
-parent is Bahdanau's form of it (`deepdive.models.seq2seq.attention_seq2seq.rnnsearch`).
+parent is Bahdanau's variant (`deepdive.models.seq2seq.attention_seq2seq.rnnsearch`).
 
-Long because its decoder is one of its own: a recurrence of many layers, of which one attends.
+Long because it has its own decoder: a stack of recurrent layers, one of which attends.
 
 System: gnmt
 Parent: attention_seq2seq
 What differs:
-- depth: eight layers each; above the bottom one all read from left to right (`gnmt`)
-- from the third layer on, what a layer read is added to what it says (`ResidualStack`)
-- the decoder's bottom layer asks, with its previous state, and what it gets goes to all layers,
-  not to the bottom one only (`GNMTDecoder`): the layers above then run over all tokens at once
-- word pieces for words, one vocabulary for both sides (`deepdive.tokenizers.WordPieceTokenizer`)
+- depth: eight layers each; only the encoder's bottom layer is bidirectional (`gnmt`)
+- residual connections from the third layer on (`ResidualStack`)
+- the previous state of the decoder's bottom layer is the query, and the context is an input of all
+  layers (`GNMTDecoder`): the layers above then run over all tokens at once
+- word pieces instead of words, one shared vocabulary (`deepdive.tokenizers.WordPieceTokenizer`)
 Source: Wu et al. 2016, section 3.
 Book: 2.3.3
 """
@@ -39,15 +39,15 @@ from deepdive.recurrent.residual import FIRST, ResidualStack, check_widths
 
 
 class GNMTDecoder(nn.Module):
-    """The bottom layer asks, one step after another; the layers above run over all steps at once.
+    """GNMT's decoder: the bottom layer attends step by step, upper layers run over all steps.
 
         c_t  = attention(h0_{t-1}, memory, memory)         # (B, d_memory); h0_0 = 0
         h0_t = layer_0([y_t ; c_t], h0_{t-1})              # (B, d_hidden); y_t the embedded token
         x    = h0
         x    = layer_i([x ; c]) + x                        # (B, T, d_hidden); + x from `first` on
 
-    Layer 0 reads rows of width d_model + d_memory, the others d_hidden + d_memory.
-    Raises ValueError for layers that do not fit.
+    The input of layer 0 has width d_model + d_memory, that of the others d_hidden + d_memory.
+    Raises ValueError for layers of other widths.
 
     Hook points: `attention.scores` and `attention.weights` (B, 1, 1, S), once a step; `embedded`.
     Source: Wu et al. 2016, section 3, equation 4, and figure 1.
@@ -81,14 +81,14 @@ class GNMTDecoder(nn.Module):
     def begin(
         self, memory: Tensor, mask: Padding | None = None, ends: RecurrentState | None = None
     ) -> AttentionState:
-        """Return the state before the first token, zeros; where the encoder `ends` is not used."""
+        """Return the initial decoding state, zeros; the encoder's final state `ends` is unused."""
         keys = memory.unsqueeze(1)
         return AttentionState(self.attention.project_keys(keys), keys, mask, RecurrentState())
 
     def forward(
         self, tokens: Tensor, state: AttentionState, mask: Tensor | Padding | None = None
     ) -> Tensor:
-        """Return (B, T, d_hidden) for target tokens (B, T); the state moves on."""
+        """Return hidden states (B, T, d_hidden) of target tokens (B, T), and update the state."""
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
         y = self.dropout(self.embedded(self.embedding(tokens)))  # (B, T, d_model)
@@ -116,7 +116,7 @@ def gnmt(
     `first` (counted from 0) on; first = n_layers builds one without.
 
     The encoder's bottom layer is d_hidden wide in each direction. Embeddings as in `seq2seq`;
-    dropout acts on what each layer reads and before the output layer.
+    dropout acts on each layer's input and before the output layer.
     Raises ValueError when n_layers is below 1, or first below 2 with more than one layer.
     """
     source, target = embeddings(src_vocab, tgt_vocab, d_model)
@@ -138,10 +138,10 @@ def gnmt(
 
 
 def base(src_vocab: int = 32_000, tgt_vocab: int | None = None) -> AttentionSeq2Seq:
-    """Return the size of Wu et al. 2016: 8 + 8 layers 1024 wide, 32,000 word pieces."""
+    """Return the model size of Wu et al. 2016: 8 + 8 layers, 1024 wide, 32,000 word pieces."""
     return gnmt(src_vocab, tgt_vocab, d_model=1024, d_hidden=1024, n_layers=8, dropout=0.2)
 
 
 def tiny(vocab_size: int = 32) -> AttentionSeq2Seq:
-    """Return a model for tests and toys: one vocabulary, rows 16 wide, states 12, 3 + 3 layers."""
+    """Return a model for tests and toys: one vocabulary, d_model 16, d_hidden 12, 3 + 3 layers."""
     return gnmt(vocab_size, d_model=16, d_hidden=12, n_layers=3)

@@ -1,11 +1,11 @@
-"""One GNMT for many languages, asked by a token. Johnson et al. 2017, "Google's Multilingual Neural
-Machine Translation System".
+"""Multilingual GNMT: one model, with a target language token. Johnson et al. 2017, "Google's
+Multilingual Neural Machine Translation System".
 
 System: multilingual_gnmt
 Parent: gnmt
 What differs:
-- many languages by one network, which stays as it is: the source begins with a token that names
-  the language wanted (`add_target_language_token`)
+- one unchanged network for many languages: the source starts with a token for the target language
+  (`add_target_language_token`)
 Source: Johnson et al. 2017, section 3.
 Book: 2.3.3
 """
@@ -19,12 +19,12 @@ from deepdive.core.masks import padding
 def add_target_language_token(
     language: Tensor | int, src: Tensor, src_mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """Put the token of the language wanted before each source: (B, S) -> (B, S + 1); and its mask.
+    """Prepend a target language token to each source and its mask: (B, S) -> (B, S + 1).
 
-    `language` is one token id, or one a row (B,). This is the whole of multilingual GNMT: the
-    source's language is not named, and the network and its loss stay as they are. Its vocabulary
-    holds one such token a language: `train(..., specials=[*SPECIALS, "<2de>", "<2fr>"])`.
-    Raises ValueError for another number of languages than rows, or a mask that does not fit.
+    `language` is one token id, or one per source (B,). Multilingual GNMT changes nothing else: the
+    source language has no token, and network and loss stay the same. Its vocabulary has one such
+    token per language: `train(..., specials=[*SPECIALS, "<2de>", "<2fr>"])`.
+    Raises ValueError for a number of languages other than B, or a mask of another shape.
     Source: Johnson et al. 2017, section 3.
     """
     padding(src_mask, src, "src_mask")

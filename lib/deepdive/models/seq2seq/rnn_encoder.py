@@ -1,4 +1,4 @@
-"""The parts of which recurrent translators are made: embeddings, a reader of tokens, a head."""
+"""Building blocks of recurrent encoder-decoders: embeddings, RNN encoder, tied output layer."""
 
 from torch import Tensor, nn
 
@@ -10,9 +10,9 @@ from deepdive.recurrent import RecurrentStack, RecurrentState
 
 
 class RNNEncoder(nn.Module):
-    """Tokens (B, T) -> states (B, T, d_hidden): embed, then run a recurrent network.
+    """Token embedding and recurrent network: token ids (B, T) -> hidden states (B, T, d_hidden).
 
-    Hook point: `embedded` (B, T, d_model), the rows that the network reads.
+    Hook point: `embedded` (B, T, d_model), the token embeddings.
     """
 
     def __init__(
@@ -27,8 +27,8 @@ class RNNEncoder(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, state: RecurrentState | None = None
     ) -> Tensor:
-        """Return the states of `tokens`, read from `state` on; `mask` bool (B, T), True = real
-        token.
+        """Return the hidden states of `tokens`, starting from `state`; `mask` bool (B, T), True =
+        real token.
         """
         check_tokens(tokens)
         real = padding(mask, tokens, "mask")
@@ -38,7 +38,7 @@ class RNNEncoder(nn.Module):
 def embeddings(
     src_vocab: int, tgt_vocab: int | None, d_model: int
 ) -> tuple[TokenEmbedding, TokenEmbedding]:
-    """Build both embeddings; without `tgt_vocab` they are one."""
+    """Build source and target embeddings; without `tgt_vocab` they are shared."""
     positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab, d_model=d_model)
     source = TokenEmbedding(src_vocab, d_model, scale=d_model**0.5)
     if tgt_vocab is None:
@@ -47,8 +47,8 @@ def embeddings(
 
 
 def tied_head(embedding: TokenEmbedding, d_hidden: int, dropout: float = 0.0) -> nn.Module:
-    """Build states (..., d_hidden) -> logits: dropout, a projection to the embedding's width where
-    it is another, then the embedding's own matrix.
+    """Build an output layer, hidden states (..., d_hidden) -> logits: dropout, a projection to
+    d_model if it isn't d_hidden, then the tied embedding matrix.
     """
     positive(d_hidden=d_hidden)
     head = nn.Sequential(nn.Dropout(dropout))

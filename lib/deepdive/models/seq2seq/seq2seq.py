@@ -1,15 +1,15 @@
-"""Sequence to sequence with two recurrent networks. Sutskever et al. 2014; Cho et al. 2014.
+"""Seq2seq: a recurrent encoder and decoder. Sutskever et al. 2014; Cho et al. 2014.
 
-The paper turns each source sentence round before it is read; that is left to the data.
+The paper reverses each source sentence; that is left to the data pipeline.
 
 System: seq2seq
 Parent: rnn
 What differs:
-- two networks over embedded tokens (`RNNEncoder`): one reads the source, one the target
-- the second starts in the state in which the first ended (`Seq2Seq.begin`): all that it knows of
-  the source is in that vector
-- in training it reads the right target tokens, not its own (teacher forcing)
-- a layer of scores over the vocabulary, tied to the target's embedding (`tied_head`)
+- two networks over token embeddings (`RNNEncoder`): an encoder of the source, and a decoder
+- the decoder starts from the encoder's final state (`Seq2Seq.begin`), its only information about
+  the source
+- in training the decoder's inputs are the correct target tokens (teacher forcing)
+- an output layer over the vocabulary, tied to the target embedding (`tied_head`)
 Source: Sutskever et al. 2014, section 2.
 Book: 2.1-2.2
 """
@@ -25,10 +25,10 @@ from deepdive.recurrent.stacked import Kind
 
 
 class Seq2Seq(EncoderDecoder):
-    """Two readers: the decoder's h_0 is the encoder's h_S, (B, d_hidden) in each layer."""
+    """RNN encoder-decoder: the decoder's h_0 is the encoder's h_S, (B, d_hidden) in each layer."""
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> RecurrentState:
-        """Read the source, and return the state in which that ends."""
+        """Encode the source, and return the encoder's final state."""
         padding(src_mask, src, "src_mask")
         state = RecurrentState()
         self.encoder(src, src_mask, state)
@@ -37,7 +37,7 @@ class Seq2Seq(EncoderDecoder):
     def decode(
         self, tokens: Tensor, state: RecurrentState, mask: Tensor | Padding | None = None
     ) -> Tensor:
-        """Return the decoder's states (B, t, d_hidden) of the next target tokens (B, t)."""
+        """Return the decoder's hidden states (B, t, d_hidden) for the next target tokens (B, t)."""
         return self.decoder(tokens, mask, state)
 
 
@@ -54,9 +54,9 @@ def seq2seq(
     """Build an encoder-decoder of `n_layers` + `n_layers` recurrent layers of one kind: `RNN`,
     `LSTM` or `GRU`.
 
-    d_model is the embeddings' width, d_hidden the states'. The output layer shares the target
-    embedding's matrix; without `tgt_vocab` source and target share one vocabulary. Dropout acts on
-    the embedded rows, between layers, and on the states before the output layer.
+    d_model is the width of embeddings, d_hidden of hidden states. The output layer is tied to the
+    target embedding; without `tgt_vocab` source and target share one vocabulary. Dropout acts on
+    the embeddings, between layers, and on the hidden states before the output layer.
     """
     source, target = embeddings(src_vocab, tgt_vocab, d_model)
 
@@ -68,13 +68,13 @@ def seq2seq(
 
 
 def sutskever(src_vocab: int = 160_000, tgt_vocab: int = 80_000) -> Seq2Seq:
-    """Return the size of Sutskever et al. 2014, section 3.4: 4 + 4 LSTM layers, all 1000 wide.
+    """Return the model of Sutskever et al. 2014, section 3.4: 4 + 4 LSTM layers, all 1000 wide.
 
-    The paper counts 384 M parameters, with an output layer of its own; tied, they are 80 M fewer.
+    The paper counts 384 M parameters, with an untied output layer; tied, there are 80 M fewer.
     """
     return seq2seq(src_vocab, tgt_vocab, d_model=1000, d_hidden=1000, n_layers=4, kind=LSTM)
 
 
 def tiny(vocab_size: int = 32) -> Seq2Seq:
-    """Return a model for tests and toys: one vocabulary, rows 16 wide, states 24."""
+    """Return a model for tests and toys: one vocabulary, d_model 16, d_hidden 24."""
     return seq2seq(vocab_size, d_model=16, d_hidden=24)

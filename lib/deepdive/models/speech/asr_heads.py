@@ -1,5 +1,5 @@
-"""What stands on a speech encoder to write letters: CTC's scores, or an encoder-decoder with CTC
-beside it. Graves et al. 2006; Watanabe et al. 2017 (hybrid CTC/attention).
+"""Speech recognition heads on an encoder: CTC logits, or an encoder-decoder with an auxiliary CTC
+head. Graves et al. 2006; Watanabe et al. 2017 (hybrid CTC/attention).
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from deepdive.tokenizers import BOS
 
 
 class CTCModel(nn.Module):
-    """logits = out(dropout(encoder(features))), (B, T', V): the letter each state says, if any."""
+    """logits = out(dropout(encoder(features))), (B, T', V): one per character, plus the blank."""
 
     def __init__(
         self, encoder: nn.Module, d_encoder: int, n_letters: int, dropout: float = 0.1
@@ -23,14 +23,14 @@ class CTCModel(nn.Module):
         self.out = nn.Linear(d_encoder, n_letters)
 
     def forward(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits, and which rows of them are real, bool (B, T')."""
+        """Return the logits, and which of their frames are real, bool (B, T')."""
         states, real = self.encoder(features, mask)
         return self.out(self.dropout(states)), real
 
 
 class Seq2SeqASR(nn.Module):
-    """A model that writes what it hears (`model`, such as a `Speech2Text`), and beside it scores of
-    letters on each state of its encoder.
+    """A speech recognizer (`model`, such as a `Speech2Text`), with an auxiliary CTC head on its
+    encoder's states.
     """
 
     def __init__(self, model: Any, d_encoder: int, n_letters: int) -> None:
@@ -39,8 +39,8 @@ class Seq2SeqASR(nn.Module):
         self.out = nn.Linear(d_encoder, n_letters)
 
     def forward(self, features: Tensor, mask: Tensor, letters: Tensor) -> tuple[Tensor, ...]:
-        """Return logits (B, 1 + U, V) of the letter that follows each, the first behind `BOS`;
-        CTC's logits (B, T', V); and which of those rows are real, bool (B, T').
+        """Return logits (B, 1 + U, V) for the character after each position, the first after `BOS`;
+        CTC's logits (B, T', V); and which of those frames are real, bool (B, T').
         """
         state = self.model.begin(features, mask)
         real = state.memory_mask.real

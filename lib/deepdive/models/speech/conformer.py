@@ -1,17 +1,17 @@
-"""The Conformer's block: attention for what is far, a convolution for what is near. Gulati et al.
+"""Conformer: a Transformer block with a convolution module. Gulati et al.
 2020, "Conformer: Convolution-augmented Transformer for Speech Recognition".
 
-Long because a layer of four sublayers, two of them half steps, is in no parent.
+Long because no parent has a layer of four sublayers, two of them half-step.
 
 System: conformer
 Parent: speech2text
 What differs:
-- a convolution over time stands behind the attention, each channel alone, between two gated or
-  plain matrices (`GatedConvolution`)
-- two feed-forward layers with swish stand around both, and each counts half (`HalfStep`)
-- scores know the offset of two rows, by the terms of Transformer-XL (`XLPosition`); nothing is
-  added to the rows
-- a norm ends each block, and none the stack (`ConformerBlock`)
+- a convolution module follows the attention: a depthwise convolution over time between two
+  pointwise ones, the first with or without a gate (`GatedConvolution`)
+- two feed-forward layers with swish enclose both, each added with weight 1/2 (`HalfStep`)
+- relative position encoding in the attention scores, as in Transformer-XL (`XLPosition`); no
+  position is added to the inputs
+- each block ends with a layer norm, and the stack has none (`ConformerBlock`)
 Source: Gulati et al. 2020, sections 2.1 to 2.4 and table 1.
 Book: 6.3.2
 """
@@ -47,13 +47,13 @@ class HalfStep(PreNorm):
     """x + dropout(sublayer(norm(x))) / 2."""
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        """Return the stream (B, T, d_model) after half of the sublayer."""
+        """Return the hidden states (B, T, d_model) after half a residual step."""
         return x + self.dropout(sublayer(self.norm(x))) / 2
 
 
 class ConformerBlock(Block):
     """x = x + ff(x) / 2;  x = x + attn(x);  x = x + conv(x);  x = norm(x + ff_2(x) / 2), each
-    sublayer on rows that a norm of its own has read.
+    sublayer with a pre-norm of its own.
     """
 
     def __init__(self, config: ConformerConfig) -> None:
@@ -70,25 +70,25 @@ class ConformerBlock(Block):
         self.norm = LayerNorm(d_model)
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return the stream (B, T, d_model). Raises ValueError for a memory and for a cache."""
+        """Return the hidden states (B, T, d_model). Raises ValueError for a memory and a cache."""
         return self.stream(self.norm(self.joined(x, context)))
 
 
 @dataclass(frozen=True)
 class ConformerConfig(SpeechConfig):
-    """The numbers of an encoder of Conformer blocks; `kernel` rows are read by a convolution."""
+    """Hyperparameters of a Conformer encoder; `kernel`: width of the depthwise convolution."""
 
     kernel: int = 31
 
 
 def conformer_encoder(config: ConformerConfig) -> SpeechEncoder:
-    """Return what stands in the place of Speech2Text's encoder (`SpeechConfig.encoder`)."""
+    """Return the encoder that replaces Speech2Text's (`SpeechConfig.encoder`)."""
     stack = Stack(lambda _: ConformerBlock(config), config.n_layers)
     return SpeechEncoder(config.front(config), Position(), stack, 1.0, config.dropout)
 
 
 def changed(config: SpeechConfig, **changes: Any) -> ConformerConfig:
-    """Return Speech2Text's record with this encoder in it."""
+    """Return Speech2Text's config with this encoder."""
     return ConformerConfig(**{**vars(config), "encoder": conformer_encoder, **changes})
 
 
@@ -100,6 +100,6 @@ TINY = changed(speech2text.TINY, kernel=3)
 
 def conformer(config: ConformerConfig = SMALL, **changes: Any) -> SpeechEncoder:
     """Build an encoder (frames, mask) -> (states, which are real); defaults are the paper's small
-    one. `speech2text(config)` sets a decoder on it.
+    one. `speech2text(config)` adds a decoder to it.
     """
     return conformer_encoder(ConformerConfig.given(config, changes))

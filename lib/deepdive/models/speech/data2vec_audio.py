@@ -1,15 +1,15 @@
-"""data2vec for sound: the reader whose states are learned as
-`deepdive.training.objectives.data2vec` has it. Baevski et al. 2022, "data2vec: A General Framework
+"""data2vec (audio): a speech encoder pretrained to predict the contextualized states of a teacher
+(`deepdive.training.objectives.data2vec`). Baevski et al. 2022, "data2vec: A General Framework
 for Self-supervised Learning in Speech, Vision and Language".
 
 System: data2vec_audio
 Parent: wav2vec2
 What differs:
-- what is learned in a gap is neither code nor unit, but the mean of a teacher's last states there
-  (`deepdive.training.objectives.averaged_states`); the teacher follows the student
+- the target of a masked frame is neither a code nor a unit, but the mean of a teacher's last layers
+  there (`deepdive.training.objectives.averaged_states`); the teacher is an EMA of the student
 - all convolutions have a layer norm (`layer_norms`)
-- five narrow convolutions tell places in the place of one wide one, each with a norm that has no
-  gain and no bias (`StackedPositionalConv`)
+- position embeddings from five narrow convolutions instead of one wide one, each with a norm that
+  has no gain and no bias (`StackedPositionalConv`)
 Source: Baevski et al. 2022, sections 3 and 4.2, and their released code.
 Book: blog
 """
@@ -25,7 +25,7 @@ from deepdive.models.speech.wav2vec2_config import SoundConfig
 
 
 class StackedPositionalConv(nn.Module):
-    """x = activation(norm(W_l * x)), `place_layers` times; its end is added to the rows."""
+    """x = activation(norm(W_l * x)), `place_layers` times; the result is added to the features."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class StackedPositionalConv(nn.Module):
             self.convolutions.append(convolution)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what is added to rows (B, T, d_model)."""
+        """Return the position embeddings to add to features (B, T, d_model)."""
         for convolution in self.convolutions:
             x = convolution(F.pad(x.transpose(1, 2), self.pads)).transpose(1, 2)
             x = self.activation(F.layer_norm(x, x.shape[-1:]))
@@ -65,5 +65,5 @@ TINY = parent.TINY.but(
 
 
 def data2vec_audio(config: SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
-    """Build a reader of sound; defaults are the paper's base model."""
+    """Build a speech encoder; defaults are the paper's base model."""
     return parent.wav2vec2(config, **changes)

@@ -1,4 +1,4 @@
-"""What enters a reader of sound: a row every few steps, a learned one in gaps, places told."""
+"""Input embeddings of speech encoders: CNN features, a mask embedding, convolutional positions."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from deepdive.core.hooks import HookPoint
 
 
 class SoundEmbeddings(nn.Module):
-    """rows = project(norm(features(sound))), the mask's row where hidden, 0 where not real;
-    dropout(norm_placed(rows + places(rows))), shape (B, T, d_model). Where the blocks normalise
-    inside their branches there is no `norm_placed`.
+    """x = project(norm(features(sound))), the mask embedding where hidden, 0 where not real;
+    dropout(norm_placed(x + places(x))), shape (B, T, d_model). Where the blocks are pre-norm
+    there is no `norm_placed`.
 
     Hook point: `embedded` (B, T, d_model).
     Source: Baevski et al. 2020, section 2, and their released code.
@@ -33,13 +33,13 @@ class SoundEmbeddings(nn.Module):
         self.project_dropout = nn.Dropout(config.project_dropout)
 
     def heard(self, sound: Tensor) -> Tensor:
-        """Return the features (B, T, d_features), normalised: what a codebook is asked for."""
+        """Return the normalized features (B, T, d_features), which are the quantizer's input."""
         return self.norm(self.features(sound))
 
     def forward(
         self, features: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
     ) -> Tensor:
-        """Return what enters the stack for features `heard`; real, hidden: bool (B, T) or None."""
+        """Return embeddings of the features from `heard`; real, hidden: bool (B, T) or None."""
         x = self.project_dropout(self.project(features))
         if hidden is not None:
             if self.mask is None:

@@ -1,15 +1,15 @@
-"""HuBERT: a reader of sound that says, where it hears nothing, which unit stands there. Hsu et al.
+"""HuBERT: a speech encoder pretrained to predict the hidden units of masked frames. Hsu et al.
 2021, "HuBERT: Self-Supervised Speech Representation Learning by Masked Prediction of Hidden Units".
 
 System: hubert
 Parent: wav2vec2
 What differs:
-- what is said of a hidden row is one of k units, groups of like rows that k-means made before the
-  training (`deepdive.training.objectives.Units`): first of cepstra, then of a layer's states of the
-  model that learned from those (`deepdive.training.objectives.layer_states`)
-- a unit's score is the cosine of the projected state and of the unit's row, divided by 0.1
-  (`HubertForPreTraining`); there is no codebook, no negative and no noise
-- the loss is cross-entropy on hidden rows (`deepdive.training.objectives.unit_loss`)
+- the target of a masked frame is one of k units: clusters of frames found by k-means before
+  training (`deepdive.training.objectives.Units`), first of cepstra, then of a layer's states of the
+  model trained on those (`deepdive.training.objectives.layer_states`)
+- a unit's logit is the cosine similarity of the projected state and the unit's embedding, divided
+  by 0.1 (`HubertForPreTraining`); there is no codebook, no negative and no noise
+- the loss is cross-entropy on masked frames (`deepdive.training.objectives.unit_loss`)
 Source: Hsu et al. 2021, section III, equations 1 to 3, and table I.
 Book: 6.3.3
 """
@@ -37,12 +37,12 @@ TINY = parent.TINY.but(family="hubert")
 
 
 def hubert(config: SoundConfig = BASE, **changes: Any) -> parent.Wav2Vec2:
-    """Build a reader of sound; defaults are the paper's base model."""
+    """Build a speech encoder; defaults are the paper's base model."""
     return parent.wav2vec2(config, **changes)
 
 
 class HubertForPreTraining(nn.Module):
-    """score(t, u) = cos(A state_t, e_u) / temperature, (B, T, n_units): which unit stands at t?"""
+    """score(t, u) = cos(A state_t, e_u) / temperature, (B, T, n_units): logits of t's unit."""
 
     def __init__(self, encoder: parent.Wav2Vec2, n_units: int) -> None:
         super().__init__()
@@ -56,6 +56,6 @@ class HubertForPreTraining(nn.Module):
     def forward(
         self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Return scores for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
+        """Return logits for sound (B, n); hidden: bool (B, T); mask: bool (B, n), True = real."""
         projected = F.normalize(self.project(self.encoder(sound, mask, hidden)), dim=-1)
         return projected @ F.normalize(self.units, dim=-1).T / self.temperature

@@ -1,8 +1,8 @@
-"""Three recognizers, small enough for 42 minutes of speech, whose convolutions read cepstra.
+"""Three recognizers, small enough for 42 minutes of speech, whose convolutions take cepstra.
 
-wav2vec 2.0, HuBERT: one encoder (`ctc_encoder`), CTC on it (`ctc_model`); they differ in what they
-learn before any letter. Speech2Text: writes letter by letter, with CTC beside it (`seq2seq_model`).
-Conformer blocks with CTC (`conformer_ctc`): not one of the three, but what came after them.
+wav2vec 2.0, HuBERT: one encoder (`ctc_encoder`) with CTC (`ctc_model`); they differ in pretraining.
+Speech2Text: a character decoder, with an auxiliary CTC head (`seq2seq_model`).
+Conformer blocks with CTC (`conformer_ctc`): not one of the three, but a later architecture.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LISTENER = wav2vec2.LARGE.but(
 
 
 def ctc_encoder(config: SoundConfig = LISTENER) -> Wav2Vec2:
-    """Return wav2vec 2.0 over cepstra. Its matrices are drawn as torch draws them: with BERT's
-    deviation of 0.02 so narrow an encoder left the blanks later, in the one trial we made.
+    """Return wav2vec 2.0 over cepstra, with PyTorch's initialization: with BERT's deviation of 0.02
+    so narrow an encoder took longer to stop predicting only blanks, in the one trial we made.
     """
     encoder = wav2vec2.wav2vec2(config)
     for part in encoder.modules():
@@ -43,14 +43,14 @@ def ctc_encoder(config: SoundConfig = LISTENER) -> Wav2Vec2:
 
 
 def ctc_model(n_letters: int, encoder: Wav2Vec2 | None = None) -> CTCModel:
-    """Return a recogniser by CTC on an encoder, or on a fresh one."""
+    """Return a CTC recognizer on a given encoder, or on a new one."""
     encoder = ctc_encoder() if encoder is None else encoder
     return CTCModel(SpeechFrontend(encoder), encoder.config.d_model, n_letters)
 
 
 class SteadyBlock(ConformerBlock):
-    """A Conformer block that normalises each row by itself in its convolution, and not once more
-    behind its last sum: with batches of 30 utterances the published form is slower to begin.
+    """A Conformer block whose convolution module normalizes each frame separately, without the
+    final norm: with batches of 30 utterances the published form is slower to start learning.
     """
 
     def __init__(self, config: ConformerConfig) -> None:
@@ -61,7 +61,7 @@ class SteadyBlock(ConformerBlock):
 
 
 def conformer_ctc(n_letters: int, d_model: int = 144, n_layers: int = 4) -> CTCModel:
-    """Return a recogniser by CTC with Conformer blocks, `n_layers` of them."""
+    """Return a CTC recognizer with `n_layers` Conformer blocks."""
     config = conformer.SMALL.but(
         n_features=FEATURES, d_model=d_model, d_ff=2 * d_model, kernel=15, width=2 * d_model,
         attention_dropout=0.1, ff_dropout=0.1,
@@ -74,7 +74,7 @@ def conformer_ctc(n_letters: int, d_model: int = 144, n_layers: int = 4) -> CTCM
 def seq2seq_model(
     n_letters: int, encoder: Wav2Vec2 | None = None, d_model: int = 144
 ) -> Seq2SeqASR:
-    """Return a Speech2Text that writes letters; with an `encoder` a Speech2Text2 behind it."""
+    """Return a Speech2Text that decodes characters; given an `encoder`, a Speech2Text2 on it."""
     positive(n_letters=n_letters, d_model=d_model)
     tokens: Any = {"pad": PAD, "start": BOS, "end": EOS}
     small: Any = {"d_model": d_model, "n_decoder_layers": 2, "d_decoder_ff": 4 * d_model}

@@ -1,15 +1,15 @@
-"""Speech2Text: a Transformer that reads sound and writes text. Wang et al. 2020, "fairseq S2T: Fast
-Speech-to-Text Modeling with fairseq".
+"""Speech2Text: an encoder-decoder Transformer for speech recognition and translation. Wang et al.
+2020, "fairseq S2T: Fast Speech-to-Text Modeling with fairseq".
 
-Long because its parts have names by which its family exchanges them (`SpeechConfig`).
+Long because its components have names by which its family exchanges them (`SpeechConfig`).
 
 System: speech2text
 Parent: transformer
 What differs:
-- what is read are frames of sound, such as log-mel spectra; two gated convolutions of stride 2
-  make a row of about every four (`Subsample`), since a second has 100 frames and 3 words
-- the norms stand inside the branches, and once more behind each stack (`PreNorm`)
-- waves stand in two blocks and count from 2 (`sinusoids`)
+- the input is frames of sound, such as log-mel spectra; two gated convolutions of stride 2
+  downsample them about fourfold (`Subsample`), because a second has 100 frames and 3 words
+- pre-norm: layer norms inside the residual branches, plus one after each stack (`PreNorm`)
+- sinusoidal positions, sines and cosines in two blocks, counted from 2 (`sinusoids`)
 - the encoder is twice as deep as the decoder (`BASE`)
 Source: Wang et al. 2020, sections 2 and 3.1, and their released code.
 Book: 6.3.2
@@ -43,9 +43,9 @@ from deepdive.positions import BlockedSinusoidalPosition
 
 
 class Speech2Text(Transformer):
-    """Logits (B, T, V) for the token that follows each of tgt, of which src says the sound.
+    """Logits (B, T, V) for the token that follows each of tgt, a transcript of the speech src.
 
-    src are frames (B, S, n_features), or whatever `encoder` reads; src_mask bool (B, S). It is
+    src are frames (B, S, n_features), or whatever `encoder` takes; src_mask bool (B, S). It is
     decoded as any `Transformer`: `greedy(model, frames, mask, bos=2, eos=2)`.
     """
 
@@ -56,10 +56,10 @@ class Speech2Text(Transformer):
         self.config = config
 
     def check_source(self, src: Tensor) -> None:
-        """Leave it to the encoder, which knows what it reads."""
+        """Check nothing: the encoder validates its own input."""
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
-        """Listen once, and return the state that `step` continues."""
+        """Encode the sound once, and return the state that `step` continues."""
         memory, real = self.encoder(src, src_mask)
         return DecodingState(KVCache(), memory, None if real is None else Padding(real))
 
@@ -69,13 +69,13 @@ def subsample(config: SpeechConfig) -> nn.Module:
 
 
 def sinusoids(config: SpeechConfig) -> Position:
-    """Return positions that count from the one after padding's, with which they share a table."""
+    """Return positions counted from the padding id + 1, as both share one table."""
     steps = config.d_model / 2 - 1
     return BlockedSinusoidalPosition(config.d_model, steps=steps, offset=config.pad + 1)
 
 
 def block(config: SpeechConfig, n_heads: int, d_ff: int, cross: bool = False) -> Block:
-    """Return one layer, with its norms inside the branches."""
+    """Return one pre-norm layer."""
 
     def attention() -> nn.Module:
         return config.attention(config.d_model, n_heads, dropout=config.attention_dropout)
@@ -107,7 +107,7 @@ TINY = BASE.but(
 
 
 def speech2text(config: SpeechConfig = BASE, **changes: Any) -> Speech2Text:
-    """Build a model that writes what it hears; defaults are the small published one's."""
+    """Build a speech-to-text model; defaults are the small published one's."""
     config = SpeechConfig.given(config, changes)
     embedding = TokenEmbedding(config.vocab_size, config.d_model, config.factor)
     layers = Stack(

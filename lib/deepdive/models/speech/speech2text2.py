@@ -1,12 +1,12 @@
-"""Speech2Text2: a wav2vec 2.0 that listens, and a decoder that writes. Wang et al. 2021,
+"""Speech2Text2: a pretrained wav2vec 2.0 encoder with a Transformer decoder. Wang et al. 2021,
 "Large-Scale Self- and Semi-Supervised Learning for Speech Translation".
 
 System: speech2text2
 Parent: speech2text
 What differs:
-- the encoder is one that was trained without text, such as wav2vec 2.0 (`encoder`); where its rows
-  have another width, a matrix brings them to the decoder's (`Projection`)
-- the decoder is the first Transformer's: its norms stand behind the sums, as FSMT's
+- the encoder was pretrained without text, such as wav2vec 2.0 (`encoder`); if its states have
+  another width, a linear layer projects them to the decoder's (`Projection`)
+- the decoder is the original Transformer's: post-norm, as FSMT's
   (`deepdive.models.transformer.translator`)
 Source: Wang et al. 2021, section 2.2, and their released code.
 Book: 6.3.2
@@ -25,7 +25,7 @@ from deepdive.models.transformer.translator_config import TranslatorConfig
 
 
 def one_vocabulary(config: TranslatorConfig) -> tuple[Any, Any, Any]:
-    """Return an embedding of what is written, and a head that shares its matrix."""
+    """Return an embedding of the output tokens, and a head tied to it."""
     embedding = config.embedding(config.src_vocab)
     return embedding, embedding, TiedHead(embedding)
 
@@ -40,8 +40,8 @@ TINY = BASE.but(src_vocab=32, d_model=32, n_decoder_layers=2, d_decoder_ff=48, d
 def speech2text2(
     encoder: nn.Module, d_encoder: int = 1024, config: TranslatorConfig = BASE, **changes: Any
 ) -> Speech2Text:
-    """Build a decoder behind an `encoder` whose states are d_encoder wide, by default as the large
-    wav2vec 2.0's: `speech2text2(wav2vec2(LARGE))`.
+    """Build a decoder on an `encoder` whose states have width d_encoder, by default that of the
+    large wav2vec 2.0: `speech2text2(wav2vec2(LARGE))`.
     """
     config = TranslatorConfig.given(config, changes)
     writer = translator(config)

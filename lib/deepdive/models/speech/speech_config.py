@@ -1,4 +1,4 @@
-"""The record of models that write what they hear, whose parts a family exchanges."""
+"""Hyperparameters of speech-to-text models, with the components that a family exchanges."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from deepdive.models.config import Config
 
 @dataclass(frozen=True)
 class SpeechConfig(Config):
-    """The numbers of a model that writes what it hears, and the parts that its family exchanges.
+    """Hyperparameters of a speech-to-text model, and the components that its family exchanges.
 
-    front, encoder  config -> what makes frames fewer, the whole encoder
-    n_features      numbers a frame; `width` and `kernels` are the front end's
-    window          frames that are read at once, where their number is fixed
-    max_length      tokens that a text may have, where positions are a table
-    scale           of rows and embeddings; None: sqrt(d_model)
-    start, end      tokens: what decoding begins with, what ends a text
+    front, encoder  config -> the downsampling front end, the whole encoder
+    n_features      features per frame; `width` and `kernels` are the front end's
+    window          frames per input, where their number is fixed
+    max_length      maximum tokens of a text, where positions are learned
+    scale           factor on features and embeddings; None: sqrt(d_model)
+    start, end      ids of the token that starts decoding and of the one that ends a text
     """
 
     MAY_BE_ZERO: ClassVar[Any] = ("n_layers", "n_decoder_layers", "pad", "start", "end")
@@ -63,5 +63,5 @@ class SpeechConfig(Config):
 
     @property
     def factor(self) -> float:
-        """Return what rows and embeddings are multiplied by."""
+        """Return the factor that multiplies features and embeddings."""
         return self.d_model**0.5 if self.scale is None else self.scale

@@ -1,4 +1,4 @@
-"""What listens: frames of sound become fewer rows, and a stack reads them."""
+"""Speech encoders: a front end downsamples frames, and a Transformer stack encodes them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from deepdive.core.stack import Stack
 class SpeechEncoder(nn.Module):
     """Frames (B, T, n_features) -> states (B, T', d_model), and which of them are real.
 
-    `front` (frames, mask) -> (rows, which are real) makes them fewer; another reads cepstra.
+    `front` (frames, mask) -> (features, which are real) downsamples; another takes cepstra.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class SpeechEncoder(nn.Module):
 
 
 class SpeechFrontend(nn.Module):
-    """A reader of sound, such as `Wav2Vec2`, that says beside its states which of them are real."""
+    """Wrap a speech encoder, such as `Wav2Vec2`, to also return which of its states are real."""
 
     def __init__(self, encoder: nn.Module) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class SpeechFrontend(nn.Module):
 
 
 class Projection(SpeechFrontend):
-    """narrow(states), of an encoder whose states (B, T', d_encoder) have another width."""
+    """narrow(states): project an encoder's states (B, T', d_encoder) to another width."""
 
     def __init__(self, encoder: nn.Module, d_encoder: int, d_model: int) -> None:
         super().__init__(encoder)

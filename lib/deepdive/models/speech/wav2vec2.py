@@ -1,25 +1,25 @@
-"""wav2vec 2.0, BERT's encoder for sound: rows of a waveform, learned without any text. Baevski et
-al. 2020, "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations".
+"""wav2vec 2.0: a speech encoder with contrastive pretraining on masked frames. Baevski et al.
+2020, "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations".
 
-Long because gaps and padding, which count in steps of the sound, are not those of rows.
+Long because the waveform mask counts samples, and the masked-frame mask counts frames.
 
 System: wav2vec2
 Parent: bert
 What differs:
-- a token is 25 ms of the waveform every 20 ms, made by seven convolutions; there is no vocabulary
+- a token is 25 ms of the waveform every 20 ms, from seven convolutions; there is no vocabulary
   (`FeatureEncoder`, by `widths`, `kernels`, `strides`)
-- where a row stands is told by a convolution over its neighbours, added once
+- relative positions come from one convolution over neighboring frames, added once to the input
   (`ConvPositionalEmbedding`)
-- spans of rows are hidden, and the answer is no word: among codes drawn from other hidden rows the
-  right one must be found (`deepdive.training.objectives.contrastive_loss`)
-- a code is one entry of each of two codebooks, chosen through Gumbel noise (`Quantiser`), and all
-  entries shall be used (`deepdive.training.objectives.diversity_loss`)
-- base normalises the first convolution and each sum (`group_norm_first`, `PostNorm`); the large
-  form all convolutions and inside the branches (`layer_norms`, `PreNorm`)
+- spans of frames are masked, and the target is not a token: the correct code must be identified
+  among codes of other masked frames (`deepdive.training.objectives.contrastive_loss`)
+- a code joins one entry of each of two codebooks, chosen by a Gumbel softmax (`Quantiser`); a loss
+  encourages the use of all entries (`deepdive.training.objectives.diversity_loss`)
+- base has a group norm in the first convolution, and is post-norm (`group_norm_first`, `PostNorm`);
+  large has layer norms in all convolutions, and is pre-norm (`layer_norms`, `PreNorm`)
 Source: Baevski et al. 2020, sections 2 to 4, and their released code.
 Book: 6.3.1
 
-LayerDrop, which acts in training alone, is left out.
+LayerDrop, used only in training, is left out.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from deepdive.models.speech.wav2vec2_config import SoundConfig
 
 
 def check_mask(mask: Tensor | None, sound: Tensor) -> None:
-    """Raise TypeError unless a mask is bool, ValueError unless it has the sound's steps."""
+    """Raise TypeError unless a mask is bool, ValueError unless it has the sound's samples."""
     if mask is not None:
         flags("mask", mask, sound.shape[:2], "(B, n), True = a real step of the sound")
 
 
 class Wav2Vec2(nn.Module):
-    """Sound (B, n) -> states (B, T, d_model), one every product of `strides` steps."""
+    """Sound (B, n) -> states (B, T, d_model), one per (product of `strides`) samples."""
 
     def __init__(self, embeddings: SoundEmbeddings, stack: Stack, config: SoundConfig) -> None:
         super().__init__()
         self.embeddings, self.stack, self.config = embeddings, stack, config
 
     def real(self, mask: Tensor | None) -> Tensor | None:
-        """Return which rows are real, bool (B, T), of which steps are, bool (B, n)."""
+        """Return which frames are real, bool (B, T), given which samples are, bool (B, n)."""
         return None if mask is None else self.embeddings.features.real(mask)
 
     def read(
         self, features: Tensor, real: Tensor | None = None, hidden: Tensor | None = None
     ) -> Tensor:
-        """Return the states of features (B, T, d_features) that `embeddings.heard` made."""
+        """Return the states of features (B, T, d_features) from `embeddings.heard`."""
         x = self.embeddings(features, real, hidden)
         return self.stack(x, mask=None if real is None else Padding(real))
 
@@ -66,7 +66,7 @@ class Wav2Vec2(nn.Module):
         self, sound: Tensor, mask: Tensor | None = None, hidden: Tensor | None = None
     ) -> Tensor:
         """Return the states of sound (B, n) or (B, n, channels); mask: bool (B, n), True = real;
-        hidden: bool (B, T), True = the row is replaced by the mask's.
+        hidden: bool (B, T), True = the mask embedding replaces the frame.
         """
         features = self.embeddings.heard(sound)
         check_mask(mask, sound)
@@ -86,7 +86,7 @@ TINY = BASE.but(
 
 
 def wav2vec2(config: SoundConfig = BASE, **changes: Any) -> Wav2Vec2:
-    """Build a reader of sound; defaults are the paper's base model. Raises as `bert` does."""
+    """Build a speech encoder; defaults are the paper's base model. Raises as `bert` does."""
     config = SoundConfig.given(config, changes)
     norm = LayerNorm(config.d_model, config.eps) if config.residual.final_norm else None
     stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
@@ -96,6 +96,6 @@ def wav2vec2(config: SoundConfig = BASE, **changes: Any) -> Wav2Vec2:
 
 
 def for_ctc(encoder: Wav2Vec2) -> TokenClassificationHead:
-    """Put scores of letters on each state; `deepdive.training.objectives.ctc` trains them."""
+    """Add a character head to each state; `deepdive.training.objectives.ctc` trains it."""
     config = encoder.config
     return TokenClassificationHead(encoder, config.d_model, config.vocab_size, config.final_dropout)

@@ -1,6 +1,6 @@
-"""The record of `deepdive.models.speech.wav2vec2`.
+"""Hyperparameters of `deepdive.models.speech.wav2vec2`.
 
-Long because its whole family exchanges the parts that it names.
+Long because its whole family exchanges the components that it names.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ def block(config: SoundConfig, layer: int) -> Block:
 
 @dataclass(frozen=True)
 class SoundConfig(Config):
-    """The numbers of a reader of sound, and the parts that its family exchanges.
+    """Hyperparameters of a speech encoder, and the components that its family exchanges.
 
-    channels                  numbers a step of the sound has: 1 of a waveform, 13 of cepstra
+    channels                  values per time step: 1 for a waveform, 13 for cepstra
     widths, kernels, strides  of each convolution
     norms                     (layer, width) -> the norm of a convolution
-    place_width, place_groups of the convolution that tells places; place_layers: how many
-    masked                    whether there is a row for gaps
-    codes, codebooks          entries a codebook, and codebooks (`Quantiser`); d_code, d_target:
-                              the width of a code, and of what is compared
-    temperature               of the comparison; n_negatives: wrong codes beside the right one
-    vocab_size                letters of a head that writes (`for_ctc`), the blank among them
-    residual                  where the norms of a layer stand: `PostNorm` or `PreNorm`
-    features, places          config -> the convolutions, what tells places
+    place_width, place_groups kernel and groups of a positional convolution; place_layers: how many
+    masked                    whether there is a mask embedding
+    codes, codebooks          entries per codebook, and codebooks (`Quantiser`); d_code, d_target:
+                              the width of a code, and of the compared vectors
+    temperature               of the contrastive loss; n_negatives: distractors per masked frame
+    vocab_size                characters of a CTC head (`for_ctc`), including the blank
+    residual                  norm placement in a layer: `PostNorm` or `PreNorm`
+    features, places          config -> the convolutions, the positional embedding
     block                     (config, layer) -> one layer
-    family                    how its published form is called (`deepdive.published`)
+    family                    name of its published form (`deepdive.published`)
     """
 
     channels: int = 1

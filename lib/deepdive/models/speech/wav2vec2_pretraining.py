@@ -1,4 +1,4 @@
-"""What wav2vec 2.0 learns with: what its states say of gaps, and codes of what was heard there."""
+"""Pretraining heads of wav2vec 2.0: predictions for masked frames, and their quantized targets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from deepdive.models.speech.wav2vec2 import Wav2Vec2, check_mask
 
 
 class ContrastiveOutput(NamedTuple):
-    """said, target (B, T, d_target): what the states say of each row, and the code of what was
-    heard there; usage (B, T, codebooks, codes), as `Quantised` has it.
+    """said, target (B, T, d_target): the prediction for each frame, and its quantized features;
+    usage (B, T, codebooks, codes), as in `Quantised`.
     """
 
     said: Tensor
@@ -21,8 +21,8 @@ class ContrastiveOutput(NamedTuple):
 
 
 class Wav2Vec2ForPreTraining(nn.Module):
-    """said = W_s state + b_s; target = W_t code + b_t: the states of sound with gaps, and codes of
-    the same sound without any.
+    """said = W_s state + b_s; target = W_t code + b_t: states of partly masked sound, and codes of
+    the same sound unmasked.
     """
 
     def __init__(self, encoder: Wav2Vec2) -> None:

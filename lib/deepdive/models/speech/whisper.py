@@ -1,14 +1,14 @@
-"""Whisper: a Transformer that was taught by 680,000 hours of captions. Radford et al. 2022, "Robust
-Speech Recognition via Large-Scale Weak Supervision".
+"""Whisper: an encoder-decoder Transformer trained on 680,000 hours of captioned audio. Radford et
+al. 2022, "Robust Speech Recognition via Large-Scale Weak Supervision".
 
 System: whisper
 Parent: speech2text
 What differs:
-- sound comes in windows of 30 seconds, filled with silence; there is no padding mask (`Window`)
-- two convolutions with GELU, of which one halves the frames, in the place of two with gates
+- audio comes in windows of 30 seconds, padded with silence; there is no padding mask (`Window`)
+- two convolutions with GELU, of which one halves the frames, replace two gated convolutions
 - keys have no bias (`KeysWithoutBias`)
-- the encoder's waves count from 0, the decoder's positions are learned; nothing is scaled
-- the first tokens say what is asked: which language, to write or to translate (a `prompt`)
+- the encoder's sinusoids count from 0, the decoder's positions are learned; nothing is scaled
+- the first tokens specify the task: the language, transcription or translation (a `prompt`)
 Source: Radford et al. 2022, sections 2.2 and 2.3, table 1, and their released code.
 Book: 6.3.2
 """
@@ -36,7 +36,7 @@ def sinusoids(config: SpeechConfig) -> Position:
 
 
 def sized_config(d_model: int, n_heads: int, n_layers: int) -> SpeechConfig:
-    """Return one of the paper's sizes, of which the two sides are equal."""
+    """Return a config of one of the paper's sizes, with equal encoder and decoder."""
     return speech2text.BASE.but(
         vocab_size=51_865, d_model=d_model, n_heads=n_heads, n_decoder_heads=n_heads,
         n_layers=n_layers, n_decoder_layers=n_layers, d_ff=4 * d_model, d_decoder_ff=4 * d_model,
@@ -54,5 +54,5 @@ TINY = sized_config(32, 4, 2).but(n_features=8, vocab_size=32, n_decoder_layers=
 
 
 def whisper(config: SpeechConfig = BASE, **changes: Any) -> Speech2Text:
-    """Build a model that writes what it hears in windows; defaults are the paper's base model."""
+    """Build a speech recognizer for fixed windows; defaults are the paper's base model."""
     return speech2text.speech2text(config, **changes)

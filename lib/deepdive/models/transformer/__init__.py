@@ -1,4 +1,4 @@
-"""The Transformer, and translators and language models of its form.
+"""The Transformer, and translation and language models with its architecture.
 
-Start with `transformer`; `marian` and `fsmt` are what differs.
+Start with `transformer`; `marian` and `fsmt` are variants of it.
 """

@@ -1,9 +1,9 @@
-"""A decoder-only language model, the shape of GPT. Radford et al. 2018 and 2019.
+"""Decoder-only Transformer language model, as in GPT. Radford et al. 2018 and 2019.
 
 Parent: the Transformer's decoder (`deepdive.models.transformer.transformer.Decoder`). What differs:
-- no encoder and no cross-attention: the blocks have none, the memory is absent;
-- positions are learned (`LearnedPosition`), so there is a longest sequence;
-- norms stand before the sublayers (`PreNorm`, one final norm); the activation is GELU
+- no encoder and no cross-attention: the decoder has no memory;
+- position embeddings are learned (`LearnedPosition`), so the sequence length is limited;
+- layer normalization precedes each sublayer (`PreNorm`, one final norm); the activation is GELU
   (`gelu_tanh`).
 
 Book: section 6.1.3 (its checkpoints come with that chapter). Used by section 2.5 for cached
@@ -31,22 +31,22 @@ from deepdive.positions import LearnedPosition
 
 
 class DecoderOnly(nn.Module):
-    """Language model: logits (B, T, V) for the token that follows each token."""
+    """Causal language model: next-token logits (B, T, V) for token ids (B, T)."""
 
     def __init__(self, decoder: Decoder, head: nn.Module) -> None:
         super().__init__()
         self.decoder, self.head = decoder, head
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
+        """Return logits (B, T, V) for token ids (B, T); `mask` bool (B, T), True = real token."""
         return self.head(self.decoder(tokens, mask=mask))
 
     def begin(self) -> DecodingState:
-        """Return an empty state that `step` continues."""
+        """Return an empty decoding state for `step`."""
         return DecodingState(KVCache())
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
-        """Return logits (B, t, V) after the next tokens (B, t); the state moves on."""
+        """Return logits (B, t, V) for the next tokens (B, t), and update the state in place."""
         return self.head(self.decoder(tokens, cache=state.cache))
 
 
@@ -60,7 +60,7 @@ def decoder_only(
     max_length: int = 1024,
     dropout: float = 0.1,
 ) -> DecoderOnly:
-    """Build a decoder-only model; the defaults are GPT-2's smallest."""
+    """Build a decoder-only model; the defaults are those of the smallest GPT-2."""
 
     def block(_layer: int) -> Block:
         attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
@@ -74,7 +74,7 @@ def decoder_only(
 
 
 def tiny(vocab_size: int = 32) -> DecoderOnly:
-    """Return a model for tests and toys: 2 layers, 32 wide, 4 heads, 64 positions."""
+    """Return a model for tests and toys: 2 layers, d_model 32, 4 heads, 64 positions."""
     return decoder_only(
         vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, max_length=64, dropout=0.0
     )

@@ -1,19 +1,19 @@
-"""FSMT, Facebook FAIR's Transformer of WMT19. Ng et al. 2019, "Facebook FAIR's WMT19 News
+"""FSMT: Facebook FAIR's Transformer for WMT19. Ng et al. 2019, "Facebook FAIR's WMT19 News
 Translation Task Submission".
 
-Positions count from the row's start: padding stands at its end. It is a `Transformer`, its forward
-kept; `deepdive.published.load` reads FSMTForConditionalGeneration.
+Positions count from the start of the sequence, with padding at its end. The forward pass is that of
+`Transformer`; `deepdive.published.load` loads FSMTForConditionalGeneration.
 
 System: fsmt
 Parent: transformer
 What differs:
-- source and target have vocabularies of their own, and the output layer a matrix of its own
+- source and target have separate vocabularies, and the output layer isn't tied to an embedding
   (`nn.Linear` without bias)
-- positions are a block of sines and a block of cosines that count from 2, with wavelengths spaced
-  as in tensor2tensor (`BlockedSinusoidalPosition(steps=d_model / 2 - 1, offset=2)`)
-- the feed-forward layers are twice as wide (`BASE`), and the two sides may differ
+- positions count from 2; their sines and cosines are in two blocks, with wavelengths spaced as in
+  tensor2tensor (`BlockedSinusoidalPosition(steps=d_model / 2 - 1, offset=2)`)
+- feed-forward layers are twice as wide (`BASE`), and encoder and decoder sizes may differ
   (`TranslatorConfig`)
-- decoding begins with the end token (`decoding.published`)
+- decoding starts with the end-of-sequence token (`decoding.published`)
 Source: Ng et al. 2019, section 3.
 Book: 2.4
 """
@@ -29,14 +29,14 @@ from deepdive.positions import BlockedSinusoidalPosition
 
 
 def separate(config: TranslatorConfig) -> tuple[TokenEmbedding, TokenEmbedding, nn.Module]:
-    """Return two embeddings and an output layer, each with a matrix of its own."""
+    """Return source embedding, target embedding, and output layer, with no shared weights."""
     head = nn.Linear(config.d_model, config.tgt_vocab or config.src_vocab, bias=False)
     nn.init.normal_(head.weight, std=config.d_model**-0.5)
     return config.embedding(config.src_vocab), config.embedding(config.tgt_vocab), head
 
 
 def sinusoids(config: TranslatorConfig) -> BlockedSinusoidalPosition:
-    """Return positions that count from the one after padding's, with which they share a table."""
+    """Return sinusoidal positions that count from the index after the padding token's."""
     d_model = config.d_model
     if d_model < 4:
         raise ValueError(
@@ -54,5 +54,5 @@ TINY = BASE.but(**TOY, tgt_vocab=36)
 
 
 def fsmt(config: TranslatorConfig = BASE, **changes: Any) -> Translator:
-    """Build a translator; defaults are wmt19-en-de's."""
+    """Build a translation model; defaults are wmt19-en-de's."""
     return translator(config, **changes)

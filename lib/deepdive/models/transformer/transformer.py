@@ -1,17 +1,17 @@
-"""The Transformer. Vaswani et al. 2017, "Attention Is All You Need".
+"""Transformer: attention-only encoder-decoder. Vaswani et al. 2017, "Attention Is All You Need".
 
-Long because the parent, which is recurrent, has neither its encoder nor its decoder.
+Long because the parent is recurrent, so the encoder and the decoder are both defined here.
 
 System: transformer
 Parent: attention_seq2seq
 What differs:
-- self-attention (`MultiHeadAttention` in `Block`) takes the place of recurrence, in the encoder
-  and in the decoder
-- order enters through `SinusoidalPosition`, added to the embeddings
-- every attention has several heads; scores are scaled by 1 / sqrt(d_head)
-- each sublayer has a residual connection and a norm (`PostNorm`), and is followed by a
-  position-wise `FeedForward`
-- all target positions are trained at once, under a `Causal` mask
+- self-attention (`MultiHeadAttention` in `Block`) replaces recurrence in the encoder and in the
+  decoder
+- positional encodings (`SinusoidalPosition`) are added to the embeddings
+- attention is multi-head; scores are scaled by 1 / sqrt(d_head)
+- attention is followed by a position-wise `FeedForward`; each sublayer has a residual connection
+  and layer normalization (`PostNorm`)
+- all target positions are trained in parallel under a `Causal` mask
 Source: Vaswani et al. 2017, section 3.
 Book: 2.4
 """
@@ -46,8 +46,8 @@ from deepdive.positions import SinusoidalPosition
 
 
 class EmbeddedStack(nn.Module):
-    """Base of encoders and decoders: embed tokens, add positions, run the stack. Every token sees
-    every token, or with `causal` itself and those before it.
+    """Base class of encoder and decoder: token embeddings, plus positions, through the layers.
+    Attention is bidirectional, or with `causal` limited to the token itself and those before it.
     """
 
     causal = False
@@ -64,8 +64,8 @@ class EmbeddedStack(nn.Module):
         self, x: Tensor, tokens: Tensor, mask: Tensor | Padding | None = None,
         context: Context = EMPTY,
     ) -> Tensor:  # fmt: skip
-        """Return the states of `tokens`, whose embeddings are `rows` (B, T, d_model), and which
-        continue what the context's cache holds.
+        """Return the hidden states of `tokens`, given their embeddings x (B, T, d_model); positions
+        continue from the length of the context's cache.
         """
         start = 0 if context.cache is None else context.cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
@@ -75,16 +75,16 @@ class EmbeddedStack(nn.Module):
 
 
 class Encoder(EmbeddedStack):
-    """Tokens (B, S) -> states (B, S, d_model), each of which has seen every token."""
+    """Bidirectional encoder: token ids (B, S) -> hidden states (B, S, d_model)."""
 
     def forward(self, tokens: Tensor, mask: Tensor | Padding | None = None) -> Tensor:
-        """Return the states of `tokens`; `mask` bool (B, T), True = real token."""
+        """Return the hidden states of `tokens`; `mask` bool (B, T), True = real token."""
         return self.states(self.embedding(tokens), tokens, mask)
 
 
 class Decoder(EmbeddedStack):
-    """Tokens (B, T) and a memory (B, S, d_model) -> states (B, T, d_model). A token sees itself
-    and those before it.
+    """Causal decoder: token ids (B, T), encoder memory (B, S, d_model) -> hidden states (B, T,
+    d_model). A token attends to itself and those before it.
     """
 
     causal = True
@@ -97,22 +97,22 @@ class Decoder(EmbeddedStack):
         memory_mask: Mask | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Return the states of `tokens`, which continue what the `cache` holds."""
+        """Return the hidden states of `tokens`, which follow those in the `cache`."""
         context = Context(memory=memory, memory_mask=memory_mask, cache=cache)
         return self.states(self.embedding(tokens), tokens, mask, context)
 
 
 class Transformer(EncoderDecoder):
-    """An encoder-decoder whose state is the encoder's rows and, step by step, a cache of keys.
+    """Encoder-decoder whose decoding state is the encoder's output and a key-value cache.
 
-    `transformer(...)` builds one from numbers; `base` and `big` are the published sizes.
+    `transformer(...)` builds one from sizes; `base` and `big` are the published sizes.
     """
 
     encoder: Encoder
     decoder: Decoder
 
     def begin(self, src: Tensor, src_mask: Tensor | None = None) -> DecodingState:
-        """Encode the source once, and return the state that `step` continues."""
+        """Encode the source once, and return the decoding state for `step`."""
         real = padding(src_mask, src, "src_mask")
         return DecodingState(KVCache(), self.encoder(src, real), real)
 
@@ -123,11 +123,11 @@ class Transformer(EncoderDecoder):
         mask: Tensor | Padding | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """Return the states (B, T, d_model) of all target tokens, or of those after the `cache`."""
+        """Return hidden states (B, T, d_model) of the target tokens that follow the `cache`."""
         return self.decoder(tokens, state.memory, mask, state.memory_mask, cache)
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
-        """Return logits (B, t, V) after the next target tokens (B, t); the state moves on."""
+        """Return logits (B, t, V) for the next target tokens (B, t); updates the state in place."""
         return self.head(self.decode(tokens, state, cache=state.cache))
 
 
@@ -145,13 +145,13 @@ def transformer(
     activation: Activation = relu,
     position: Callable[[int], Position] = SinusoidalPosition,
 ) -> Transformer:
-    """Build an encoder-decoder of `n_layers` + `n_layers`; defaults are the paper's base model.
+    """Build an encoder-decoder with `n_layers` layers each; defaults are the paper's base model.
 
     `dropout` acts on embeddings, on each sublayer's output and inside the feed-forward layer,
-    `attention_dropout` on the weights. The output layer shares the target embedding's matrix;
-    without `tgt_vocab` source and target share one vocabulary and all three matrices are one. A
-    residual scheme that leaves the stream unnormalised (`final_norm`) gets a norm at the end of
-    each stack.
+    `attention_dropout` on the attention weights. The output layer is tied to the target embedding;
+    without `tgt_vocab` source and target share one vocabulary and all three matrices are tied. A
+    residual scheme that leaves the residual stream unnormalized (`final_norm`) gets a final norm
+    after each stack.
     """
     positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
     joint: Residual = partial(residual, dropout=dropout)
@@ -178,19 +178,19 @@ def transformer(
 
 
 def base(vocab_size: int = 37_000) -> Transformer:
-    """Return the paper's base model: 63.1 M parameters counted, with its shared vocabulary of
-    37,000 (it prints 65).
+    """Return the paper's base model: 63.1 M parameters by count, with its shared vocabulary of
+    37,000 (the paper reports 65).
     """
     return transformer(vocab_size)
 
 
 def big(vocab_size: int = 37_000) -> Transformer:
-    """Return the paper's big model: 214.2 M parameters counted (it prints 213); dropout 0.3 is for
-    English-German.
+    """Return the paper's big model: 214.2 M parameters by count (the paper reports 213); dropout
+    0.3 is for English-German.
     """
     return transformer(vocab_size, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
 
 
 def tiny(vocab_size: int = 32) -> Transformer:
-    """Return a model for tests and toys: 2 + 2 layers, 32 wide, 4 heads."""
+    """Return a model for tests and toys: 2 + 2 layers, d_model 32, 4 heads."""
     return transformer(vocab_size, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0)

@@ -1,7 +1,7 @@
-"""The Transformer of the published translators: one record of sizes and parts, of which Marian and
-FSMT are two, and BART's family the other.
+"""Transformer of the published translation models: Marian, FSMT, and BART's family are configs
+of it.
 
-Long because the class, the record and the builder of all are here: each of them is a difference.
+Long because both the class and the builder that all of them share are here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deepdive.models.transformer.translator_config import TranslatorConfig
 
 
 class Translator(Transformer):
-    """A `Transformer` that keeps the record it was built from, by which it is published."""
+    """`Transformer` that stores the config it was built from, which saving and loading need."""
 
     def __init__(
         self, encoder: Encoder, decoder: Decoder, head: nn.Module, config: TranslatorConfig
@@ -35,10 +35,10 @@ TOY: dict[str, Any] = {
 
 
 def translator(config: TranslatorConfig, **changes: Any) -> Translator:
-    """Build a translator of `config`, with these fields of it changed. A residual scheme that
-    leaves the stream unnormalised (`final_norm`) gets a norm at the end of each stack.
+    """Build a translation model from `config` with `changes` to its fields. A residual scheme that
+    leaves the residual stream unnormalized (`final_norm`) gets a final norm after each stack.
 
-    Raises TypeError for a config that is no `TranslatorConfig`, and for a field that it has not.
+    Raises TypeError for a config that is not a `TranslatorConfig` and for an unknown field.
     """
     config = TranslatorConfig.given(config, changes)
     residual = partial(config.residual, dropout=config.dropout)

@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.transformer.translator`."""
+"""Config of `deepdive.models.transformer.translator`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from deepdive.models.config import Config, full_attention
 
 @dataclass(frozen=True)
 class TranslatorConfig(Config):
-    """The numbers of a translator, whose two sides may differ in size, and what the published ones
-    exchange.
+    """Config of an encoder-decoder for translation: sizes of encoder and decoder, which may differ,
+    and the modules that vary between published models.
 
-    vocabularies       config -> the source's embedding, the target's, the output layer
-    position           config -> the positions of a side
-    attention          config, layer -> how a layer of the encoder looks at its own rows
-    residual           how a sublayer joins the stream
-    family             how its published form is called (`deepdive.published`)
-    tgt_vocab          None: the target has the source's vocabulary
+    vocabularies       config -> source embedding, target embedding, output layer
+    position           config -> position encoding of the encoder or of the decoder
+    attention          config, layer -> self-attention of an encoder layer
+    residual           residual connection around each sublayer
+    family             name of its checkpoint format in `deepdive.published`
+    tgt_vocab          None: source and target share the vocabulary
     scale              of the embeddings; None: sqrt(d_model)
-    dropout            on embeddings and on what each sublayer says
-    attention_dropout  on the weights of attention
+    dropout            on embeddings and on each sublayer's output
+    attention_dropout  on the attention weights
     ff_dropout         after the activation
-    pad, start, end    tokens: padding (None: the source's last), what decoding begins with (None:
-                       padding), what ends a sentence
+    pad, start, end    token ids: padding (None: the source's last), first decoder input (None:
+                       padding), end of sequence
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (
@@ -67,10 +67,10 @@ class TranslatorConfig(Config):
 
     @property
     def padding(self) -> int:
-        """Return the token of padding."""
+        """Return the id of the padding token."""
         return self.src_vocab - 1 if self.pad is None else self.pad
 
     def embedding(self, vocab_size: int | None) -> TokenEmbedding:
-        """Return an embedding of this size (None: the source's), scaled as this record says."""
+        """Return a token embedding for `vocab_size` (None: the source's), scaled by `scale`."""
         scale = self.d_model**0.5 if self.scale is None else self.scale
         return TokenEmbedding(vocab_size or self.src_vocab, self.d_model, scale)

@@ -1,1 +1,1 @@
-"""Transformers that read images and films. Start with `vit`: an image is a sequence of patches."""
+"""Vision Transformers for images and videos. Start with `vit`: an image is a patch sequence."""

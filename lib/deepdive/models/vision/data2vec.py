@@ -1,23 +1,23 @@
-"""Data2Vec for images: the encoder whose states are learned as
-`deepdive.training.objectives.data2vec` has it. Baevski et al. 2022, "data2vec: A General Framework
+"""data2vec (vision): an image encoder pretrained to predict the contextualized states of a teacher
+(`deepdive.training.objectives.data2vec`). Baevski et al. 2022, "data2vec: A General Framework
 for Self-supervised Learning in Speech, Vision and Language".
 
-Long because rows, keys and branches differ at once, and its record (`Data2VecConfig`) is here.
+Long because embeddings, keys, and residual branches differ, and its `Data2VecConfig` is here.
 
 System: data2vec
 Parent: vit
 What differs:
-- a hidden patch stays in the sequence: one learned row stands in its place (`Gaps`)
-- no position is added to the rows: each head learns a number for each offset in lines and columns
-  (`SpecialGridBias`), once for all layers, or in the published fine-tuned form in each (`shared`)
-- each number of a branch has a gain of its own, small at first (`ScaledPreNorm`); keys have no bias
-  (`KeysWithoutBias`)
-- no norm behind the last layer (`data2vec`)
-Source: Baevski et al. 2022, sections 3.1 to 3.4; the layer is that of Bao et al. 2022 (BEiT); their
+- a learned mask embedding replaces each masked patch (`MaskedPatchEmbeddings`)
+- no position embeddings, but a relative position bias per head and 2-D offset (`SpecialGridBias`),
+  shared by all layers, or one per layer in the published fine-tuned form (`shared`)
+- each residual branch is scaled per dimension (LayerScale), by small values at initialization
+  (`ScaledPreNorm`); keys have no bias (`KeysWithoutBias`)
+- no layer norm after the last layer (`data2vec`)
+Source: Baevski et al. 2022, sections 3.1 to 3.4; the layer follows Bao et al. 2022 (BEiT); their
 released code.
 Book: blog
 
-Stochastic depth, which acts in training alone, is left out.
+Stochastic depth, used only in training, is left out.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from deepdive.positions.grid import SpecialGridBias
 
 
 class Data2VecVision(Vit):
-    """Pictures (B, C, H, W), some of their patches hidden -> states (B, 1 + N, d_model)."""
+    """Images (B, C, H, W), some of their patches masked -> hidden states (B, 1 + N, d_model)."""
 
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """Return the states of the last layer, before any norm."""
+        """Return the hidden states of the last layer, without a final norm."""
         return self.stack(self.embeddings(images, hidden))
 
 
 def by_offset(config: Data2VecConfig, layer: int) -> nn.Module:
-    """Return the attention of a layer, with its own bias for each offset."""
+    """Return one layer's attention, with a bias for each relative offset."""
     bias = SpecialGridBias(config.n_heads, per_side(config.image_size, config.patch_size))
     attention = KeysWithoutBias(
         config.d_model, config.n_heads, dropout=config.attention_dropout, position=bias
     )
-    for half in attention.kv.weight.chunk(2):  # drawn again, as when the results here were trained
+    for half in attention.kv.weight.chunk(2):  # reinitialized, as when the results were trained
         nn.init.xavier_uniform_(half)
     return attention
 
 
 def scaled(config: Data2VecConfig, layer: int) -> Block:
-    """Return one layer, with a gain behind each branch."""
+    """Return one layer, with a learned scale on each residual branch (LayerScale)."""
     return Block(
         config.attention(config, layer),
         FeedForward(config.d_model, config.d_ff, config.activation),
@@ -75,11 +75,11 @@ def scaled(config: Data2VecConfig, layer: int) -> Block:
 
 @dataclass(frozen=True)
 class Data2VecConfig(VisionConfig):
-    """ViT's record, and three facts more.
+    """`VisionConfig` plus three fields.
 
-    gain     that of all branches at first
-    shared   whether all layers have one bias
-    masked   whether there is a row for gaps; what was fine-tuned for images without any has none
+    gain     initial scale of all residual branches
+    shared   whether all layers share one relative position bias
+    masked   whether there is a mask embedding; fine-tuned models that mask nothing have none
     """
 
     gain: float = 1e-4
@@ -100,7 +100,7 @@ TINY = BASE.but(
 
 
 def data2vec(config: Data2VecConfig = BASE, **changes: Any) -> Vit:
-    """Build the encoder of images; defaults are the paper's base model."""
+    """Build the image encoder; defaults are the paper's base model."""
     config = Data2VecConfig.given(config, changes)
     stack = Stack(lambda layer: config.block(config, layer), config.n_layers)
     if config.shared:

@@ -1,18 +1,18 @@
-"""DETR: a Transformer that reads an image and writes a set of boxes. Carion et al. 2020,
+"""DETR: a Transformer that detects objects in an image as a set of boxes. Carion et al. 2020,
 "End-to-End Object Detection with Transformers".
 
-Long because it reads padded images too, and says what its queries say after each layer.
+Long because it also accepts padded images, and returns its predictions after each decoder layer.
 
 System: detr
 Parent: transformer
 What differs:
-- what is read are the places of a map that a convolutional network makes (`ResNet`, `project`)
-- positions are rows that each layer adds anew to queries and keys, not to values
-  (`QKPositionAttention`); those of the map are sines of two axes (`grid_sines`)
-- the decoder reads no words: it begins with zeros, and learned rows, the object queries, tell its
-  rows apart (`Detr.queries`); all are decoded at once, and none is masked
-- of each query's state one map makes a kind, or "nothing", another a box (`Detr.kinds`, `boxes`)
-- queries are matched with things, then taught (`deepdive.training.objectives.set_loss`)
+- the encoder's tokens are the positions of a CNN's feature map (`ResNet`, `project`)
+- position embeddings are added in each layer to queries and keys, not to values
+  (`QKPositionAttention`); those of the feature map are 2-D sinusoids (`grid_sines`)
+- the decoder's inputs are zeros instead of tokens; learned position embeddings, the object queries
+  (`Detr.queries`), tell them apart; all are decoded in parallel, without a causal mask
+- each query's state predicts a class or "no object", and a box (`Detr.kinds`, `boxes`); the loss
+  matches queries with objects first (`deepdive.training.objectives.set_loss`)
 Source: Carion et al. 2020, section 3 and appendix A.4, and their released code.
 Book: Fleuret, the DETR algorithm; Straka
 """
@@ -39,8 +39,8 @@ __all__ = ["BASE", "TINY", "Detr", "DetrConfig", "Found", "detr"]
 
 
 class Found(NamedTuple):
-    """What the queries say: logits (..., N, n_kinds + 1), the last of them "nothing", and boxes
-    (..., N, 4): the middle's column and line, width and height, in parts of the image's sides.
+    """The predictions of the queries: logits (..., N, n_kinds + 1), the last of them "no object",
+    and boxes (..., N, 4): center x, center y, width, height, relative to the image's sides.
     """
 
     logits: Tensor
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 class Detr(nn.Module):
-    """Pictures (B, C, H, W) -> `Found`: for each query a kind or nothing, and a box."""
+    """Images (B, C, H, W) -> `Found`: for each query a class or "no object", and a box."""
 
     def __init__(
         self, backbone: nn.Module, encoder: Stack, decoder: Stack, config: DetrConfig
@@ -63,13 +63,13 @@ class Detr(nn.Module):
         self.states = HookPoint()
 
     def forward(self, images: Tensor, real: Tensor | None = None) -> Found:
-        """Return what the queries say after the last layer; `real` bool (B, H, W), False where a
-        pixel is padding, none of the image's.
+        """Return the predictions after the last layer; `real` bool (B, H, W), False where a pixel
+        is padding rather than part of the image.
         """
         return Found(*(outputs[-1] for outputs in self.layers(images, real)))
 
     def layers(self, images: Tensor, real: Tensor | None = None) -> Found:
-        """Return what the queries say after each layer of the decoder, on a first axis more."""
+        """Return the predictions after each decoder layer, stacked along a new first axis."""
         states = self.states(self.decode(images, real))
         boxes = states
         for layer in self.boxes[:-1]:
@@ -77,7 +77,7 @@ class Detr(nn.Module):
         return Found(self.kinds(states), self.boxes[-1](boxes).sigmoid())
 
     def decode(self, images: Tensor, real: Tensor | None = None) -> Tensor:
-        """Return the states (n_layers, B, N, d_model) of the queries, each after the last norm."""
+        """Return the queries' states (n_layers, B, N, d_model), each after the final norm."""
         seen = self.project(self.backbone(images))  # (B, d_model, h, w)
         pixel_mask = torch.ones_like(seen[:, 0], dtype=torch.bool)
         if real is not None:
@@ -101,8 +101,8 @@ class Detr(nn.Module):
 
 
 def detr(config: DetrConfig = BASE, **changes: Any) -> Detr:
-    """Build a DETR; defaults are the paper's with ResNet-50. Raises ValueError for a width that is
-    no multiple of 4, and as `MultiHeadAttention` does.
+    """Build a DETR; defaults are the paper's with ResNet-50. Raises ValueError if d_model is not a
+    multiple of 4, and as `MultiHeadAttention` does.
     """
     config = DetrConfig.given(config, changes)
     if config.d_model % 4:

@@ -1,4 +1,4 @@
-"""The numbers of a DETR, with those of its backbone."""
+"""Hyperparameters of a DETR and of its backbone."""
 
 from dataclasses import dataclass, field
 
@@ -11,8 +11,8 @@ from deepdive.models.vision.resnet import TINY as TINY_RESNET
 
 @dataclass(frozen=True)
 class DetrConfig(Config):
-    """The numbers of a DETR, and its backbone. `n_layers` counts those of the encoder, and as many
-    of the decoder; `n_kinds` leaves "nothing" out.
+    """Hyperparameters of a DETR, and its backbone. The encoder and the decoder have `n_layers`
+    layers each; `n_kinds` does not count "no object".
     """
 
     n_kinds: int = 91
@@ -29,7 +29,7 @@ class DetrConfig(Config):
 
 
 BASE = DetrConfig()
-TINY = DetrConfig(  # for tests and toys
+TINY = DetrConfig(  # for tests and small examples
     n_kinds=4, n_queries=5, d_model=16, n_heads=4, n_layers=2, d_ff=24, dropout=0.0,
     backbone=TINY_RESNET,
 )  # fmt: skip

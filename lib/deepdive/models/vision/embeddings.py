@@ -1,5 +1,5 @@
-"""What enters an encoder of images: patches, special rows before them, positions: learned (ViT),
-fixed (MAE), or none (Data2Vec, where one learned row stands for hidden patches).
+"""Input embeddings of image encoders: patches after special tokens, with positions that are learned
+(ViT), fixed (MAE), or absent (data2vec, where a learned mask embedding replaces masked patches).
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from deepdive.positions.sinusoidal import plane
 
 
 class ImageEmbeddings(nn.Module):
-    """rows = dropout([first; patches(images)] + positions), shape (B, 1 + N, d_model).
+    """x = dropout([special; patches(images)] + positions), shape (B, 1 + N, d_model).
 
     Hook point: `embedded` (B, 1 + N, d_model).
     Source: Dosovitskiy et al. 2021, equation 1.
@@ -32,7 +32,7 @@ class ImageEmbeddings(nn.Module):
         self.dropout, self.embedded = nn.Dropout(config.dropout), HookPoint()
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return what enters the stack for images (B, C, H, W) of any size of whole patches."""
+        """Return embeddings for images (B, C, H, W) whose sides are multiples of the patch's."""
         check_pixels(images)
         x, n = self.patches(images), len(self.special)
         height, width = (side // self.patches.size for side in images.shape[2:])
@@ -42,12 +42,12 @@ class ImageEmbeddings(nn.Module):
 
 
 def sincos_table(special: int, grid: tuple[int, int], d_model: int) -> Tensor:
-    """Return zeros for the special rows, then `plane`: (special + N, d_model)."""
+    """Return zeros for the special tokens, then `plane`: (special + N, d_model)."""
     return torch.cat([torch.zeros(special, d_model), plane(*grid, d_model)])
 
 
 class SinCosImageEmbeddings(ImageEmbeddings):
-    """ViT's rows, with fixed sines for positions; the special rows have none."""
+    """ViT's embeddings with fixed sinusoidal positions; the special tokens have none."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -56,7 +56,7 @@ class SinCosImageEmbeddings(ImageEmbeddings):
 
 
 class MaskedPatchEmbeddings(nn.Module):
-    """rows = [special; patches(images), or the mask's row where hidden], (B, 1 + N, d_model)."""
+    """x = [special; patches(images), or the mask embedding where hidden], (B, 1 + N, d_model)."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class MaskedPatchEmbeddings(nn.Module):
         self.side, self.dropout = config.image_size, nn.Dropout(config.dropout)
 
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """Return what enters the stack; `hidden` is bool (B, N), None: nothing is."""
+        """Return the embeddings; `hidden` is bool (B, N), True = masked; None: no patch is."""
         check_pixels(images)
         if images.shape[2:] != (self.side, self.side):
             raise ValueError(

@@ -1,16 +1,16 @@
-"""MAE, a ViT that learns from what it does not see. He et al. 2022, "Masked Autoencoders Are
+"""MAE: a ViT pretrained to reconstruct masked patches. He et al. 2022, "Masked Autoencoders Are
 Scalable Vision Learners".
 
-Long because it holds two stacks, and rows that go from one to the other by place.
+Long because it holds an encoder and a decoder, and puts states back at their patches' positions.
 
 System: mae
 Parent: vit
 What differs:
-- most patches are hidden by lot, and the encoder reads the others only (`Mae.seen`)
-- a narrower stack, the decoder, reads their states and one learned row for each hidden patch, and
-  says the pixels of all (`Mae.forward`); after the training it is thrown away
-- positions are fixed sines of columns and lines (`plane`), in both
-- what is learned: the pixels of hidden patches, each patch normalised
+- most patches are masked at random, and the encoder sees only the others (`Mae.seen`)
+- a narrower stack, the decoder, receives their states and one learned mask token for each masked
+  patch, and predicts the pixels of all (`Mae.forward`); it is discarded after pretraining
+- both use fixed 2-D sinusoidal position embeddings (`plane`)
+- the targets are the pixels of masked patches, each patch normalized
   (`deepdive.training.objectives.pixel_loss`)
 Source: He et al. 2022, section 3 and appendix A.1, and their released code.
 Book: straka
@@ -34,9 +34,9 @@ from deepdive.models.vision.vit import Vit, vit
 
 
 class Mae(nn.Module):
-    """pixels = out(decoder([x_0; W x_seen + b, or the mask's row, by place] + positions)).
+    """pixels = out(decoder([x_0; W x_seen + b, or the mask token, by position] + positions)).
 
-    images (B, C, H, W) -> (B, N, C * patch_size^2), the pixels of all patches as `cut` lays them.
+    images (B, C, H, W) -> (B, N, C * patch_size^2), the pixels of all patches, ordered as in `cut`.
     """
 
     decoder_positions: Tensor
@@ -53,8 +53,8 @@ class Mae(nn.Module):
         nn.init.normal_(self.mask, std=0.02)
 
     def seen(self, images: Tensor, hidden: Tensor) -> Tensor:
-        """Return the encoder's states of the special rows and of the patches that are not hidden,
-        (B, 1 + seen, d_model); `hidden` is bool (B, N), as many in each image.
+        """Return the encoder's states of the special tokens and of the visible patches,
+        (B, 1 + seen, d_model); `hidden` is bool (B, N), with the same count in each image.
         """
         x, special = self.encoder.embeddings(images), self.config.n_special
         shape = len(x), x.shape[1] - special
@@ -65,7 +65,7 @@ class Mae(nn.Module):
         return self.encoder.stack(torch.cat([x[:, :special], patches], 1))
 
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """Return what it says of every patch; with `hidden` None it sees all."""
+        """Return the predicted pixels of every patch; with `hidden` None, no patch is masked."""
         if images.ndim != 4:
             raise ValueError(f"images: came {tuple(images.shape)}, expected (B, C, H, W)")
         sides = [side // self.config.patch_size for side in images.shape[2:]]
@@ -91,7 +91,7 @@ TINY = BASE.but(
 
 
 def mae(config: MaeConfig = BASE, **changes: Any) -> Mae:
-    """Build encoder and decoder; defaults are the paper's base model."""
+    """Build the encoder and decoder; defaults are the paper's base model."""
     config = MaeConfig.given(config, changes)
     small = config.decoder()
     norm = LayerNorm(small.d_model, small.eps)

@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.vision.mae`."""
+"""Hyperparameters of `deepdive.models.vision.mae`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from deepdive.models.vision.vit import VisionConfig
 
 @dataclass(frozen=True)
 class MaeConfig(VisionConfig):
-    """ViT's record, and the decoder's.
+    """`VisionConfig` plus the decoder's hyperparameters.
 
     decoder_d_model ...  the decoder's sizes
-    share                of the patches is hidden in training
-    normalised           whether the pixels to be said are those of a patch less their mean,
-                         divided by their deviation
+    share                masking ratio: the fraction of patches masked in training
+    normalised           whether the target pixels are normalized per patch: minus their mean,
+                         divided by their standard deviation
     """
 
     decoder_d_model: int = 512
@@ -32,7 +32,7 @@ class MaeConfig(VisionConfig):
     family: str = "vit_mae"
 
     def decoder(self) -> MaeConfig:
-        """The record of a ViT of the decoder's sizes."""
+        """The config of a ViT of the decoder's sizes."""
         return self.but(
             d_model=self.decoder_d_model,
             n_heads=self.decoder_n_heads,

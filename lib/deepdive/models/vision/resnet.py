@@ -1,9 +1,9 @@
-"""ResNet as a backbone: an image becomes a coarse map of features. He et al. 2016, "Deep Residual
-Learning for Image Recognition"; its norms are frozen, as DETR has them.
+"""ResNet: a CNN backbone that maps an image to a coarse feature map. He et al. 2016, "Deep Residual
+Learning for Image Recognition"; its batch norms are frozen, as in DETR.
 
-    image -> 7 x 7, every second pixel -> the largest of 3 x 3, every second -> stages of layers
+    image -> 7 x 7 convolution, stride 2 -> 3 x 3 max pooling, stride 2 -> stages of residual layers
 
-Each stage but the first halves the map. Bottlenecks halve in their 3 x 3 convolution.
+Each stage but the first halves the map. A bottleneck's stride is in its 3 x 3 convolution.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ __all__ = ["RESNET_18", "RESNET_50", "TINY", "ResNet", "ResNetConfig", "resnet"]
 
 
 class ResNet(nn.Module):
-    """Pictures (B, C, H, W) -> a map (B, widths[-1], h, w), h = H / (4 * 2^(stages - 1))."""
+    """Images (B, C, H, W) -> feature map (B, widths[-1], h, w), h = H / (4 * 2^(stages - 1))."""
 
     def __init__(self, config: ResNetConfig) -> None:
         super().__init__()
@@ -46,5 +46,5 @@ class ResNet(nn.Module):
 
 
 def resnet(config: ResNetConfig = RESNET_50, **changes: Any) -> ResNet:
-    """Build a ResNet whose norms are frozen; by default with the layers of ResNet-50."""
+    """Build a ResNet with frozen batch norms; by default with the layers of ResNet-50."""
     return ResNet(ResNetConfig.given(config, changes))

@@ -1,4 +1,4 @@
-"""The numbers of a ResNet, and the kind of its layers."""
+"""Hyperparameters of a ResNet, with its layer type."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from deepdive.models.config import Config
 
 @dataclass(frozen=True)
 class ResNetConfig(Config):
-    """The numbers of a ResNet: channels of the image, of the stem and of each stage, layers of each
-    stage, and the kind of layer. `family` is its `model_type` in files: "resnet" for the names of
+    """Hyperparameters of a ResNet: channels of the image, the stem, and each stage, layers of each
+    stage, and the layer type. `family` is its `model_type` in files: "resnet" for the names of
     transformers, "timm_backbone" for those of timm.
     """
 
@@ -40,4 +40,4 @@ RESNET_34 = RESNET_18.but(depths=(3, 4, 6, 3))
 RESNET_50 = ResNetConfig()
 RESNET_101 = RESNET_50.but(depths=(3, 4, 23, 3))
 RESNET_152 = RESNET_50.but(depths=(3, 8, 36, 3))
-TINY = ResNetConfig(d_stem=8, widths=(8, 16), depths=(1, 1), layer=Basic)  # for tests and toys
+TINY = ResNetConfig(d_stem=8, widths=(8, 16), depths=(1, 1), layer=Basic)  # for tests and examples

@@ -1,17 +1,17 @@
-"""SAGAN: self-attention between the convolutions of a generator and its judge. Zhang, Goodfellow,
-Metaxas and Odena 2019, "Self-Attention Generative Adversarial Networks".
+"""SAGAN: a GAN with self-attention between its convolutions. Zhang, Goodfellow, Metaxas and Odena
+2019, "Self-Attention Generative Adversarial Networks".
 
-Long because it holds both networks around the layer: small ones of ours, in DCGAN's form (Radford
-et al. 2016), for images of 28 pixels; SAGAN's own are residual networks for 128.
+Long because it holds generator and discriminator around the layer: small ones of our own, in
+DCGAN's form (Radford et al. 2016), for 28 x 28 images; SAGAN's are residual networks for 128 x 128.
 
 System: sagan
 Parent: self_attention
 What differs:
-- a row is a place of a feature map, with its channels (`MapAttention`)
-- one head, whose queries, keys and values are narrower than the map by `rate`; no scale divides
-  the scores, no projection has a bias
-- what it says is weighed by one learned number that begins at 0, and added to the map (`gamma`)
-- generator and discriminator are both held by the spectral norm of each weight (`bounded`)
+- a token is a position of a feature map, with its channels (`MapAttention`)
+- one head, whose queries, keys, and values are narrower than the map by `rate`; the scores are not
+  scaled, and no projection has a bias
+- the output is multiplied by a learned scalar initialized to 0, and added to the map (`gamma`)
+- spectral normalization of each weight in both generator and discriminator (`bounded`)
 Source: Zhang et al. 2019, sections 3 and 4.1.
 Book: none; Fleuret 13.2
 """
@@ -26,11 +26,11 @@ from deepdive.layers.patches import check_pixels
 
 
 class MapAttention(nn.Module):
-    """y = x + gamma * W_v sum_j softmax_j(f(x_i) . g(x_j)) h(x_j), for each place i of a map.
+    """y = x + gamma * W_v sum_j softmax_j(f(x_i) . g(x_j)) h(x_j), for each position i of a map.
 
-    f, g and h are matrices of channels // rate rows (1x1 convolutions), W_v leads back to the
-    channels; gamma is one number, 0 at first, so that the layer begins as the identity.
-    Hook points: those of `MultiHeadAttention`, rows counted line by line.
+    f, g, and h are 1x1 convolutions to channels // rate channels, W_v projects back to all
+    channels; gamma is a scalar, 0 at first, so the layer is initialized as the identity.
+    Hook points: those of `MultiHeadAttention`, with positions in row-major order.
     Source: Zhang et al. 2019, equations 1 to 3; rate = 8 there.
     """
 
@@ -45,15 +45,15 @@ class MapAttention(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(()))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the map (B, C, H, W) with what its places say to each other added."""
+        """Return the feature map (B, C, H, W) plus its scaled self-attention output."""
         tokens = x.flatten(2).transpose(1, 2)  # (B, H * W, C)
         return x + self.gamma * self.attention(tokens).transpose(1, 2).reshape(x.shape)
 
 
 class Generator(nn.Module):
-    """Noise z (B, d_noise) -> images (B, 1, 28, 28) from -1 to 1: 7, 14 and 28 pixels a side.
+    """Noise z (B, d_noise) -> images (B, 1, 28, 28) in [-1, 1]: 7, 14, and 28 pixels per side.
 
-    `middle` stands on the map of 14 x 14 places and `width` channels.
+    `middle` is a layer on the 14 x 14 feature map of `width` channels.
     """
 
     def __init__(self, d_noise: int = 32, width: int = 32, middle: nn.Module | None = None) -> None:
@@ -84,9 +84,9 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Images (B, 1, 28, 28) -> one score each, (B,): above 0 for those that it takes for real.
+    """Images (B, 1, 28, 28) -> scores (B,): above 0 if an image is classified as real.
 
-    `middle` stands on the map of 14 x 14 places and `width` channels.
+    `middle` is a layer on the 14 x 14 feature map of `width` channels.
     """
 
     def __init__(self, width: int = 32, middle: nn.Module | None = None) -> None:
@@ -111,8 +111,8 @@ class Discriminator(nn.Module):
 
 
 def bounded(model: nn.Module) -> nn.Module:
-    """Return the model, each weight of its linear layers and convolutions from now on divided by
-    its largest singular value. Source: Miyato et al. 2018; Zhang et al. 2019, section 4.1.
+    """Apply spectral normalization to each linear and convolution layer: divide its weight by its
+    largest singular value. Source: Miyato et al. 2018; Zhang et al. 2019, section 4.1.
     """
     for part in model.modules():
         if isinstance(part, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d)):

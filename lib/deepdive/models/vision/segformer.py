@@ -1,17 +1,17 @@
-"""SegFormer, a ViT that paints a mask: what is at each pixel? Xie et al. 2021, "SegFormer: Simple
+"""SegFormer: a hierarchical ViT for semantic segmentation. Xie et al. 2021, "SegFormer: Simple
 and Efficient Design for Semantic Segmentation with Transformers".
 
-Long because it resizes, and begins as released, by a rule of its own for convolutions. Stochastic
-depth, which acts in training alone, is left out.
+Long because it resizes, and initializes convolutions by a rule of its own, as released. Stochastic
+depth, used only in training, is left out.
 
 System: segformer
 Parent: vit
 What differs:
-- patches overlap, and each of four stages begins by halving the grid (`OverlappingPatches`)
-- `rate` x `rate` rows of the grid become one key and one value (`ReducedAttention`)
-- there is no position: zeros beyond the edges, which a convolution in the feed-forward layer sees,
-  tell where the edge is (`ConvolvedFeedForward`); so any size will do
-- no special token: a decoder brings the grids of all stages to one size, and joins them
+- patches overlap, and each of four stages begins by downsampling the grid (`OverlappingPatches`)
+- keys and values are reduced: `rate` x `rate` tokens of the grid become one (`ReducedAttention`)
+- no position embeddings: the zero padding of a convolution in the feed-forward layer signals where
+  the edges are (`ConvolvedFeedForward`), so any image size works
+- no class token: a decoder upsamples the feature maps of all stages to one size, and merges them
   (`Decoder`)
 Source: Xie et al. 2021, section 3 and table 6 of its appendix, and their released code.
 Book: blog
@@ -41,7 +41,7 @@ from deepdive.models.vision.segformer_config import SegformerConfig
 
 
 class Segformer(nn.Module):
-    """Images (B, C, H, W) -> logits (B, n_classes, H/4, W/4) of what is seen where."""
+    """Images (B, C, H, W) -> segmentation logits (B, n_classes, H/4, W/4)."""
 
     def __init__(self, config: SegformerConfig) -> None:
         super().__init__()
@@ -49,11 +49,11 @@ class Segformer(nn.Module):
         self.decoder, self.config = Decoder(config), config
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the logits, in steps of the first stride."""
+        """Return the logits, downsampled by the first stride."""
         return self.decoder(self.grids(images))
 
     def grids(self, images: Tensor) -> list[Tensor]:
-        """Return what each stage makes, (B, h, w, d)."""
+        """Return each stage's feature map, (B, h, w, d)."""
         check_pixels(images)
         grids: list[Tensor] = []
         for each in self.stages:
@@ -62,20 +62,20 @@ class Segformer(nn.Module):
         return grids
 
     def pixels(self, images: Tensor) -> Tensor:
-        """Return the logits resized to the images, (B, n_classes, H, W)."""
+        """Return the logits upsampled to the images' size, (B, n_classes, H, W)."""
         size = images.shape[2:]
         return F.interpolate(self(images), size, mode="bilinear", align_corners=False)
 
 
 def stage(config: SegformerConfig, i: int) -> Stage:
-    """Return stage i, which reads the image or the stage before."""
+    """Return stage i, whose input is the image or the previous stage's feature map."""
     channels = config.widths[i - 1] if i else config.channels
     patches = OverlappingPatches(config.sizes[i], config.strides[i], channels, config.widths[i])
     return Stage(patches, [block(config, i) for _ in range(config.depths[i])])
 
 
 def block(config: SegformerConfig, i: int) -> Block:
-    """Return one layer of stage i, which takes grids."""
+    """Return one layer of stage i; its inputs are grids (B, h, w, d)."""
     width = config.widths[i]
     return Block(
         ReducedAttention(width, config.heads[i], config.rates[i], config.attention_dropout),
@@ -97,11 +97,11 @@ TINY = B0.but(
 
 
 def segformer(config: SegformerConfig = B0, **changes: Any) -> Segformer:
-    """Build a painter of masks; defaults are the paper's smallest. Raises as `vit` does."""
+    """Build a SegFormer; defaults are the paper's smallest model, B0. Raises as `vit` does."""
     model = Segformer(SegformerConfig.given(config, changes))
     initialise(model)
     for part in model.modules():
-        if isinstance(part, nn.Conv2d):  # as released: by how many numbers a number goes into
+        if isinstance(part, nn.Conv2d):  # as released: normal, scaled by fan-out
             goes_into = part.kernel_size[0] ** 2 * part.out_channels // part.groups
             nn.init.normal_(part.weight, std=math.sqrt(2 / goes_into))
             if part.bias is not None:

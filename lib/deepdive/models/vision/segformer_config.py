@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.vision.segformer`."""
+"""Hyperparameters of `deepdive.models.vision.segformer`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deepdive.models.config import Config
 
 @dataclass(frozen=True)
 class SegformerConfig(Config):
-    """The numbers of a SegFormer: six of them for each stage.
+    """Hyperparameters of a SegFormer: six of them per stage.
 
-    sizes, strides  of the squares that become patches, and how far they stand from each other
-    rates           that many rows of lines and of columns become one key
-    ratios          width of a feed-forward layer for each of its stage's
+    sizes, strides  kernel size and stride of each stage's patch embedding
+    rates           reduction ratio per side: `rate` x `rate` tokens become one key
+    ratios          feed-forward width divided by the stage's width
     """
 
     channels: int = 3

@@ -1,18 +1,18 @@
-"""Swin, a ViT whose attention stays inside windows that move from layer to layer. Liu et al. 2021,
+"""Swin Transformer: a hierarchical ViT with attention in shifted windows. Liu et al. 2021,
 "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows".
 
-Long because its stages, each of its own width, are in no parent. Stochastic depth, which acts in
-training alone, is left out.
+Long because no parent has stages of different widths. Stochastic depth, used only in training, is
+left out.
 
 System: swin
 Parent: vit
 What differs:
-- attention stays inside windows of window x window patches, folded into the batch (`Windows`)
-- in every second layer the windows stand half a window further down and to the right
-  (`Windows.shift`); what the roll brings together from opposite edges does not meet (`sides`)
-- places enter the scores, as a number for each offset in lines and columns (`GridBias`): there is
-  no table of positions, and no special token
-- between stages four neighbours become one patch, twice as wide (`Merging`)
+- attention within windows of window x window patches, folded into the batch (`Windows`)
+- in every second layer the windows are shifted by half a window, down and to the right
+  (`Windows.shift`); patches the roll brings together from opposite edges are masked (`sides`)
+- a relative position bias for each 2-D offset is added to the scores (`GridBias`); there are no
+  position embeddings and no class token
+- between stages 2 x 2 neighboring patches are merged into one, twice as wide (`Merging`)
 Source: Liu et al. 2021, section 3 and table 7, and their released code.
 Book: fleuret
 """
@@ -35,7 +35,7 @@ from deepdive.models.vision.swin_config import SwinConfig
 
 
 class Swin(nn.Module):
-    """Images (B, C, H, W) -> states (B, N, 2^(stages - 1) d_model) of what patches are at the end.
+    """Images (B, C, H, W) -> hidden states (B, N, 2^(stages - 1) d_model) of the merged patches.
 
     Hook point: `embedded` (B, h, w, d_model).
     """
@@ -50,11 +50,11 @@ class Swin(nn.Module):
         self.norm, self.config = LayerNorm(config.widths[-1], config.eps), config
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the states of the images, after the last norm."""
+        """Return the final hidden states, after the last norm."""
         return self.norm(self.grids(images)[-1].flatten(1, 2))
 
     def grids(self, images: Tensor) -> list[Tensor]:
-        """Return what each stage makes, (B, h, w, d) with h, w halved and d doubled in each.
+        """Return each stage's feature map, (B, h, w, d), h and w halved and d doubled per stage.
 
         An image is zero-padded at the bottom and right to whole patches, a grid to even sides.
         """
@@ -71,13 +71,13 @@ class Swin(nn.Module):
 
 
 def stage(config: SwinConfig, i: int) -> nn.Sequential:
-    """Return the layers of stage i: every second one has its windows shifted."""
+    """Return the layers of stage i; every second one has shifted windows."""
     shifts = (layer % 2 * config.shift(config.window) for layer in range(config.depths[i]))
     return nn.Sequential(*(Windows(block(config, i), config.window, shift) for shift in shifts))
 
 
 def block(config: SwinConfig, stage: int) -> Block:
-    """Return one layer of a stage, which knows nothing of windows but their offsets."""
+    """Return one layer of a stage, which depends on the windows only through relative offsets."""
     width, heads = config.widths[stage], config.heads[stage]
     return Block(
         MultiHeadAttention(
@@ -97,11 +97,11 @@ BASE = SMALL.but(d_model=128, heads=(4, 8, 16, 32))
 LARGE = BASE.but(d_model=192, heads=(6, 12, 24, 48))
 TINY = SMALLEST.but(
     image_size=16, patch_size=2, channels=1, d_model=16, depths=(2, 1), heads=(2, 4), window=4
-)  # for tests and toys; the paper's Swin-T is `SMALLEST`
+)  # for tests and small examples; the paper's Swin-T is `SMALLEST`
 
 
 def swin(config: SwinConfig = SMALLEST, **changes: Any) -> Swin:
-    """Build an encoder of images; defaults are the paper's Swin-T. Raises as `vit` does."""
+    """Build a Swin Transformer; defaults are the paper's Swin-T. Raises as `vit` does."""
     config = SwinConfig.given(config, changes)
     model = Swin(config)
     initialise(model)

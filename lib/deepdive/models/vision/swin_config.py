@@ -1,4 +1,4 @@
-"""The record of `deepdive.models.vision.swin`."""
+"""Hyperparameters of `deepdive.models.vision.swin`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from deepdive.positions import GridBias
 
 @dataclass(frozen=True)
 class SwinConfig(Config):
-    """The numbers of a Swin, and the parts that are exchanged.
+    """Hyperparameters of a Swin Transformer, and its exchangeable components.
 
-    image_size  side in pixels of the images that it was made for; others will do
-    d_model     width of the first stage; each other stage is twice as wide as the one before
+    image_size  side in pixels of the images it was designed for; other sizes also work
+    d_model     width of the first stage; each later stage is twice as wide as the one before
     depths      layers of each stage
     heads       heads of each stage
     window      side of a window in patches
-    ratio       width of a feed-forward layer for each of its stage's
+    ratio       feed-forward width divided by the stage's width
     shift       window -> how far the windows of every second layer are shifted
-    position    (heads, config) -> the position of one layer
+    position    (heads, config) -> the position scheme of one layer
     """
 
     image_size: int = 224

@@ -1,4 +1,4 @@
-"""TimeSformer, a ViT for films, in five schemes of who meets whom. Bertasius, Wang and Torresani
+"""TimeSformer: a ViT for video, in five space-time attention schemes. Bertasius, Wang and Torresani
 2021, "Is Space-Time Attention All You Need for Video Understanding?".
 
 Long because it holds five schemes.
@@ -6,21 +6,21 @@ Long because it holds five schemes.
 System: timesformer
 Parent: vit
 What differs:
-- a token is a patch of a frame; a row for the number of its frame is added (`VideoEmbeddings`)
-- who meets whom is a scheme of steps (`RULES`): a frame alone (`SPACE_ONLY`), all with all
-  (`JOINT`), a place through time and then a frame (`DIVIDED`), a neighbourhood and then every
-  second patch (`LOCAL_GLOBAL`), time, lines and columns (`AXIAL`)
-- each step before a layer's last has an attention, a norm and a matrix of its own
-  (`StepwiseBlock`, `Before`); beyond the first layer the matrix begins at 0, so that a ViT's
-  weights go on saying what they said
-- in `SPACE_ONLY` frames meet only in a mean behind the last layer (`PerFrameEmbeddings`)
+- a token is a patch of a frame; a learned time embedding of its frame is added (`VideoEmbeddings`)
+- a scheme of steps (`RULES`) defines which patches attend to which: within a frame (`SPACE_ONLY`),
+  all to all (`JOINT`), over time and then within a frame (`DIVIDED`), within a neighborhood and
+  then to every second patch (`LOCAL_GLOBAL`), or over time, width, and height (`AXIAL`)
+- each step before a layer's last has its own attention, norm, and output matrix (`StepwiseBlock`,
+  `Before`); beyond the first layer this matrix is initialized to 0, which preserves the outputs of
+  pretrained ViT weights
+- in `SPACE_ONLY` frames are combined only by a mean after the last layer (`PerFrameEmbeddings`)
 Source: Bertasius et al. 2021, section 3, figures 1 and 2, table 1, and the released code.
 Book: 6.5
 
-The released code has three of the schemes. In `DIVIDED` the special row stands out of the first
-step, and in every group of the last one, where the answers to it are averaged; in the two schemes
-that were not released it is so here too. What the paper calls neighbouring is here half of the
-lines and columns around a patch, fewer at an edge.
+The released code has three of the schemes. In `DIVIDED` the class token is excluded from the first
+step, and included in every group of the last one, where its outputs are averaged; here this also
+holds in the two schemes that were not released. What the paper calls neighboring is here half of
+the rows and columns around a patch, fewer at an edge.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from deepdive.models.vision.vit import VisionConfig, Vit, vit
 
 @dataclass(frozen=True)
 class VideoConfig(VisionConfig):
-    """The record of an encoder of images, and n_frames, for which frames have learned rows."""
+    """`VisionConfig` plus n_frames, the number of frames with learned time embeddings."""
 
     n_frames: int = 8
 
@@ -55,7 +55,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def stepwise(scheme: str, config: VideoConfig, layer: int) -> StepwiseBlock:
-    """Return one layer, with the steps of a scheme."""
+    """Return one layer, with the attention steps of a scheme."""
     side, n = per_side(config.image_size, config.patch_size), config.n_special
     steps: list[nn.Module] = []
     *earlier, last = RULES[scheme]
@@ -81,11 +81,11 @@ TINY_SIZES: dict[str, Any] = {
     "image_size": 8, "patch_size": 2, "channels": 1, "d_model": 32, "n_heads": 4, "n_layers": 2,
     "d_ff": 64, "n_frames": 4,
 }  # fmt: skip
-TINY = BASE.but(**TINY_SIZES)  # for tests and toys
+TINY = BASE.but(**TINY_SIZES)  # for tests and small examples
 
 
 def timesformer(config: VideoConfig = BASE, **changes: Any) -> Vit:
-    """Build an encoder of films; defaults are the paper's base model. Raises as `vit` does."""
+    """Build a video encoder; defaults are the paper's base model. Raises as `vit` does."""
     model = vit(VideoConfig.given(config, changes))
     for block in list(model.stack.blocks)[1:]:
         for first in getattr(block, "firsts", ()):

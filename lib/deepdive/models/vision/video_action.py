@@ -1,24 +1,24 @@
-"""Video Action Transformer: what is the person in this box doing? Girdhar, Carreira, Doersch and
-Zisserman 2019, "Video Action Transformer Network".
+"""Video Action Transformer: classify the action of the person in a box. Girdhar, Carreira, Doersch
+and Zisserman 2019, "Video Action Transformer Network".
 
-Long because a unit, whose queries and keys are of two widths, is in no parent; its record is here.
+Long because no parent has a unit whose queries and keys differ in width; its config is here.
 
 System: video_action
 Parent: transformer
 What differs:
-- there is no source sentence: a network for films has made features, and each is a key and a value;
-  where and when it stands is joined to it, not added (`PositionedFeatures`)
-- a query is a region of the middle frame, so one film answers as many as there are boxes
+- there is no source sentence: the keys and values are features from a video network; a position
+  embedding in space and time is concatenated to them, not added (`PositionedFeatures`)
+- a query is a region of the middle frame, so one video serves as many queries as there are boxes
   (`RoI`)
-- queries do not meet one another: a layer is attention to the film and a feed-forward layer, each
-  followed by a sum and a norm (`ActionUnit`)
-- the last state of a query says the kinds of action, several at once (`VideoAction.out`)
+- no self-attention among queries: a layer is cross-attention to the video and a feed-forward
+  layer, each followed by a residual sum and a norm (`ActionUnit`)
+- a query's final state predicts the action classes, several at once (`VideoAction.out`)
 Source: Girdhar et al. 2019, section 3.
 Book: references
 
-Their features come from an I3D network, their boxes from a network for regions; both are given
-here. Our attention has matrices for queries and behind the heads, as its parent's; the paper's
-equations leave them away.
+Their features come from an I3D network, their boxes from a region proposal network; here both are
+inputs. Our attention has query and output projections, as its parent's does; the paper's equations
+omit them.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ from deepdive.models.config import Config
 
 @dataclass(frozen=True)
 class VideoActionConfig(Config):
-    """d_features: width of a film's features; d_place: of what is joined to them for the place,
-    and again for the time; bins: how many rows and columns of a region are looked at.
+    """d_features: width of a video's features; d_place: width of the spatial position embedding
+    concatenated to them, and of the temporal one; bins: rows and columns sampled from a region.
     """
 
     d_features: int = 832
@@ -70,14 +70,14 @@ class ActionUnit(nn.Module):
         self.attn_residual, self.ff_residual = joint(d), joint(d)
 
     def forward(self, queries: Tensor, film: Tensor) -> Tensor:
-        """Return queries (B, R, d_model) that have asked the film's rows (B, F * h * w, d_rows)."""
+        """Return queries (B, R, d_model) after attending to features (B, F * h * w, d_rows)."""
         queries = self.attn_residual(queries, lambda q: self.attn(q, memory=film))
         return self.ff_residual(queries, self.ff)
 
 
 class VideoAction(nn.Module):
-    """Features of a film (B, F, h, w, d_features) and boxes in its middle frame (B, R, 4) -> logits
-    (B, R, n_classes), one a kind of action.
+    """Video features (B, F, h, w, d_features) and boxes in the middle frame (B, R, 4) -> logits
+    (B, R, n_classes), one per action class.
     """
 
     def __init__(self, config: VideoActionConfig) -> None:
@@ -107,7 +107,7 @@ class VideoAction(nn.Module):
 
 
 def video_action(config: VideoActionConfig = BASE, **changes: Any) -> VideoAction:
-    """Build what reads actions of features and boxes. Raises as `vit` does."""
+    """Build an action classifier for features and boxes. Raises as `vit` does."""
     model = VideoAction(VideoActionConfig.given(config, changes))
     initialise(model)
     return model

@@ -1,4 +1,4 @@
-"""What enters a reader of films: rows for all frames, or a ViT for each of them."""
+"""Input embeddings of video encoders: tokens for all frames, or a ViT applied to each frame."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from deepdive.models.vision.vit import Vit
 
 
 class VideoEmbeddings(ImageEmbeddings):
-    """rows = dropout([first; patches(frame f) + positions + times[f]]) for frames f = 0 ... F - 1,
+    """x = dropout([special; patches(frame f) + positions + times[f]]) for frames f = 0 ... F - 1,
     shape (B, n_special + F * N, d_model).
 
-    Source: Bertasius et al. 2021, equation 1; the table of times as in the released code.
+    Source: Bertasius et al. 2021, equation 1; the time embeddings as in the released code.
     """
 
     def __init__(self, config: Any) -> None:
@@ -23,8 +23,8 @@ class VideoEmbeddings(ImageEmbeddings):
         self.times = nn.Parameter(torch.zeros(config.n_frames, config.d_model))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return what enters the stack for films (B, F, C, H, W); for another number of frames
-        than the table's the nearest of its rows.
+        """Return the embeddings of videos (B, F, C, H, W); for another number of frames, the time
+        embeddings are resized by nearest-neighbor interpolation.
         """
         n = len(self.special)
         frames = framewise(images, self.patches.size, self.grid)
@@ -35,8 +35,8 @@ class VideoEmbeddings(ImageEmbeddings):
 
 
 def framewise(films: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
-    """Return the frames (B * F, C, H, W) of films. Raises ValueError for other films than (B, F, C,
-    H, W), and for frames of another size than the grid, which tells the layers where a frame ends.
+    """Return the frames (B * F, C, H, W) of videos. Raises ValueError for other videos than (B, F,
+    C, H, W), and for frames of another size than the grid, which defines where a frame ends.
     """
     if films.ndim != 5:
         raise ValueError(f"films: came {tuple(films.shape)}, expected (B, F, C, H, W)")
@@ -48,10 +48,10 @@ def framewise(films: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
 
 
 class PerFrameEmbeddings(Vit):
-    """states = ViT of each frame; the special rows' are the mean over the frames."""
+    """states = ViT(frame) for each frame; those of the special tokens are averaged over frames."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return (B, n_special + F * N, d_model) for films (B, F, C, H, W)."""
+        """Return (B, n_special + F * N, d_model) for videos (B, F, C, H, W)."""
         n, embeddings = self.config.n_special, self.embeddings
         frames = framewise(images, self.config.patch_size, embeddings.grid)  # type: ignore[arg-type]
         states = super().forward(frames).unflatten(0, images.shape[:2])

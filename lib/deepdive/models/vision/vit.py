@@ -1,17 +1,17 @@
-"""ViT, BERT's encoder for images: a sequence of patches. Dosovitskiy et al. 2021, "An Image is
+"""ViT: a Transformer encoder over image patches. Dosovitskiy et al. 2021, "An Image is
 Worth 16x16 Words: Transformers for Image Recognition at Scale".
 
-Long because it holds the record whose parts its whole family exchanges (`VisionConfig`).
+Long because it holds the config whose components its family exchanges (`VisionConfig`).
 
 System: vit
 Parent: bert
 What differs:
-- a token is a square of the image, flattened and projected (`Patches`); there is no vocabulary
-- one learned row stands before them, and its state is the image's (`ImageEmbeddings.special`)
-- positions are learned and count squares line by line; for an image of another size the table is
-  resized as an image would be (`resized`)
-- the norm stands inside the branch, and once more behind the last layer (`PreNorm`); nothing is
-  normalised before the first
+- a token is a square patch of the image, flattened and projected (`Patches`); no vocabulary
+- a learned class token precedes them; its state represents the image (`ImageEmbeddings.special`)
+- learned position embeddings in row-major order; for an image of another size the table is
+  interpolated as an image would be (`resized`)
+- pre-norm: the layer norm is inside each residual branch, plus one after the last layer
+  (`PreNorm`); the embeddings are not normalized
 Source: Dosovitskiy et al. 2021, section 3.1 and table 1, and their released code.
 Book: 6.2.1
 """
@@ -34,19 +34,19 @@ from deepdive.models.vision.embeddings import ImageEmbeddings
 
 
 class Vit(nn.Module):
-    """Pictures (B, C, H, W) -> states (B, 1 + N, d_model): the image's, then one a patch."""
+    """Images (B, C, H, W) -> states (B, 1 + N, d_model): the class token's, then one per patch."""
 
     def __init__(self, embeddings: nn.Module, stack: Stack, config: VisionConfig) -> None:
         super().__init__()
         self.embeddings, self.stack, self.config = embeddings, stack, config
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the states of the images, after the last norm."""
+        """Return the final hidden states, after the last norm."""
         return self.stack(self.embeddings(images))
 
 
 def block(config: VisionConfig, layer: int) -> Block:
-    """Return one layer, with its norms inside the branches."""
+    """Return one pre-norm layer."""
     return Block(
         config.attention(config, layer),
         FeedForward(config.d_model, config.d_ff, config.activation),
@@ -56,14 +56,14 @@ def block(config: VisionConfig, layer: int) -> Block:
 
 @dataclass(frozen=True)
 class VisionConfig(Config):
-    """The numbers of an encoder of images, and the parts that its family exchanges.
+    """Hyperparameters of an image encoder, and the components that its family exchanges.
 
-    image_size        side in pixels of the images that the positions are counted for
-    n_special         learned rows before the patches; the state of the first is the image's
+    image_size        side in pixels of the images that the position embeddings are sized for
+    n_special         special tokens before the patches; the state of the first represents the image
     attention, block  (config, layer) -> one layer's attention, one layer
-    embeddings        config -> what makes rows of images
-    model             the class that joins embeddings and layers
-    family            how its published form is called (`deepdive.published`)
+    embeddings        config -> input embedding module
+    model             the class that combines embeddings and layers
+    family            name of its published form (`deepdive.published`)
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*Config.MAY_BE_ZERO, "n_special")
@@ -93,7 +93,7 @@ TINY = BASE.but(image_size=8, patch_size=2, channels=1, d_model=32, n_heads=4, n
 
 
 def vit(config: VisionConfig = BASE, **changes: Any) -> Vit:
-    """Build an encoder of images; defaults are the paper's base model. Raises as `bert` does."""
+    """Build an image encoder; defaults are the paper's base model. Raises as `bert` does."""
     config = VisionConfig.given(config, changes)
     norm = LayerNorm(config.d_model, config.eps)
     stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
