@@ -6,7 +6,7 @@ What differs from LeNet:
 - a bias per map, not per unit, so maps are translation equivariant (`Layer`)
 - batch normalization of each map (Ioffe and Szegedy 2015), then ReLU (`Layer`)
 - two by two max pooling makes maps coarser (`Layer`, `halve`)
-- no layer knows positions: global average pooling (Lin et al. 2014, section 3.2; `ConvNet`)
+- no layer depends on position: global average pooling (Lin et al. 2014, section 3.2; `ConvNet`)
 """
 
 from collections.abc import Sequence
