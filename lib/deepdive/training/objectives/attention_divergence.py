@@ -28,7 +28,7 @@ from torch import Tensor
 def divergent_loss(
     shares: Tensor, base: Tensor, weights: Tensor, base_weights: Tensor, far: float
 ) -> Tensor:
-    """Return the loss of a batch: shares (B, C), weights (B, T), and the base's, likewise.
+    """Return the loss of probabilities `shares` (B, C) and weights (B, T), with the base's.
 
     A position with base weight 0 is padding, and adds nothing. Raises ValueError for far < 0.
     """

@@ -66,7 +66,7 @@ def mask_tokens(
 
 
 def special_ids(tokenizer: Tokenizer) -> Tensor:
-    """Return the ids (n,) of the tokenizer's special tokens, including padding, unknown, and mask."""
+    """Return the ids (n,) of the tokenizer's special tokens, with padding, unknown, and mask."""
     return torch.tensor([tokenizer.id_of(name) for name in tokenizer.specials])
 
 

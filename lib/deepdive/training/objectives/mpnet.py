@@ -74,7 +74,7 @@ def permute(
         states = model.permuted(batch.tokens, batch.positions, batch.seen)
         loss = cross_entropy(head(states[:, -c:]), batch.targets, pad=None)
 
-    The released code keeps the token itself for a tenth of the masks, and any token for a tenth;
+    The released code replaces a tenth of the masks by the token itself, and a tenth by any token;
     here all are masks. Raises ValueError for a rate that is not a fraction, and for a text without
     an ordinary token; TypeError for tokens that are not int64 (B, T).
 

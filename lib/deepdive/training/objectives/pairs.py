@@ -9,7 +9,7 @@ from deepdive.core.checks import as_int
 
 S = TypeVar("S")  # a sentence: a text, or a list of token ids
 
-IS_NEXT, NOT_NEXT = 0, 1  # as in the released BERT: class 0 says "yes, it follows"
+IS_NEXT, NOT_NEXT = 0, 1  # as in the released BERT: class 0 means "yes, it follows"
 IN_ORDER, SWAPPED = 0, 1
 
 

@@ -28,8 +28,8 @@ def recurring_spans(
     and no third of "Ada". Excluded are spans of only `stop` tokens (function words, punctuation),
     and those that begin or end inside a word. Of overlapping occurrences, the first is kept.
 
-    tokens: ids, one text, without padding. stop: ids that form no span by themselves; split the
-        text at those that may be in no span at all, such as `[CLS]` and `[SEP]`.
+    tokens: ids, one text, without padding. stop: ids that form no span by themselves. Before,
+        split the text at ids that may be in no span at all, such as `[CLS]` and `[SEP]`.
     words: the index of each token's word (`word_ids`); None: each token is one.
     longest: maximum tokens in a span. The clusters are in the order of their first occurrences.
     Raises ValueError for words that are not as many as tokens.

@@ -82,7 +82,7 @@ def electra_losses(
 
     model: a `deepdive.models.bert.electra.Electra`, or what has its `generator`, with `bert` and
         `masked_logits`, and `discriminator`. Masks are sampled at each call: every chosen
-        token becomes the mask token (the released code leaves 15 % of them themselves).
+        token becomes the mask token (the released code leaves 15% of them unchanged).
     Raises ValueError where no token was chosen: the batch is too small for the rate.
 
     Source: Clark et al. 2020, section 2 and appendix A.
