@@ -1,7 +1,7 @@
 """TAPAS: BERT over a flattened table, with seven token type embeddings. Herzig et al. 2020,
 "TaPas: Weakly Supervised Table Parsing via Pre-training".
 
-    rows = norm(tokens[t] + position[p] + segment[s_0] + column[s_1] + row[s_2] + ... + number[s_6])
+    x = norm(tokens[t] + position[p] + segment[s_0] + column[s_1] + row[s_2] + ... + number[s_6])
 
 The others: whether the cell was the previous answer, its number's rank in the column, from above
 and from below, and its relation to the question's number. Positions restart in each cell.

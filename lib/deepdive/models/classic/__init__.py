@@ -1,4 +1,4 @@
-"""Models from before attention, as chapter 1 tells them: neurons, energies, word vectors, ELMo.
+"""Models from before attention, as in chapter 1: neurons, energy-based models, word vectors, ELMo.
 
-Start with `perceptron`, or with `word2vec` for words.
+Start with `perceptron`, or with `word2vec` for word vectors.
 """

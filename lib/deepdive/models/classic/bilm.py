@@ -1,9 +1,9 @@
-"""Two language models over one sentence, one from each end. Peters et al. 2018.
+"""Bidirectional language model (biLM): a forward and a backward LSTM LM. Peters et al. 2018.
 
-What `deepdive.models.classic.elmo` takes its layers from; `deepdive.training.objectives.bilm_loss`
-trains it.
+`deepdive.models.classic.elmo` combines its layers; its training loss is
+`deepdive.training.objectives.bilm_loss`.
 
-Long because a language model that reads one way, of which it has two, is in no parent.
+Long because the unidirectional language model, of which it has two, has no parent.
 """
 
 import torch
@@ -16,15 +16,15 @@ from deepdive.recurrent import LSTM, RecurrentState
 
 
 class DirectedLM(nn.Module):
-    """A language model that reads one way: logits (B, T, V) for the token after each token.
+    """Unidirectional LSTM language model: logits (B, T, V) for the token after each token.
 
-        h_0 = x                          # (B, T, d_model): the word's own row
+        h_0 = x                          # (B, T, d_model): the word embeddings
         h_1 = LSTM(h_0)
         h_j = LSTM(h_{j-1}) + h_{j-1}    # j > 1
         logits = head(h_L)
 
-    To read from the right, give it the sentence turned round. Dropout acts on what each layer
-    reads and before the head. Source: Peters et al. 2018, sections 3.1 and 3.4.
+    For a backward model, pass the reversed sentence. Dropout acts on each layer's input and before
+    the head. Source: Peters et al. 2018, sections 3.1 and 3.4.
     """
 
     def __init__(
@@ -39,9 +39,9 @@ class DirectedLM(nn.Module):
     def layers(
         self, tokens: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> list[Tensor]:
-        """Return h_0 ... h_L, each (B, T, d_model), for tokens (B, T), or what the embedding reads.
+        """Return h_0 ... h_L, each (B, T, d_model), for tokens (B, T) or the embedding's own input.
 
-        `mask` bool (B, T), True = real token; `state` is where to start, and moves on.
+        `mask` bool (B, T), True = real token; `state` is the initial state, updated in place.
         """
         state = RecurrentState() if state is None else state
         h = [self.embedding(tokens)]
@@ -53,14 +53,14 @@ class DirectedLM(nn.Module):
     def forward(
         self, tokens: Tensor, mask: Mask | Tensor | None = None, state: RecurrentState | None = None
     ) -> Tensor:
-        """Return logits (B, T, V) for the token that follows each; arguments as for `layers`."""
+        """Return next-token logits (B, T, V); the arguments are those of `layers`."""
         return self.head(self.dropout(self.layers(tokens, mask, state)[-1]))
 
 
 class BiLM(nn.Module):
-    """Two language models, one from each end, that share the words' rows and the output layer.
+    """Forward and backward language models that share word embeddings and output layer.
 
-    Neither sees what it is to guess. Source: Peters et al. 2018, section 3.1.
+    Neither sees the token it predicts. Source: Peters et al. 2018, section 3.1.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class BiLM(nn.Module):
         self.right_to_left = DirectedLM(embedding, head, d_model, n_layers, dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Return logits (B, T, 2, V) for tokens (B, T): [:, :, 0] for the token after each, from
-        what is to its left, [:, :, 1] for the one before. `mask` bool (B, T), True = real token.
+        """Return logits (B, T, 2, V) for tokens (B, T): [:, :, 0] predicts the next token from the
+        left context, [:, :, 1] the previous one. `mask` bool (B, T), True = real token.
         """
         back = self.right_to_left(*_turned(tokens, mask)).flip(1)
         return torch.stack([self.left_to_right(tokens, mask), back], dim=2)
 
     def layers(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """Return L + 1 tensors (B, T, 2 * d_model), both directions side by side; the first is the
-        word's own row, twice.
+        """Return L + 1 tensors (B, T, 2 * d_model), both directions concatenated; the first is the
+        word embedding, twice.
         """
         back = _turned(tokens, mask)
         pairs = zip(
@@ -89,13 +89,13 @@ class BiLM(nn.Module):
 
 
 def _turned(tokens: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    if tokens.ndim < 2:  # words may come as (B, T, C) characters too
+    if tokens.ndim < 2:  # words may also be characters (B, T, C)
         check_tokens(tokens)
     return tokens.flip(1), None if mask is None else mask.flip(1)
 
 
 def bilm(vocab_size: int, d_model: int = 64, n_layers: int = 2, dropout: float = 0.0) -> BiLM:
-    """Build a BiLM over a table of words."""
+    """Build a BiLM with a word embedding table."""
     positive(vocab_size=vocab_size, d_model=d_model)
     head = nn.Linear(d_model, vocab_size)
     return BiLM(TokenEmbedding(vocab_size, d_model), head, d_model, n_layers, dropout)

@@ -1,21 +1,21 @@
-"""Restricted Boltzmann machine (RBM) and deep belief net (DBN): layers that learn without labels,
-one over the other, and then together with them. Hinton 2002; Hinton, Osindero and Teh 2006.
+"""Restricted Boltzmann machine (RBM) and deep belief net (DBN): greedy layer-wise unsupervised
+pretraining, then fine-tuning. Hinton 2002; Hinton, Osindero and Teh 2006.
 
 Not as in the papers: the fine-tuning is by labels and back-propagation, as in Bengio et al. 2006;
-the wake-sleep algorithm of Hinton et al. 2006 is left out. A layer above the first learns from
-probabilities, not from drawn states.
+the wake-sleep algorithm of Hinton et al. 2006 is left out. A layer above the first is trained on
+probabilities, not on sampled states.
 
-Long because an RBM's energy, its exact sums and its learning rule are three things, none of which
-is in its parent, and a DBN is several RBMs with a training of their own.
+Long because an RBM's energy, its exact partition function and its learning rule are not in its
+parent, and a DBN is several RBMs with their own training procedure.
 
 System: dbn
 Parent: hopfield
 What differs:
-- units are drawn, 1 with probability sigmoid(field), where Hopfield's take the sign (`RBM.gibbs`)
-- visible and hidden units, linked across only, so that a whole side is drawn at once (`RBM`)
-- weights are learned from many rows, not summed up once (`contrastive_divergence`)
-- machines over one another, each trained on what the one below makes of its rows (`pretrain`)
-- at last a plain network starts from their weights and is trained by labels (`classifier`)
+- stochastic units, 1 with probability sigmoid(field), where Hopfield's take the sign (`RBM.gibbs`)
+- visible and hidden units form a bipartite graph, so each layer is sampled at once (`RBM`)
+- weights are learned from many examples, not summed up once (`contrastive_divergence`)
+- RBMs are stacked, each trained on the hidden probabilities of the one below (`pretrain`)
+- a feed-forward network initialized with their weights is fine-tuned on labels (`classifier`)
 Source: Hinton 2002, sections 3 and 5; Hinton, Osindero and Teh 2006, section 4
 Book: 1.1
 """
@@ -29,11 +29,11 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive, width
 
-MAX_SUMMED_UNITS = 20  # of the smaller side: a million states
+MAX_SUMMED_UNITS = 20  # of the smaller layer: a million states
 
 
 class RBM(nn.Module):
-    """Visible units v (..., n_visible) and hidden units h (..., n_hidden), all 0 or 1.
+    """Binary RBM with visible units v (..., n_visible) and hidden units h (..., n_hidden).
 
         energy(v, h)   = -v . b - h . c - h . W v
         p(v, h)        = exp(-energy(v, h)) / Z
@@ -41,8 +41,8 @@ class RBM(nn.Module):
         p(v_i = 1 | h) = sigmoid(b_i + h . W_i)                       # `visible`
         free_energy(v) = -v . b - sum_j softplus(c_j + W_j . v)       # p(v) = exp(-free_energy) / Z
 
-    W (n_hidden, n_visible) begins small and random, both biases at 0. Values of v between 0 and 1
-    are taken as probabilities.
+    W (n_hidden, n_visible) is initialized small and random, both biases to 0. Values of v between 0
+    and 1 are treated as probabilities.
     Source: Hinton 2002, section 5; the free energy: Hinton 2010, section 16.
     """
 
@@ -54,7 +54,7 @@ class RBM(nn.Module):
         self.c = nn.Parameter(torch.zeros(n_hidden))
 
     def energy(self, v: Tensor, h: Tensor) -> Tensor:
-        """Return the energy (...) of visible and hidden states together."""
+        """Return the energy (...) of joint visible and hidden states."""
         return -v @ self.b - h @ self.c - (h * F.linear(v, self.W)).sum(-1)
 
     def hidden(self, v: Tensor) -> Tensor:
@@ -70,16 +70,16 @@ class RBM(nn.Module):
         return -v @ self.b - F.softplus(self._field(v)).sum(-1)
 
     def forward(self, v: Tensor) -> Tensor:
-        """Return p(h = 1 | v): what the next layer reads."""
+        """Return p(h = 1 | v), the next layer's input."""
         return self.hidden(v)
 
     def gibbs(self, v: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Draw h from p(h | v), then v from p(v | h); return v (..., n_visible)."""
+        """Sample h from p(h | v), then v from p(v | h); return v (..., n_visible)."""
         h = torch.bernoulli(self.hidden(v), generator=generator)
         return torch.bernoulli(self.visible(h), generator=generator)
 
     def log_partition(self) -> Tensor:
-        """Return log Z, summed over all states of the smaller side, of 20 units or fewer."""
+        """Return log Z, summed over all states of the smaller layer, of 20 units or fewer."""
         n_hidden, n_visible = self.W.shape
         if (smaller := min(n_hidden, n_visible)) > MAX_SUMMED_UNITS:
             raise ValueError(
@@ -108,13 +108,13 @@ def all_states(n: int) -> Tensor:
 def contrastive_divergence(
     rbm: RBM, v: Tensor, k: int = 1, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Return a number whose gradient is that of CD-k for rows v (B, n_visible).
+    """Return a surrogate loss whose gradient is that of CD-k for examples v (B, n_visible).
 
-        v_k  = k Gibbs steps from v                     (held fixed)
+        v_k  = k Gibbs steps from v                     (no gradient)
         loss = mean free_energy(v) - mean free_energy(v_k)
 
-    Only the gradient has a meaning. Its first part is that of -log p(v); the second stands for the
-    one of log Z, which k = infinity would give. Source: Hinton 2002, section 3.
+    Only the gradient is meaningful. Its first part is that of -log p(v); the second approximates
+    the one of log Z, which k = infinity would give. Source: Hinton 2002, section 3.
     """
     positive(k=k)
     samples = v
@@ -127,7 +127,7 @@ def contrastive_divergence(
 def train_rbm(
     rbm: RBM, v: Tensor, *, epochs: int, lr: float = 0.1, generator: torch.Generator | None = None
 ) -> None:
-    """Train on rows v (B, n_visible) by CD-1 with momentum 0.5, in batches of 20, drawn anew."""
+    """Train on examples v (B, n_visible) by CD-1, momentum 0.5, in shuffled batches of 20."""
     optimizer = torch.optim.SGD(rbm.parameters(), lr=lr, momentum=0.5)
     for _ in range(epochs):
         for batch in v[torch.randperm(len(v), generator=generator)].split(20):
@@ -137,12 +137,12 @@ def train_rbm(
 
 
 class DBN(nn.Module):
-    """RBMs over one another: layer i has sizes[i] visible and sizes[i + 1] hidden units.
+    """Deep belief net: stacked RBMs; layer i has sizes[i] visible and sizes[i + 1] hidden units.
 
         x = sigmoid(c_i + W_i . x)        for each layer            # (..., sizes[-1])
 
-    A second layer that is the first one turned over (W transposed, b and c exchanged) leaves p(v)
-    as it was; training it raises a lower bound of the likelihood.
+    A second layer that is the first one inverted (W transposed, b and c swapped) leaves p(v)
+    unchanged; training it raises a lower bound of the likelihood.
     Source: Hinton, Osindero and Teh 2006, sections 3 and 4.
     """
 
@@ -153,16 +153,16 @@ class DBN(nn.Module):
         self.layers = nn.Sequential(*(RBM(below, above) for below, above in pairwise(sizes)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the top layer's probabilities (..., sizes[-1]) for rows x (..., sizes[0])."""
+        """Return the top layer's probabilities (..., sizes[-1]) for x (..., sizes[0])."""
         return self.layers(x)
 
 
 def pretrain(
     dbn: DBN, x: Tensor, *, epochs: int, lr: float = 0.1, generator: torch.Generator | None = None
 ) -> None:
-    """Train the layers from the bottom up, each on what the layers below make of x (B, sizes[0]).
+    """Pretrain the layers greedily, bottom up, each on the output of those below: x (B, sizes[0]).
 
-    No label is read. Source: Hinton, Osindero and Teh 2006, section 4.
+    No labels are used. Source: Hinton, Osindero and Teh 2006, section 4.
     """
     for layer in dbn.layers:
         assert isinstance(layer, RBM)
@@ -172,9 +172,9 @@ def pretrain(
 
 
 def classifier(dbn: DBN, n_classes: int) -> nn.Sequential:
-    """Return a plain network that begins as `dbn`, with an output layer at 0: logits (..., n).
+    """Return a feed-forward classifier initialized from `dbn`, its output layer 0: logits (..., n).
 
-    Linear, sigmoid, ..., linear; its weights are copies. Train it by labels (fine-tuning).
+    Linear, sigmoid, ..., linear; its weights are copies. Train it on labels (fine-tuning).
     """
     positive(n_classes=n_classes)
     parts: list[nn.Module] = []

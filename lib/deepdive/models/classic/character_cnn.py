@@ -1,7 +1,7 @@
-"""A word's row from its letters: a convolution over characters, and highway layers.
+"""Character CNN: word embeddings from a convolution over characters, and highway layers.
 
 ELMo's input (Peters et al. 2018, section 3.4), as in the language model of Kim et al. 2016 (tables
-1 and 2). Any spelling has a row, words never seen included: `deepdive.tokenizers.character.spell`.
+1 and 2). It embeds any word, even one never seen: `deepdive.tokenizers.character.spell`.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from deepdive.tokenizers import PAD
 
 
 class CharacterCNN(nn.Module):
-    """Rows (B, T, d_model) of words that are spelled in characters (B, T, C).
+    """Character CNN: word embeddings (B, T, d_model) from character ids (B, T, C).
 
-        y_w = max over places of tanh(conv_w(chars))     # filters[w] numbers, w characters wide
+        y_w = max over positions of tanh(conv_w(chars))  # filters[w] channels, w characters wide
         x   = P highway(... highway([y_w for each w]))
 
-    `filters` maps a width in characters to how many filters have it. The character 0 pads words to
-    one length: its row is 0, and filters start at real characters only: padding changes no row.
+    `filters` maps a width in characters to its number of filters. Character 0 pads words to one
+    length; its embedding is 0, and filters start only at real characters, so padding has no effect.
     """
 
     def __init__(
@@ -43,16 +43,16 @@ class CharacterCNN(nn.Module):
         self.longest = max(filters)
 
     def forward(self, chars: Tensor) -> Tensor:
-        """Return rows (B, T, d_model) for character ids (B, T, C)."""
+        """Return word embeddings (B, T, d_model) for character ids (B, T, C)."""
         if chars.ndim != 3:
             raise TypeError(f"chars must be integers (B, T, C); got {describe(chars)}")
         C, ids = chars.shape[-1], chars.flatten(0, 1)  # (B * T, C)
         starts = ids != PAD
-        starts[:, 0] = True  # an empty word has one place too
+        starts[:, 0] = True  # an empty word also has one position
         x = look_up(self.embedding.weight, ids, "chars") * (ids != PAD).unsqueeze(-1)
         x = F.pad(x.mT, (0, self.longest - 1))  # (B * T, d_char, C + longest - 1)
         largest = []
         for conv in self.convolutions:
-            features = torch.tanh(conv(x))[..., :C]  # (B * T, n, C): a place for each character
+            features = torch.tanh(conv(x))[..., :C]  # (B * T, n, C): one position per character
             largest.append(features.masked_fill(~starts.unsqueeze(1), -torch.inf).amax(-1))
         return self.P(self.highways(torch.cat(largest, dim=-1))).unflatten(0, chars.shape[:2])

@@ -1,12 +1,12 @@
-"""A small convolutional network of today's kind, to put beside other readers of images.
+"""ConvNet: a small modern convolutional network, a baseline for other image models.
 
-    maps = pool(relu(norm(conv(maps))))  a layer, then  logits = W mean over places of maps + b
+    maps = pool(relu(norm(conv(maps))))  per layer, then  logits = W mean over positions of maps + b
 
 What differs from LeNet:
-- a unit has no bias of its own, only its map has one: a moved image gives moved maps (`Layer`)
-- each map is normalised over batch and places (Ioffe and Szegedy 2015), then ReLU (`Layer`)
-- maps become coarser by the largest of each two by two places (`Layer`, `halve`)
-- no layer knows places: the maps' means are classified (Lin et al. 2014, section 3.2; `ConvNet`)
+- a bias per map, not per unit, so maps are translation equivariant (`Layer`)
+- batch normalization of each map (Ioffe and Szegedy 2015), then ReLU (`Layer`)
+- two by two max pooling makes maps coarser (`Layer`, `halve`)
+- no layer depends on position: global average pooling (Lin et al. 2014, section 3.2; `ConvNet`)
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from deepdive.core.checks import not_negative, positive
 
 
 class Layer(nn.Module):
-    """relu(norm(conv(x))), halved where asked: (B, n_below, h, w) -> (B, maps, h, w or half)."""
+    """Conv, batch norm, ReLU, pooling if `halve`: (B, n_below, h, w) -> (B, maps, h, w or half)."""
 
     def __init__(self, n_below: int, maps: int, kernel: int = 3, halve: bool = False) -> None:
         super().__init__()
@@ -29,14 +29,14 @@ class Layer(nn.Module):
         self.norm, self.halve = nn.BatchNorm2d(maps), halve
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the maps."""
+        """Return the feature maps."""
         x = F.relu(self.norm(self.conv(x)))
         return F.max_pool2d(x, 2) if self.halve else x
 
 
 class ConvNet(nn.Module):
-    """Layers of maps, the first `halve` of them halved, then their means: images (B, C, H, W) of
-    any size from 2^halve pixels -> logits (B, n_classes).
+    """Convolutional layers, the first `halve` with pooling, then global average pooling: images (B,
+    C, H, W) of any size from 2^halve pixels -> logits (B, n_classes).
     """
 
     def __init__(
@@ -52,5 +52,5 @@ class ConvNet(nn.Module):
         self.out = nn.Linear(maps[-1], n_classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the logits of each image."""
+        """Return the logits (B, n_classes) of each image."""
         return self.out(self.layers(images).mean((2, 3)))

@@ -1,19 +1,19 @@
-"""ELMo, "Deep Contextualized Word Representations". Peters et al. 2018.
+"""ELMo: word vectors from a biLM, "Deep Contextualized Word Representations". Peters et al. 2018.
 
-Two language models read a sentence, one from each end. All their layers together, mixed with
-weights that a task learns, are the word's vector in this sentence.
+A forward and a backward language model encode a sentence. A word's contextualized vector is a
+task-specific weighted sum of all their layers.
 
-Not as in the paper: LSTM layers as wide as the rows in the place of 4,096 units projected to 512;
-no layer norm before the mix; sizes for a laptop; words enter by a table, unless by their letters.
+Not as in the paper: LSTM layers of the embeddings' width instead of 4,096 units projected to 512;
+no layer norm before the mix; sizes for a laptop; word embeddings unless a character CNN is used.
 
 System: elmo
 Parent: word2vec
 What differs:
-- a word's vector depends on its sentence: the states of LSTM layers, not a row (`BiLM.layers`)
-- two language models, one a direction, share rows and output layer (`deepdive.models.classic.bilm`)
+- contextualized vectors: LSTM hidden states instead of a lookup table (`BiLM.layers`)
+- a language model per direction, sharing embeddings and output (`deepdive.models.classic.bilm`)
 - a residual connection from the first LSTM layer to the second (`DirectedLM.layers`)
-- all layers are used, mixed with weights of the task's own (`ScalarMix`)
-- words can enter by their letters (`deepdive.models.classic.character_cnn.CharacterCNN`)
+- a weighted sum of all layers, with weights learned per task (`ScalarMix`)
+- optional character input (`deepdive.models.classic.character_cnn.CharacterCNN`)
 Source: Peters et al. 2018, sections 3.1 to 3.4
 Book: Straka, contextualized embeddings
 """
@@ -29,9 +29,9 @@ from deepdive.models.classic.bilm import BiLM, bilm
 
 
 class ScalarMix(nn.Module):
-    """y = gamma * sum_j softmax(s)_j h_j, with one number s_j a layer and one gamma, both learned.
+    """Weighted sum of layers, y = gamma * sum_j softmax(s)_j h_j, with learned scalars s_j, gamma.
 
-    At first all s_j are 0 and gamma is 1: the mean. Hook point: `weights` (n_layers,), softmax(s).
+    Initially all s_j are 0 and gamma is 1: the mean. Hook point: `weights` (n_layers,), softmax(s).
     Source: Peters et al. 2018, equation 1.
     """
 
@@ -43,7 +43,7 @@ class ScalarMix(nn.Module):
         self.weights = HookPoint()
 
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
-        """Return (..., d) for n_layers tensors of that shape; ValueError for another number."""
+        """Return the mix (..., d) of n_layers tensors of that shape; else raises ValueError."""
         if len(layers) != len(self.s):
             raise ValueError(f"{len(layers)} layers; expected {len(self.s)}: the words' rows too")
         weighted = zip(self.weights(self.s.softmax(0)), layers, strict=True)
@@ -51,9 +51,9 @@ class ScalarMix(nn.Module):
 
 
 class ELMo(nn.Module):
-    """A word's vector in its sentence: the layers of a `BiLM`, mixed; (B, T, 2 * d_model).
+    """Contextualized word vectors (B, T, 2 * d_model): a weighted sum of a `BiLM`'s layers.
 
-    Each task has a mix of its own over one `BiLM`; train the mix alone with
+    Each task has its own mix over one `BiLM`; freeze the biLM with
     `bilm.requires_grad_(False)`. Source: Peters et al. 2018, sections 3.2 and 3.3.
     """
 
@@ -68,5 +68,5 @@ class ELMo(nn.Module):
 
 
 def tiny(vocab_size: int = 32) -> ELMo:
-    """Return a model for tests and toys: rows 12 wide, two layers a direction."""
+    """Return a model for tests and toys: d_model 12, two layers per direction."""
     return ELMo(bilm(vocab_size, 12))

@@ -1,14 +1,14 @@
-"""Hebb's rule, by which threshold units may come to be wired: a connection grows when both of its
-ends are active together. Hebb 1949, "The Organization of Behavior".
+"""Hebb's rule: an unsupervised learning rule in which a connection grows when both of its ends are
+active together. Hebb 1949, "The Organization of Behavior".
 
-Nothing in the rule makes a weight smaller; Oja's form of it has a brake (`oja`).
+Nothing in the rule makes a weight smaller; Oja's rule adds a decay term (`oja`).
 
 System: hebb
 Parent: tlu
 What differs:
-- the weights come from what was seen: `Hebb.learn`
-- no teacher and no error enter: two activities that meet are enough
-- units answer with numbers, without a threshold: `Hebb.recall`
+- weights are learned from examples: `Hebb.learn`
+- learning needs no labels and no error, only correlated activities
+- units are linear, without a threshold: `Hebb.recall`
 Source: Hebb 1949, chapter 4; its limit: Oja 1982.
 Book: 1.1
 """
@@ -20,10 +20,10 @@ from deepdive.core.checks import positive
 
 
 class Hebb:
-    """W += lr * y x^T      for each pair x (d_in,), y (d_out,), so W = lr * sum of y x^T
+    """Associative memory, W += lr * y x^T for each pair x (d_in,), y (d_out,): W = lr * sum y x^T.
 
-    With rows x at right angles and of length 1, and lr 1, `recall(x)` is the y that came with x.
-    With others, what is alike answers too.
+    With orthonormal vectors x and lr 1, `recall(x)` is the y paired with x. Otherwise the y of
+    similar x are added (crosstalk).
     """
 
     def __init__(self, d_in: int, d_out: int, lr: float = 1.0) -> None:
@@ -45,13 +45,13 @@ class Hebb:
 
 
 def oja(w: Tensor, x: Tensor, lr: float) -> Tensor:
-    """Return the weights w (d,) after one step of Hebb's rule with Oja's brake, for one x (d,).
+    """Return the weights w (d,) after one step of Oja's rule for one input x (d,).
 
         y = w . x
         w = w + lr * y * (x - y * w)
 
-    The first term is Hebb's; the second keeps |w| near 1. Over many x of mean 0, w turns to the
-    direction in which they vary most. Source: Oja 1982.
+    The first term is Hebb's; the second keeps |w| near 1. Over many x of mean 0, w converges to the
+    first principal component, the direction of largest variance. Source: Oja 1982.
     """
     y = w @ x
     return w + lr * y * (x - y * w)

@@ -1,19 +1,19 @@
-"""Hopfield's network, a memory that is asked by a part of what it holds; and its modern form, one
-step of which is softmax attention. Hopfield 1982; Ramsauer et al. 2021.
+"""Hopfield network: a content-addressable (associative) memory; and the modern Hopfield network,
+whose update is softmax attention. Hopfield 1982; Ramsauer et al. 2021.
 
 Not as in Hopfield 1982: states are -1 and 1, there 0 and 1. The modern form leaves out the two
-constants of the paper's energy, which move no minimum.
+constants of the paper's energy, which do not change its minima.
 
-Long because two memories, of signs and of real rows, each have an energy and a step that lowers it.
+Long because the binary and the continuous memory each have an energy and an update that lowers it.
 
 System: hopfield
 Parent: hebb
 What differs:
-- every unit is linked with every other one, the same both ways, and with itself not (`hebbian`)
-- units are set one after the other, from the others, until none moves (`Hopfield.recall`)
-- an energy falls with each unit that moves, so a recall ends (`Hopfield.energy`)
-- modern: real rows for signs, a softmax for the sign; it moves all units at once (`ModernHopfield`)
-- modern: a step is one head of attention without projections (`as_attention`)
+- units are fully connected, with symmetric weights and no self-connections (`hebbian`)
+- asynchronous updates, one unit at a time, until none changes (`Hopfield.recall`)
+- each change of a unit lowers an energy, so the recall converges (`Hopfield.energy`)
+- modern: continuous states, softmax instead of sign, synchronous updates (`ModernHopfield`)
+- modern: an update is single-head attention without projections (`as_attention`)
 Source: Hopfield 1982, equations 1, 2 and 7; Ramsauer et al. 2021, section 2, equations 2 and 3
 Book: 1.1
 """
@@ -30,15 +30,15 @@ from deepdive.core.hooks import HookPoint
 
 @dataclass(frozen=True)
 class Hopfield:
-    """N units of -1 or 1, linked by `weights` (N, N), symmetric, 0 on the diagonal.
+    """Hopfield network of N units, -1 or 1, with symmetric `weights` (N, N), 0 on the diagonal.
 
         field_i = sum_j weights_ij state_j
         energy  = -1/2 sum_ij weights_ij state_i state_j
-        state_i = sign(field_i), as it was where the field is 0
+        state_i = sign(field_i), unchanged where the field is 0
 
-    The last line changes the energy by -(new_i - old_i) field_i, which is never above 0. A state
-    that no unit leaves is a memory: a local minimum. States are (..., N), real numbers. Raises
-    ValueError for other weights: the energy could rise. Source: Hopfield 1982, equations 1 and 7.
+    The last line changes the energy by -(new_i - old_i) field_i, which is never above 0. A fixed
+    point is a memory: a local minimum. States are float tensors (..., N). Raises ValueError for
+    other weights: the energy could rise. Source: Hopfield 1982, equations 1 and 7.
     """
 
     weights: Tensor
@@ -54,7 +54,7 @@ class Hopfield:
             )
 
     def field(self, state: Tensor) -> Tensor:
-        """Return what the other units say to each unit, (..., N)."""
+        """Return each unit's local field, its weighted input from the others, (..., N)."""
         return state @ self.weights
 
     def energy(self, state: Tensor) -> Tensor:
@@ -62,16 +62,16 @@ class Hopfield:
         return -0.5 * (state * self.field(state)).sum(-1)
 
     def update(self, state: Tensor, i: int) -> Tensor:
-        """Return the states (..., N) after unit i has looked at the others."""
+        """Return the states (..., N) after an update of unit i."""
         field = state @ self.weights[i]
         moved = state.clone()
         moved[..., i] = torch.where(field == 0, state[..., i], field.sign())
         return moved
 
     def recall(self, state: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Return the states (..., N) where no unit moves any more, in drawn orders of the units.
+        """Return the fixed points (..., N) reached by updating units in random orders.
 
-        It ends: the energy falls with each move, and there are 2^N states.
+        It terminates: each change lowers the energy, and there are 2^N states.
         """
         while True:
             before = state
@@ -82,11 +82,11 @@ class Hopfield:
 
 
 def hebbian(patterns: Tensor) -> Hopfield:
-    """Store patterns (S, N) of -1 and 1, each link by Hebb's rule: units that agree are tied.
+    """Store patterns (S, N) of -1 and 1 by Hebb's rule: units that agree get a positive weight.
 
         weights_ij = sum_s patterns_si patterns_sj   for i != j, else 0
 
-    Sums of ones: exact, so that a field of 0 is 0. Raises ValueError for other numbers.
+    Sums of ones are exact, so a field of 0 is exactly 0. Raises ValueError for other values.
     Source: Hopfield 1982, equation 2.
     """
     if patterns.ndim != 2 or not (patterns.abs() == 1).all():
@@ -98,15 +98,15 @@ def hebbian(patterns: Tensor) -> Hopfield:
 
 
 class ModernHopfield(nn.Module):
-    """S patterns (S, d) of real numbers; a state moves to their mean, weighted by a softmax.
+    """Modern Hopfield network of continuous patterns (S, d); an update is their softmax average.
 
         weights = softmax(beta * state @ patterns.T)                          # (..., S)
         state   = weights @ patterns                                          # (..., d)
         energy  = -logsumexp(beta * state @ patterns.T) / beta + state . state / 2
 
-    One step is state - (gradient of the energy), and never raises it. It is attention: query the
-    state, keys and values the patterns, scale beta (`as_attention`). A large beta returns the
-    pattern with the largest dot product, beta 0 the mean of all. Hook point: `weights` (..., S).
+    One step is state - (gradient of the energy), and never raises it. It is attention: the state is
+    the query, the patterns are keys and values, beta is the scale (`as_attention`). A large beta
+    gives the pattern with the largest dot product, beta 0 the mean. Hook point: `weights` (..., S).
     Source: Ramsauer et al. 2021, section 2, equations 2 and 3 (less two constants).
     """
 
@@ -121,7 +121,7 @@ class ModernHopfield(nn.Module):
         self.weights = HookPoint()
 
     def forward(self, state: Tensor) -> Tensor:
-        """Return the states (..., d) after one step; put a 0 where a state is not known."""
+        """Return the states (..., d) after one update; set unknown components to 0."""
         return self.weights(self.score(state).softmax(-1)) @ self.patterns
 
     def score(self, state: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ class ModernHopfield(nn.Module):
 
 
 def as_attention(network: ModernHopfield) -> MultiHeadAttention:
-    """Return attention of one head, no projection, that takes the step of `network`.
+    """Return single-head attention with identity projections that equals `network`'s update.
 
     attention(state, memory=patterns), with state (B, T, d) and patterns (B, S, d).
     """

@@ -1,25 +1,25 @@
-"""The digit recogniser of "Backpropagation Applied to Handwritten Zip Code Recognition". LeCun,
-Boser, Denker, Henderson, Howard, Hubbard and Jackel 1989.
+"""LeNet: the convolutional digit classifier of "Backpropagation Applied to Handwritten Zip Code
+Recognition". LeCun, Boser, Denker, Henderson, Howard, Hubbard and Jackel 1989.
 
     image -> H1: 12 maps of 8 x 8 -> H2: 12 maps of 4 x 4 -> H3: 30 units -> 10 units
 
-`lenet()` reads scikit-learn's digits of 8 x 8. There the first layer steps by one pixel, the
-paper's by two over 16 x 16 (`zip_code()`), so that all layers and all 9,760 weights have the
-paper's sizes. Not as in the paper besides: which 8 of the 12 maps a map of H2 reads is not told
-there, and is a ring here (`ring`); biases start at 0; the paper's second-order steps, one example
-at a time, are left to whoever trains it.
+`lenet()` takes scikit-learn's digits of 8 x 8. Its first layer has stride 1, the paper's has
+stride 2 on 16 x 16 (`zip_code()`), so all layers and all 9,760 weights have the paper's sizes. Also
+not as in the paper: it doesn't state which 8 of the 12 maps are inputs of a map of H2; here they
+are a ring (`ring`); biases are initialized to 0; the paper's second-order updates, one example
+at a time, are left to the training code.
 
-Long because its convolution is written out: torch has none in which a map reads some of the maps
-below and each unit has a bias.
+Long because its convolution is implemented here: torch has none with partially connected maps and
+a bias per unit.
 
 System: lenet
 Parent: mlp
 What differs:
-- a unit sees a small square of the map below: `FeatureMaps`, `kernel`
-- all units of a map share their weights, each with a bias of its own: `FeatureMaps.weight`, `bias`
-- a step wider than one pixel makes maps coarser: `stride`
-- a map of the second layer reads 8 of the 12 maps below: `ring`
-- tanh, scaled so that the wanted +1 and -1 are reached: `squash`
+- local receptive fields, small squares of the map below: `FeatureMaps`, `kernel`
+- weight sharing among all units of a map, with a bias per unit: `FeatureMaps.weight`, `bias`
+- a stride above one pixel subsamples the maps: `stride`
+- a map of the second layer is connected to 8 of the 12 maps below: `ring`
+- tanh, scaled so the targets +1 and -1 can be reached: `squash`
 Source: LeCun et al. 1989, section 3.
 Book: 1.1
 """
@@ -33,11 +33,11 @@ from torch import Tensor, nn
 from deepdive.core.checks import not_negative, positive
 from deepdive.core.hooks import HookPoint
 
-BACKGROUND = -1.0  # what lies around an image: paper
+BACKGROUND = -1.0  # padding value around an image: paper
 
 
 def squash(a: Tensor) -> Tensor:
-    """1.7159 tanh(2 a / 3): +1 at 1 and -1 at -1, so that these can be reached with finite weights.
+    """Scaled tanh, 1.7159 tanh(2 a / 3): +1 at 1 and -1 at -1, reachable with finite weights.
 
     Source of the two numbers: LeCun et al. 1998, "Efficient BackProp", section 4.4.
     """
@@ -45,18 +45,18 @@ def squash(a: Tensor) -> Tensor:
 
 
 def ring(n_maps: int, n_read: int, n_below: int) -> list[list[int]]:
-    """Map m reads the n_read maps m, m + 1, ... below, round a ring of n_below."""
+    """Return each map m's inputs: the n_read maps m, m + 1, ... below, modulo n_below."""
     return [[(m + i) % n_below for i in range(n_read)] for m in range(n_maps)]
 
 
 class FeatureMaps(nn.Module):
-    """A convolution in which each unit has a bias of its own.
+    """Convolution with partially connected maps and a bias for each unit.
 
         a[m, r, c] = bias[m, r, c] + sum over n, i, j of
                      weight[m, n, i, j] * x[sources[m][n], r * stride + i, c * stride + j]
 
-    `side` is that of the square maps below; x has `padding` rows of -1 around it. `sources[m]`
-    lists the maps below that map m reads, as many for each. Weights are drawn from U(-2.4 / F, 2.4
+    `side` is that of the square maps below; x is padded with `padding` rows of -1. `sources[m]`
+    lists the input maps of map m, the same number for each. Weights are drawn from U(-2.4 / F, 2.4
     / F), F the number of inputs of a unit. Source: LeCun et al. 1989, section 3.2.
     """
 
@@ -71,15 +71,15 @@ class FeatureMaps(nn.Module):
         self.side, self.kernel, self.stride, self.padding = side, kernel, stride, padding
         self.sources = [list(maps_read) for maps_read in sources]
         self.n_below = max(map(max, self.sources)) + 1
-        self.out = (side + 2 * padding - kernel) // stride + 1  # the side of the maps it makes
-        positive(out=self.out, kernel=kernel)  # below 1, the kernel is wider than what it reads
+        self.out = (side + 2 * padding - kernel) // stride + 1  # the side of the output maps
+        positive(out=self.out, kernel=kernel)  # below 1, the kernel is wider than its input
         bound = 2.4 / (len(sources[0]) * kernel**2 + 1)
         shape = (len(sources), len(sources[0]), kernel, kernel)
         self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(len(sources), self.out, self.out))
 
     def full(self) -> Tensor:
-        """Return kernels over all maps below (maps, n_below, kernel, kernel), 0 if not read."""
+        """Return dense kernels (maps, n_below, kernel, kernel), 0 for unconnected maps."""
         kernels = self.weight.new_zeros(len(self.weight), self.n_below, self.kernel, self.kernel)
         maps = torch.arange(len(self.weight), device=self.weight.device)[:, None]
         return kernels.index_put(
@@ -87,7 +87,7 @@ class FeatureMaps(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, maps, out, out) for x (B, n_below, side, side)."""
+        """Return feature maps (B, maps, out, out) for x (B, n_below, side, side)."""
         if x.ndim != 4 or x.shape[1:] != (self.n_below, self.side, self.side):
             raise ValueError(
                 f"x has shape {tuple(x.shape)}; expected (B, {self.n_below}, {self.side}, "
@@ -100,7 +100,7 @@ class FeatureMaps(nn.Module):
 
 
 class LeNet(nn.Module):
-    """Two layers of maps, two of units, each through `squash`: answers (B, 10), +1 for the digit.
+    """Two convolutional and two linear layers with `squash`: outputs (B, 10), +1 for the digit.
 
     Hook points: `maps1`, `maps2`, after `squash`.
     """
@@ -117,14 +117,14 @@ class LeNet(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return (B, 10) for images (B, side, side), -1 for paper and +1 for ink."""
+        """Return outputs (B, 10) for images (B, side, side), -1 for paper and +1 for ink."""
         x = self.maps1(squash(self.first(images.unsqueeze(1))))  # (B, 12, 8, 8)
         x = self.maps2(squash(self.second(x)))  # (B, 12, 4, 4)
         return squash(self.answer(squash(self.hidden(x.flatten(1)))))
 
 
 def lenet(kernel: int = 5) -> LeNet:
-    """Build the net for digits of 8 x 8. Raises ValueError for an even kernel: it has no middle."""
+    """Build LeNet for 8 x 8 digits. Raises ValueError for an even kernel: it has no center."""
     if kernel % 2 == 0:
         raise ValueError(f"kernel={kernel}: expected an odd number, so that a unit has a middle")
     first = FeatureMaps(8, [[0]] * 12, kernel, 1, kernel // 2)
@@ -132,5 +132,5 @@ def lenet(kernel: int = 5) -> LeNet:
 
 
 def zip_code() -> LeNet:
-    """Build the net of the paper, for images of 16 x 16."""
+    """Build the paper's network, for images of 16 x 16."""
     return LeNet(FeatureMaps(16, [[0]] * 12, 5, 2, 2), FeatureMaps(8, ring(12, 8, 12), 5, 2, 2))

@@ -1,17 +1,17 @@
-"""The multi-layer perceptron, "Learning Representations by Back-propagating Errors". Rumelhart,
-Hinton and Williams 1986. Not as in the paper: the last layer is left without its sigmoid, so that
-any loss can follow, and no weight skips a layer.
+"""MLP: multi-layer perceptron, "Learning Representations by Back-propagating Errors". Rumelhart,
+Hinton and Williams 1986. Not as in the paper: the last layer has no sigmoid, so any loss can
+follow, and there are no skip connections.
 
-Long because the way back is written by hand beside the way forward, and autograd has to be given it
-(`_ByHand`).
+Long because the backward pass is implemented by hand next to the forward pass, and registered with
+autograd (`_ByHand`).
 
 System: mlp
 Parent: perceptron
 What differs:
-- layers between input and output, whose right answers nobody names: `MLP.layers`
-- a smooth function in the place of the threshold, so that a slope exists: `SIGMOID`
-- the chain rule hands each layer its share of the error: `backward`
-- a small step down the slope, for all examples, in the place of a correction at mistakes
+- hidden layers, which have no targets: `MLP.layers`
+- a differentiable activation instead of the threshold: `SIGMOID`
+- back-propagation, the chain rule, computes each layer's gradient: `backward`
+- gradient descent on all examples, instead of corrections at mistakes
 Source: Rumelhart, Hinton and Williams 1986, equations 1 to 7.
 Book: 1.1
 """
@@ -30,7 +30,7 @@ from deepdive.core.feed_forward import initialise
 
 @dataclass(frozen=True)
 class Activation:
-    """h = value(a), and its slope dh/da as a function of h, which is kept anyway."""
+    """Activation h = value(a), and its derivative dh/da as a function of the saved h."""
 
     value: Callable[[Tensor], Tensor]
     slope: Callable[[Tensor], Tensor]
@@ -42,7 +42,7 @@ RELU = Activation(torch.relu, lambda h: (h > 0).to(h.dtype))
 
 
 def forward(x: Tensor, W: Sequence[Tensor], b: Sequence[Tensor], f: Activation) -> list[Tensor]:
-    """Return the units of every layer, the input first, the output last.
+    """Return the activations of every layer, the input first, the output last.
 
         h[0]     = x                                # (N, d[0])
         h[i + 1] = f(h[i] @ W[i]^T + b[i])          # (N, d[i + 1]); the last one without f
@@ -59,8 +59,8 @@ def forward(x: Tensor, W: Sequence[Tensor], b: Sequence[Tensor], f: Activation) 
 def backward(
     dy: Tensor, h: Sequence[Tensor], W: Sequence[Tensor], f: Activation
 ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-    """Return the slopes of the loss by the input, by each W and by each b, from dy (N, d[-1]), its
-    slope by the output.
+    """Return the gradients of the loss with respect to the input, each W and each b, from dy (N,
+    d[-1]), its gradient with respect to the output.
 
         da[i] = dy for the last layer, dh[i + 1] * f'(h[i + 1]) for the others
         dW[i] = da[i]^T @ h[i]        db[i] = sum over N of da[i]        dh[i] = da[i] @ W[i]
@@ -77,7 +77,7 @@ def backward(
 
 
 class _ByHand(torch.autograd.Function):
-    """What makes torch call our `backward` in the place of its own."""
+    """Autograd function that makes torch call our `backward` instead of its own."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, f: Activation, *weights: Tensor) -> Tensor:
@@ -88,19 +88,19 @@ class _ByHand(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # it would be silently incomplete: `h` is outside the graph
+        if torch.is_grad_enabled():  # double backward would be wrong: `h` is outside the graph
             raise RuntimeError(
                 "create_graph=True: a slope of the slopes is not written by hand; build the net of "
                 "torch.nn.Linear and torch.nn.Sigmoid instead"
             )
-        n = len(ctx.saved_tensors) // 2  # n matrices, n + 1 rows of units
+        n = len(ctx.saved_tensors) // 2  # n matrices, n + 1 layers of units
         W, h = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
         dx, dW, db = backward(dy, h, W, ctx.f)
         return dx, None, *(slope for pair in zip(dW, db, strict=True) for slope in pair)
 
 
 class MLP(nn.Module):
-    """A net of fully connected layers: `sizes` numbers of units, the input's first.
+    """Multi-layer perceptron; `sizes` are the numbers of units per layer, the input's first.
 
     The last layer has no activation. Raises ValueError for fewer than two sizes, or one below 1.
     """
@@ -115,13 +115,13 @@ class MLP(nn.Module):
 
     @property
     def linear(self) -> list[nn.Linear]:
-        """The layers, each with `weight` (d_out, d_in) and `bias` (d_out,)."""
+        """Return the linear layers, each with `weight` (d_out, d_in) and `bias` (d_out,)."""
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (..., sizes[-1]) for x (..., sizes[0]). Raises ValueError for another width."""
+        """Return outputs (..., sizes[-1]) for x (..., sizes[0]); ValueError for another width."""
         width("x", x, self.sizes[0])
         weights = [w for layer in self.linear for w in (layer.weight, layer.bias)]
-        apply: Any = _ByHand.apply  # it declares no types
+        apply: Any = _ByHand.apply  # `apply` has no type annotations
         output: Tensor = apply(x.reshape(-1, self.sizes[0]), self.f, *weights)
         return output.view(*x.shape[:-1], self.sizes[-1])

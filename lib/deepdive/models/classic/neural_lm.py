@@ -1,13 +1,13 @@
-"""The neural probabilistic language model. Bengio, Ducharme, Vincent and Jauvin 2003.
+"""Neural probabilistic language model. Bengio, Ducharme, Vincent and Jauvin 2003.
 
-It guesses the next word from a window of words, each a learned row of numbers. word2vec
-(`deepdive.models.classic.word2vec`) is what was left when the hidden layer was dropped.
+It predicts the next word from a fixed window of learned word embeddings. word2vec
+(`deepdive.models.classic.word2vec`) resulted from dropping the hidden layer.
 
 Parent: mlp
 What differs:
-- words enter as learned rows, not as counts of word sequences: `NeuralLM.embedding`
-- a window of `n_words` rows side by side goes through one hidden layer: `NeuralLM.H`
-- the scores also see the rows directly: `NeuralLM.W`
+- learned word embeddings instead of n-gram counts: `NeuralLM.embedding`
+- a window of `n_words` concatenated embeddings is the input of one hidden layer: `NeuralLM.H`
+- direct connections from the embeddings to the logits: `NeuralLM.W`
 Source: Bengio et al. 2003, section 2, equation 1.
 Book: 1.1
 """
@@ -22,13 +22,13 @@ from deepdive.core.masks import padding
 
 
 class NeuralLM(nn.Module):
-    """Logits (B, T, V) for the token that follows each token, from the last `n_words` tokens.
+    """Window language model: next-token logits (B, T, V) from the last `n_words` tokens.
 
         x = [C[w_{t-n+1}] ; ... ; C[w_t]]          # (B, T, n_words * d_model), n = n_words
         y = b + W x + U tanh(d + H x)              # (B, T, V)
 
-    d and b are the biases of H and U. Before the first token, and where `mask` says padding, the
-    rows are 0. The paper counts the word to guess in its n, so its n is n_words + 1.
+    d and b are the biases of H and U. Embeddings are 0 before the first token and for padding in
+    `mask`. The paper's n includes the word to predict, so its n is n_words + 1.
     """
 
     def __init__(self, vocab_size: int, d_model: int, d_hidden: int, n_words: int) -> None:
@@ -39,7 +39,7 @@ class NeuralLM(nn.Module):
         self.H = nn.Linear(n_words * d_model, d_hidden)
         self.U = nn.Linear(d_hidden, vocab_size)
         self.W = nn.Linear(n_words * d_model, vocab_size, bias=False)
-        nn.init.zeros_(self.W.weight)  # at first the hidden layer alone speaks
+        nn.init.zeros_(self.W.weight)  # no direct connections at initialization
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return logits (B, T, V) for tokens (B, T); `mask` bool (B, T), True = real token."""
@@ -47,11 +47,11 @@ class NeuralLM(nn.Module):
         real = padding(mask, tokens, "mask")
         if real is not None:
             rows = rows * real.real.unsqueeze(-1)
-        rows = F.pad(rows, (0, 0, self.n_words - 1, 0))  # rows of 0 before the first token
+        rows = F.pad(rows, (0, 0, self.n_words - 1, 0))  # zeros before the first token
         x = rows.unfold(1, self.n_words, 1).transpose(-2, -1).flatten(-2)  # (B, T, n * d_model)
         return self.W(x) + self.U(torch.tanh(self.H(x)))
 
 
 def tiny(vocab_size: int = 32) -> NeuralLM:
-    """Return a model for tests and toys: rows 16 wide, three words, 12 hidden units."""
+    """Return a model for tests and toys: d_model 16, three words, 12 hidden units."""
     return NeuralLM(vocab_size, d_model=16, d_hidden=12, n_words=3)

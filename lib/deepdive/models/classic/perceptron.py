@@ -1,22 +1,22 @@
-"""The perceptron, "The Perceptron: A Probabilistic Model for Information Storage and Organization
-in the Brain". Rosenblatt 1958. What it cannot learn: Minsky and Papert 1969.
+"""Perceptron: an online linear classifier, "The Perceptron: A Probabilistic Model for Information
+Storage and Organization in the Brain". Rosenblatt 1958. Its limits: Minsky and Papert 1969.
 
-A threshold unit that changes its weights whenever it is wrong. Where a line separates the two
-classes, it is wrong a finite number of times (`mistake_bound`); where none does, as for XOR, it is
-wrong for ever, and with whole numbers its weights go round in a circle.
+A threshold unit that updates its weights at each mistake. If the classes are linearly separable, it
+makes a finite number of mistakes (`mistake_bound`); if not, as for XOR, it never stops making
+mistakes, and with integers its weights go through a cycle.
 
-Not as in the paper: Rosenblatt's first layer of fixed random connections is left out; x is what it
-would hand over. The rule is that of his later, error-correcting form (1962).
+Not as in the paper: Rosenblatt's first layer of fixed random connections is left out; x is that
+layer's output. The learning rule is that of his later, error-correcting form (1962).
 
-Long because two things stand beside the unit: the record of its learning, mistake by mistake
-(`TrainingRun`), and the theorem that says when it ends (`mistake_bound`).
+Long because it also has the record of its training, mistake by mistake (`TrainingRun`), and the
+bound of the convergence theorem (`mistake_bound`).
 
 System: perceptron
 Parent: tlu
 What differs:
-- weights and threshold are learned, from mistakes alone: `Perceptron.learn`
-- the threshold is one more weight, of an input that is always 1: `Perceptron.b`
-- two classes are -1 and +1, so that a mistake is a product below 0: `Perceptron.margin`
+- weights and threshold are learned, only from mistakes: `Perceptron.learn`
+- the threshold is a bias, one more weight with a constant input of 1: `Perceptron.b`
+- the labels are -1 and +1, so a mistake is a product below 0: `Perceptron.margin`
 Source: Rosenblatt 1958; Novikoff 1962; Minsky and Papert 1969, chapter 11.
 Book: 1.1
 """
@@ -31,7 +31,7 @@ from deepdive.core.checks import positive, width
 
 @dataclass(frozen=True)
 class Update:
-    """Example `index` was wrong; `w` (d,) and `b` are the weights afterwards."""
+    """Update at a mistake on example `index`; `w` (d,) and `b` are the new weights."""
 
     index: int
     w: Tensor
@@ -40,8 +40,8 @@ class Update:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What `learn` did: the mistakes in order; the first pass without one (`clean`); the pass after
-    which the weights were those after an earlier one (`circle`): it then never ends.
+    """Record of `learn`: the mistakes in order; the first epoch without one (`clean`); the epoch
+    after which the weights equal those of an earlier one (`circle`): it then never converges.
     """
 
     mistakes: list[Update]
@@ -50,7 +50,7 @@ class TrainingRun:
 
 
 class Perceptron:
-    """decide(x) = +1 if w . x + b > 0 else -1, with float64 `w` (d,) and `b`, 0 unless given."""
+    """Linear classifier, +1 if w . x + b > 0 else -1; float64 `w` (d,) and `b`, 0 unless given."""
 
     def __init__(self, d: int, w: Tensor | None = None, b: float = 0.0, lr: float = 1.0) -> None:
         positive(d=d)
@@ -59,21 +59,21 @@ class Perceptron:
         self.b, self.lr = float(b), lr
 
     def decide(self, x: Tensor) -> Tensor:
-        """Return -1 or +1 (N,) for x (N, d)."""
+        """Return predictions -1 or +1 (N,) for x (N, d)."""
         return torch.where(x.double() @ self.w + self.b > 0, 1, -1)
 
     def margin(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return y * (w . x + b) (N,): above 0 where the answer is right."""
+        """Return margins y * (w . x + b) (N,): above 0 where the prediction is correct."""
         return y.double() * (x.double() @ self.w + self.b)
 
     def learn(self, x: Tensor, y: Tensor, passes: int = 100) -> TrainingRun:
-        """Go through the examples x (N, d), y (N,) of -1 and +1, in their order, until a pass has
-        no mistake, or the weights come back, or for `passes` passes. At each mistake
+        """Train on examples x (N, d), y (N,) of -1 and +1, in their order, until an epoch has no
+        mistake, or the weights repeat, or for `passes` epochs. At each mistake
 
             w = w + lr * y[i] * x[i]
             b = b + lr * y[i]
 
-        An example on the line itself counts as a mistake. Raises ValueError for other labels.
+        An example on the decision boundary is a mistake. Raises ValueError for other labels.
         """
         width("x", x, len(self.w))
         if not len(x) or y.shape != (len(x),) or not ((y == 1) | (y == -1)).all():
@@ -99,13 +99,13 @@ class Perceptron:
 
 
 def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
-    """Return the most mistakes that a perceptron which starts at 0 can make on x (N, d), y (N,).
+    """Return the maximum number of mistakes of a perceptron initialized to 0 on x (N, d), y (N,).
 
         (R / gamma)^2      R     = max over i of |[x[i], 1]|
                            gamma = min over i of y[i] * (w . x[i] + b) / |[w, b]|
 
-    (w, b) is any line that separates them: the wider its margin, the sharper the bound. It holds
-    in any order and for any learning rate. Raises ValueError where (w, b) does not separate.
+    (w, b) is any separating hyperplane: the wider its margin, the tighter the bound. It holds for
+    any order and any learning rate. Raises ValueError if (w, b) does not separate the classes.
     Source: Novikoff 1962.
     """
     margins = Perceptron(len(w), w, b).margin(x, y)

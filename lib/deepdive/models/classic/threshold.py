@@ -1,19 +1,19 @@
-"""The threshold logic unit, "A Logical Calculus of the Ideas Immanent in Nervous Activity".
-McCulloch and Pitts 1943.
+"""Threshold logic unit, "A Logical Calculus of the Ideas Immanent in Nervous Activity". McCulloch
+and Pitts 1943.
 
-The unit's numbers are set by hand: nothing is learned. Each of the 16 functions of two bits but two
-is one unit; XOR is a net of three (`xor`).
+Weights and threshold are set by hand: nothing is learned. All but two of the 16 Boolean functions
+of two inputs are one unit; XOR is a network of three (`xor`).
 
-Not as in the paper: there all exciting inputs count 1, and one inhibiting input silences the unit
-whatever the others say. A weight below minus the number of exciting inputs does that here
-(`veto`). Time, which the paper's nets need for loops, is left out.
+Not as in the paper: there all excitatory inputs have weight 1, and one inhibitory input prevents
+firing regardless of the others. A weight below minus the number of excitatory inputs does that here
+(`veto`). Time, which the paper's networks need for loops, is left out.
 
 System: tlu
 Parent: none
 What differs:
-- a neuron is a sum and a threshold: `ThresholdUnit`
-- logic is a choice of threshold: `at_least`
-- one input can silence the unit: `veto`
+- a neuron is a weighted sum and a threshold: `ThresholdUnit`
+- the threshold determines the logical function: `at_least`
+- one inhibitory input can prevent firing: `veto`
 Source: McCulloch and Pitts 1943, section 2.
 Book: 1.1
 """
@@ -28,9 +28,9 @@ from deepdive.core.checks import width
 
 @dataclass(frozen=True)
 class ThresholdUnit:
-    """y = 1 if sum over i of w[i] * x[i] >= theta else 0, with weights `w` (d,).
+    """Threshold unit: y = 1 if sum over i of w[i] * x[i] >= theta else 0, with weights `w` (d,).
 
-    Raises ValueError for weights that are no row.
+    Raises ValueError for weights that are not a non-empty vector.
     """
 
     w: Tensor
@@ -41,7 +41,7 @@ class ThresholdUnit:
             raise ValueError(f"w has shape {tuple(self.w.shape)}; give one weight an input: (d,)")
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Return 0 or 1 (...) for inputs x (..., d). Raises ValueError for another width."""
+        """Return outputs 0 or 1 (...) for inputs x (..., d); ValueError for another width."""
         width("x", x, len(self.w))
         return (x.to(self.w.dtype) @ self.w >= self.theta).to(self.w.dtype)
 
@@ -58,7 +58,7 @@ def at_least(k: int, n: int) -> ThresholdUnit:
 
 def veto(k: int, n: int) -> ThresholdUnit:
     """Return the unit of n + 1 inputs that fires when k or more of the first n are 1 and the last,
-    which inhibits, is 0. Its weight is -n: all others together cannot make up for it.
+    inhibitory one is 0. Its weight is -n, which outweighs all the others together.
 
     Source: McCulloch and Pitts 1943, section 2, assumption 4.
     """
@@ -66,6 +66,6 @@ def veto(k: int, n: int) -> ThresholdUnit:
 
 
 def xor(x: Tensor) -> Tensor:
-    """Return 1 (...) where exactly one of the two bits x (..., 2) is 1: OR, silenced by AND."""
+    """Return 1 (...) where exactly one of the two bits x (..., 2) is 1: OR, inhibited by AND."""
     either, both = at_least(1, 2)(x), at_least(2, 2)(x)
     return veto(1, 1)(torch.stack([either, both], dim=-1))

@@ -1,20 +1,20 @@
 """word2vec: skip-gram with negative sampling. Mikolov et al. 2013 (two papers).
 
-A word's vector is trained to tell the words that stand near it from words drawn at random. No
-hidden layer, no softmax over the vocabulary, no order: only which words meet. Its pairs and its
-loss are `deepdive.training.objectives.skip_gram`.
+A word's vector is trained to distinguish its context words from random negative samples. There is
+no hidden layer, no softmax over the vocabulary, and no word order: only co-occurrence matters.
+Pairs and loss are in `deepdive.training.objectives.skip_gram`.
 
-Not as in the paper: sentences are shuffled as pairs and trained in batches, by whatever optimizer
-the page takes; the paper goes through the text once with a falling rate.
+Not as in the paper: word pairs are shuffled and trained in batches, with the optimizer that the
+page chooses; the paper makes one pass over the text with a decaying learning rate.
 
 System: word2vec
 Parent: mlp
 What differs:
 - no hidden layer: the score of two words is one dot product (`SkipGram.forward`)
-- no softmax over V words: one true word against k drawn ones (`negative_sampling_loss`)
-- the drawn words come from counts to the power 3/4 (`noise`)
-- it guesses the words on both sides, each alone (`skip_gram_pairs`), not the next from a window
-- frequent words are left out at random (`keep_probability`)
+- no softmax over V words: one true word against k negative samples (`negative_sampling_loss`)
+- negative samples come from the unigram distribution to the power 3/4 (`noise`)
+- it predicts context words on both sides separately (`skip_gram_pairs`), not the next from a window
+- subsampling of frequent words (`keep_probability`)
 Source: Mikolov et al. 2013, Distributed Representations, sections 2.2 and 2.3
 Book: 1.1
 """
@@ -27,12 +27,12 @@ from deepdive.core.embeddings import look_up
 
 
 class SkipGram(nn.Module):
-    """Two vectors a word: one for when it stands in the centre, one for when it stands nearby.
+    """Skip-gram with two embeddings per word: as center word and as context word.
 
         score(w, c) = words[w] . contexts[c]
 
-    The table of `words` is what is kept. It starts small and uniform, `contexts` at 0, as in the
-    authors' program. Source: Mikolov et al. 2013, Distributed Representations, section 2.
+    The `words` table is the result. It is initialized small and uniform, `contexts` to 0, as in the
+    authors' code. Source: Mikolov et al. 2013, Distributed Representations, section 2.
     """
 
     def __init__(self, vocab_size: int, d_model: int) -> None:

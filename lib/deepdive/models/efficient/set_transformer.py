@@ -41,7 +41,7 @@ class MAB(nn.Module):
         self.ff_residual = PostNorm(d_model, dropout=dropout)
 
     def forward(self, x: Tensor, y: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
-        """Return (B, T, d_model); `mask` says which vectors of y may be attended to."""
+        """Return (B, T, d_model); `mask` selects the vectors of y to attend to."""
         x = self.attn_residual(x, lambda h: self.attn(h, memory=y, memory_mask=mask))
         return self.ff_residual(x, self.ff)
 

@@ -14,7 +14,7 @@ What differs:
 - the explanation is part of the model, and trained with it, instead of post hoc for a fixed model
 - which words are selected is sampled, so the selector is trained by REINFORCE
   (`deepdive.training.objectives.rationale`)
-- two penalties, on selecting many words and on gaps, replace annotated rationales
+- two penalties, on the number and the discontinuity of selected words, replace annotations
 Source: Lei, Barzilay and Jaakkola 2016
 Book: 7.3.3.2
 """

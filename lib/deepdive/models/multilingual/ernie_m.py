@@ -56,7 +56,7 @@ def cross_lingual_mask(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
 
     where a word is a real token that is not masked. Words do not attend to the other side, so they
     carry no information about the masked token's neighbors: its state depends on nothing of its
-    own side but where the masked tokens are, however many layers there are. Padding sees itself.
+    own side but where the masked tokens are, whatever the depth. Padding attends to itself.
 
     second: bool (B, T), the tokens of the second sentence (`join_translations`); hidden: bool
     (B, T), the masked tokens (`mask_tokens`' `chosen`, with mask=1.0: one that keeps its token is

@@ -7,7 +7,7 @@ System: conformer
 Parent: speech2text
 What differs:
 - a convolution module follows the attention: a depthwise convolution over time between two
-  pointwise ones, the first with or without a gate (`GatedConvolution`)
+  pointwise ones, the first of them gated (`GatedConvolution`)
 - two feed-forward layers with swish enclose both, each added with weight 1/2 (`HalfStep`)
 - relative position encoding in the attention scores, as in Transformer-XL (`XLPosition`); no
   position is added to the inputs

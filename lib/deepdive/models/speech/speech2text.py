@@ -43,7 +43,7 @@ from deepdive.positions import BlockedSinusoidalPosition
 
 
 class Speech2Text(Transformer):
-    """Logits (B, T, V) for the token that follows each of tgt, a transcript of the speech src.
+    """Logits (B, T, V) for the token that follows each of tgt, a text for the speech src.
 
     src are frames (B, S, n_features), or whatever `encoder` takes; src_mask bool (B, S). It is
     decoded as any `Transformer`: `greedy(model, frames, mask, bos=2, eos=2)`.

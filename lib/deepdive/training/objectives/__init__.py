@@ -1,40 +1,40 @@
-"""What training minimises, and how its inputs and targets are made.
+"""Pretraining objectives and losses, with the construction of their inputs and targets.
 
 `token`         cross-entropy with label smoothing, perplexity
-`masking`       masked language modelling: what BERT hides and how (`mask_tokens`)
-`denoising`     BART's five ways to damage a text
-`mass`          MASS's: a run hidden from the encoder, which the decoder writes
-`xnlg`          XNLG's: a sentence written again, from a damaged copy or its translation
-`veco`          VECO's: gaps filled alone, and with the translation beside
-`gap_sentences` Pegasus': the sentences that say most of the rest
-`future_ngram`  ProphetNet's: the next token, guessed from fewer and fewer
-`permutation_lm`  permutation language modelling: in which order tokens come (`order_tokens`)
+`masking`       masked language modeling (MLM): BERT's random masking (`mask_tokens`)
+`denoising`     BART's five ways to corrupt a text
+`mass`          MASS: a span masked in the encoder's input, which the decoder predicts
+`xnlg`          XNLG: a sentence decoded from a corrupted copy or from its translation
+`veco`          VECO: MLM alone, and with attention to the translation
+`gap_sentences` Pegasus: the most important sentences, generated from the rest
+`future_ngram`  ProphetNet: the next token, predicted from shorter and shorter contexts
+`permutation_lm`  permutation language modeling: the factorization order (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents
-`replaced_token_detection`  ELECTRA's: a generator fills gaps, a discriminator finds what it wrote
-`mpnet`         MPNet's: the last tokens of a drawn order, guessed in turn
-`spans`         T5's: spans cut out, and written one after the other (`corrupt_spans`)
-`recurring_span_selection`  Splinter's: words that stand twice, cut out once, and found again
-`distillation`  DistilBERT's triple loss, DeiT's: a small model learns from a large one
-`entities`      LUKE's: which entities are hidden, beside the words (`mask_entities`)
-`set_prediction`  DETR's: a set of boxes, matched with the things of a scene
-`ctc`           CTC's: a text taught to frames that nobody marked, over all ways to place it
-`sentences`     Sentence-BERT's: pairs and triplets of sentence vectors
-`translation_ranking`  LaBSE's: translations find each other in a batch, by a margin
-`masked_autoencoding`  MAE's: the pixels of hidden patches
-`data2vec`      data2vec's: the states of a teacher that is the student's moving average
-`wav2vec2_contrastive`  wav2vec 2.0's: the code of a hidden row, found among others
-`translation_contrast`  InfoXLM's: a sentence finds its translation among a queue of keys
-`hierarchical_contrast`  HICTL's: sentences, and words of a sentence, told from others
-`amber_alignment`  AMBER's: attention across two sentences, there and back
-`code_switching`  ALM's: phrases of a sentence exchanged for their translations
-`ernie_m`       ERNIE-M's: gaps that the other language alone can fill
-`paraphrases`   Unicoder's: which sentence is the translation, and texts in two languages
-`hubert_units`  HuBERT's: the unit of a hidden row, made by k-means
-`tabert`        TaBERT's: names of hidden columns, values of hidden cells
-`adversarial`   SAGAN's: one makes images, the other tells them from real ones
-`preference_losses`  of tuning: answers that are given (`answer_loss`), or preferred (`dpo_loss`)
-`translation_pairs`  XLM's: a sentence and its translation in one row, gaps in both
-`skip_gram`     word2vec's: words that meet against words drawn at random
+`replaced_token_detection`  ELECTRA: a discriminator detects tokens that a generator replaced
+`mpnet`         MPNet: the last tokens of a random order, predicted in turn
+`spans`         T5: span corruption with sentinel tokens (`corrupt_spans`)
+`recurring_span_selection`  Splinter: find the remaining occurrence of a masked span
+`distillation`  DistilBERT's triple loss, DeiT's: a student learns from a larger teacher
+`entities`      LUKE: masked entities, in addition to masked words (`mask_entities`)
+`set_prediction`  DETR: a set of boxes, matched with the ground-truth objects
+`ctc`           CTC: label sequences without frame labels, summed over all alignments
+`sentences`     Sentence-BERT: pairs and triplets of sentence vectors
+`translation_ranking`  LaBSE: in-batch ranking of translations with an additive margin
+`masked_autoencoding`  MAE: reconstruct the pixels of masked patches
+`data2vec`      data2vec: predict the states of a teacher, the student's moving average
+`wav2vec2_contrastive`  wav2vec 2.0: identify a masked frame's code among distractors
+`translation_contrast`  InfoXLM: contrast of translations with a queue of keys
+`hierarchical_contrast`  HICTL: contrast of sentences, and of sentences with words
+`amber_alignment`  AMBER: cross-sentence attention that agrees in both directions
+`code_switching`  ALM: phrases of a sentence replaced by their translations
+`ernie_m`       ERNIE-M: back-translation MLM, with pseudo-parallel tokens
+`paraphrases`   Unicoder: paraphrase classification, and texts in two languages
+`hubert_units`  HuBERT: predict the k-means unit of a masked frame
+`tabert`        TaBERT: masked column prediction, cell value recovery
+`adversarial`   SAGAN: a generator against a discriminator
+`preference_losses`  supervised fine-tuning (`answer_loss`) and preferences (`dpo_loss`)
+`translation_pairs`  XLM: a sentence concatenated with its translation, both masked
+`skip_gram`     word2vec: observed word pairs against negative samples
 """
 
 from deepdive.training.objectives.adversarial import Adversaries, adversarial_loss, hinge_losses

@@ -1,4 +1,4 @@
-"""Two models against each other: one makes images, the other tells them from real ones."""
+"""Adversarial training of GANs: a generator against a discriminator, with the hinge loss."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 def hinge_losses(real: Tensor, made: Tensor) -> tuple[Tensor, Tensor]:
     """Return the losses of the discriminator and of the generator, from the discriminator's scores
-    (B,) of real images and of made ones:
+    (B,) of real images and of generated ones:
 
         L_D = mean max(0, 1 - real) + mean max(0, 1 + made),    L_G = -mean made
 
@@ -31,13 +31,13 @@ class Adversaries(nn.Module):
         self.generator, self.discriminator = generator, discriminator
 
     def forward(self, n: int) -> Tensor:
-        """Return n made images."""
+        """Return n generated images."""
         device = next(self.generator.parameters()).device
         return self.generator(torch.randn(n, self.generator.d_noise, device=device))
 
     def parts(self, rate: float) -> list[dict[str, Any]]:
-        """Return the groups of parameters: the discriminator learns at four times the generator's
-        `rate`. Source: Heusel et al. 2017; Zhang et al. 2019, section 4.2.
+        """Return the parameter groups: the discriminator's learning rate is four times the
+        generator's `rate`. Source: Heusel et al. 2017; Zhang et al. 2019, section 4.2.
         """
         return [
             {"params": list(self.generator.parameters()), "lr": rate},
@@ -46,9 +46,9 @@ class Adversaries(nn.Module):
 
 
 def adversarial_loss(model: Adversaries, batch: Tensor | Sequence[Tensor]) -> Tensor:
-    """Return L_D + L_G for a batch of real images, each with gradients in its own model alone: the
-    discriminator's weights are constants where the generator learns, and what was made is a
-    constant where the discriminator does.
+    """Return L_D + L_G for a batch of real images, each with gradients only for its own model: the
+    discriminator's weights are constants in the generator's loss, and the generated images are
+    constants in the discriminator's.
     """
     real = batch if isinstance(batch, Tensor) else batch[0]
     judge = model.discriminator

@@ -1,6 +1,6 @@
-"""Adversarial training in embedding space: learn a text, and the worst text beside it.
+"""Adversarial training in embedding space: train on a text and on its worst-case perturbation.
 
-    fit(model, batches, partial(worst_step_loss, point=point, radius=1.0), ...)
+    fit(model, batches, partial(adversarial_training_loss, point=point, radius=1.0), ...)
 
 Source: Miyato, Dai and Goodfellow 2017, equations 2 and 3.
 """
@@ -17,12 +17,12 @@ from deepdive.core.hooks import record, replace
 def adversarial_training_loss(
     model: nn.Module, batch: Sequence[Tensor], point: str, radius: float, pad: int = 0
 ) -> Tensor:
-    """Return the mean of the cross-entropy as it is and where it rises most within the radius:
+    """Return the mean of the cross-entropy and of its approximate maximum within the radius:
 
         L = (CE(x) + CE(x + r)) / 2,   r = radius g / |g|,   g = d CE(x) / d x, held fixed
 
-    batch: labels (B, 1), tokens (B, T). x are the rows (B, T, d) that pass the hook point; |.| is
-    over a text's real rows together. Costs two passes forward and two back.
+    batch: labels (B, 1), tokens (B, T). x are the embeddings (B, T, d) at the hook point; the norm
+    |.| is over all of a text's real tokens. Costs two forward and two backward passes.
     Raises ValueError for a radius that is not above 0.
     """
     if not radius > 0:

@@ -1,15 +1,15 @@
-"""AMBER: two sentences that mean the same are aligned, word by word and as wholes. Hu et al. 2021,
+"""AMBER: explicit alignment of translations, by words and by sentences. Hu et al. 2021,
 "Explicit Alignment Objectives for Multilingual Bidirectional Encoders".
 
-    loss = masked language modelling + 1 - agreement + contrast of sentences
+    loss = masked language modeling + 1 - agreement + sentence contrast
 
 System: amber
 Parent: mbert
 What differs:
-- what a word attends to in the translation must attend back to it: the two directions of attention
-  agree (`word_agreement`, of `across`)
-- the mean of a sentence's states must find that of its translation among the sentences of the
-  batch, in whatever language (`sentence_alignment`)
+- word alignment: attention from the sentence to its translation and back must agree in both
+  directions (`word_agreement`, of `across`)
+- sentence alignment: the mean of a sentence's states must match its translation's among the
+  sentences of the batch, in any language (`sentence_alignment`)
 Source: Hu et al. 2021, sections 2.2 and 2.3.
 Book: 4.1.2.7
 """
@@ -22,14 +22,14 @@ from deepdive.training.objectives.token import cross_entropy
 
 
 def across(weights: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Cut the attention between two joined sentences out of their weights, both directions.
+    """Extract the attention between two joined sentences from their weights, in both directions.
 
         forward[i, j]  = weights[i, j] / sum over j in second of weights[i, j]    for i in first
         backward[j, i] = weights[j, i] / sum over i in first of weights[j, i]     for j in second
 
-    Each row sums to one again: it is the softmax over the other sentence alone, as if the own one
-    had been masked in this layer. weights
-    (B, H, T, T), rows that attend; first, second bool (B, T), real tokens of each. Returns both as
+    Each row is renormalized to sum to one: it is the softmax over the other sentence alone, as if
+    the sentence's own tokens were masked in this layer. weights
+    (B, H, T, T), queries first; first, second bool (B, T), real tokens of each. Returns both as
     (B, H, T, T), 0 elsewhere. Raises ValueError where a token is of both sentences, or a sentence
     has none.
     """
@@ -48,13 +48,13 @@ def word_agreement(weights: Tensor, first: Tensor, second: Tensor) -> Tensor:
 
         1 - 1/H  sum over heads h of  trace(forward_h backward_h) / min(|first|, |second|)
 
-    trace(forward backward) = sum over i, j of forward[i, j] backward[j, i]: the chance, summed over
-    words, that one goes to the translation and comes back to where it was. It is 0 where each word
-    has one partner that has it for its own, and 1 at worst. Arguments and errors are those of
-    `across`; the paper takes the weights of the last layer.
+    trace(forward backward) = sum over i, j of forward[i, j] backward[j, i]: the probability, summed
+    over words, of attending to the translation and back to the same word. The loss is 0 where each
+    word and its partner attend only to each other, and 1 at worst. Arguments and errors are those
+    of `across`; the paper takes the weights of the last layer.
 
     Source: Hu et al. 2021, section 2.2, who write tr(A_yx^T A_xy) with both matrices as |y| x |x|.
-    The section was not at hand: that rows are taken over the other sentence alone is our reading.
+    The section was not at hand: normalizing over the other sentence alone is our reading.
     """
     forward, backward = across(weights, first, second)
     met = torch.einsum("bhij,bhji->b", forward, backward) / weights.shape[1]
@@ -62,12 +62,12 @@ def word_agreement(weights: Tensor, first: Tensor, second: Tensor) -> Tensor:
 
 
 def sentence_alignment(u: Tensor, v: Tensor, others: Tensor | None = None) -> Tensor:
-    """Sentence i must find its translation among those of the batch and other sentences:
+    """Contrastive loss: match sentence i to its translation among the batch and other sentences:
 
         loss = mean over i of  -log( exp(u_i . v_i) / sum over y in v and others of exp(u_i . y) )
 
     u, v: (B, d), means of states; others: (N, d), sentences of any language without a translation
-    in the batch. Plain products, no temperature: how long a vector is says how sure it is. Raises
+    in the batch. Dot products, no temperature: a vector's norm acts as its confidence. Raises
     ValueError for shapes that do not fit or where there is one candidate.
 
     Source: Hu et al. 2021, section 2.3.

@@ -1,4 +1,4 @@
-"""ALM, alternating language modelling: some phrases of a sentence stand in the other language.
+"""ALM: alternating language modeling, on sentences code-switched by phrases.
 Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training".
 
     every | cat | sleeps   and   chaque | chat | dort    become    every | chat | sleeps
@@ -6,10 +6,10 @@ Yang et al. 2020, "Alternating Language Modeling for Cross-Lingual Pre-Training"
 System: alm
 Parent: xlm
 What differs:
-- a translation is not put behind the sentence: phrase by phrase one stands where the other stood,
-  so that words of both languages are neighbours (`code_switch`)
-- which phrases are translations of each other is read from a word alignment (`phrase_pairs`)
-- gaps are drawn in the mixed sentence as in any other (`deepdive.training.objectives.mask_tokens`)
+- the translation is not concatenated: phrases of the sentence are replaced by their translations,
+  so words of both languages are neighbors (`code_switch`)
+- phrase pairs are extracted from a word alignment (`phrase_pairs`)
+- the mixed sentence is masked like any other (`deepdive.training.objectives.mask_tokens`)
 Source: Yang et al. 2020, section "Alternating Language Modeling".
 Book: 4.1.2.4
 """
@@ -21,7 +21,7 @@ import torch
 
 
 class Phrase(NamedTuple):
-    """Stretches that translate each other: tokens [a, b) of the source, [c, d) of the target."""
+    """A phrase pair: tokens [a, b) of the source, [c, d) of the target."""
 
     a: int
     b: int
@@ -32,15 +32,15 @@ class Phrase(NamedTuple):
 def phrase_pairs(
     links: Iterable[tuple[int, int]], n_source: int, n_target: int, longest: int = 4
 ) -> list[Phrase]:
-    """Return the phrases that a word alignment allows, shortest first: [a, b) and [c, d) where
+    """Return the phrases consistent with a word alignment, shortest first: [a, b) and [c, d) where
 
         a link leads from a word of one into the other,
         no link leads from a word of either out of the other,
         neither is longer than `longest`.
 
-    links: (i, j), source word i is aligned with target word j. Words without a link belong to a
-    phrase that has them inside, and to none at its ends. Raises ValueError for a link that leads
-    outside a sentence.
+    links: (i, j), source word i is aligned with target word j. Unaligned words may be inside a
+    phrase, but not at its ends. Raises ValueError for a link
+    that leads outside a sentence.
 
     Source: Koehn et al. 2003, section 2, on whose phrase tables Yang et al. rely.
     """
@@ -69,17 +69,17 @@ def code_switch(
     ratio: float = 0.3,
     draw: torch.Generator | None = None,
 ) -> tuple[list[int], list[bool]]:
-    """Put phrases of the translation where those of the sentence stood.
+    """Replace phrases of the sentence by their translations.
 
-    Phrases are tried in a drawn order; one is taken while it touches none that was, and while at
-    most a `ratio` of the source's tokens is replaced. Returns the tokens, and for each whether it
-    came from the target. With ratio 0 it is the source. For a sample that is mostly of the target
-    exchange both, and a, b with c, d of each phrase.
+    Phrases are tried in random order; one is used if it overlaps none used before, and while at
+    most a fraction `ratio` of the source's tokens is replaced. Returns the tokens, and for each
+    whether it came from the target. With ratio 0 it is the source. For a sample mostly in the
+    target language, exchange source and target, and a, b with c, d of each phrase.
 
     Raises ValueError for a ratio outside 0 to 1 or a phrase that is empty or outside a sentence.
 
-    Source: Yang et al. 2020. The section was not at hand: that a share is bounded, by 0.3, is given
-    as remembered.
+    Source: Yang et al. 2020. The section was not at hand: the bound on the replaced fraction, 0.3,
+    is given as remembered.
     """
     if not 0 <= ratio <= 1:
         raise ValueError(f"ratio: came as {ratio}, expected a share from 0 to 1")

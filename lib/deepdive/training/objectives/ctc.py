@@ -1,14 +1,14 @@
-"""Connectionist temporal classification: a text of U symbols is taught to T frames, though nobody
-said which frame belongs to which symbol. Graves et al. 2006.
+"""Connectionist temporal classification (CTC): train T frames to output U labels, without an
+alignment between them. Graves et al. 2006.
 
-Each frame says one symbol, or the blank. A path is what all frames say; `collapse` makes it a text:
-what repeats becomes one, then blanks go. So c c - a t t and - c a a - t both say "cat", and two
-equal letters in a row need a blank between them. The probability of a text is the sum over all its
-paths, which the lattice adds up without listing them. Its states z are the text with a blank
-before, between and after its symbols,
+Each frame outputs a label, or the blank. A path is one output per frame; `collapse` maps it to a
+label sequence: merge repeats, then remove blanks. So c c - a t t and - c a a - t both give "cat",
+and two equal labels in a row need a blank between them. The probability of a label sequence is the
+sum over all its paths, computed on a lattice without enumerating them. Its states z are the labels
+with a blank before, between, and after them,
 
     z = - c - a - t -            # S = 2 U + 1
-    alpha[t, s] = log sum of the probabilities of all ways to be in state s after frame t
+    alpha[t, s] = log of the total probability of all paths to state s after frame t
     alpha[0] = 0 in state 0, impossible elsewhere
     alpha[t, s] = logsumexp(alpha[t-1, s], alpha[t-1, s-1], alpha[t-1, s-2] if skip[s])
                   + log p[t, z[s]]
@@ -16,10 +16,10 @@ before, between and after its symbols,
     log p(text) = logsumexp(alpha[T, S-1], alpha[T, S-2])
 
 What differs from cross-entropy:
-- no frame has a target of its own; the loss is -log p(text), over every way to place it
-- frames need no place for a symbol, but there must be enough of them (`frames_needed`)
+- frames have no individual targets; the loss is -log p(text), marginalized over all alignments
+- no alignment is needed, but there must be enough frames (`frames_needed`)
 
-Source: Graves et al. 2006, sections 3 and 4.1, whose backward recursion autograd makes of this one.
+Source: Graves et al. 2006, sections 3 and 4.1; autograd replaces their backward recursion.
 """
 
 from collections.abc import Iterable
@@ -31,11 +31,11 @@ from torch import Tensor
 
 from deepdive.core.masks import describe
 
-NEVER = -1e30  # log of a probability of 0, whose differences are no NaN
+NEVER = -1e30  # log of a probability of 0; finite, so that differences are not NaN
 
 
 def collapse(path: Iterable[int], blank: int = 0) -> list[int]:
-    """Return the text of a path: what repeats becomes one, then blanks go.
+    """Return the label sequence of a path: merge repeats, then remove blanks.
 
     [0, 3, 3, 0, 3, 1] with blank 0 is [3, 3, 1].
     """
@@ -48,8 +48,8 @@ def collapse(path: Iterable[int], blank: int = 0) -> list[int]:
 
 
 def frames_needed(targets: Tensor, target_lengths: Tensor) -> Tensor:
-    """Return the fewest frames (B,) that can say each text: its symbols, and a blank for each that
-    is as the one before it. targets int64 (B, U), of which the first `target_lengths` (B,) count.
+    """Return the fewest frames (B,) that can output each text: its labels, and a blank before
+    each immediate repeat. targets int64 (B, U), the first `target_lengths` (B,) of which count.
     """
     here = torch.arange(targets.shape[1], device=targets.device) < target_lengths[:, None]
     twice = (targets[:, 1:] == targets[:, :-1]) & here[:, 1:]
@@ -59,11 +59,11 @@ def frames_needed(targets: Tensor, target_lengths: Tensor) -> Tensor:
 def ctc_loss(
     logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
 ) -> Tensor:
-    """Return -log p(text) of each row, (B,): to be summed or divided by the caller.
+    """Return -log p(text) of each sequence, (B,), without reduction.
 
     logits (B, T, V), of which the first `lengths` (B,) frames count; targets int64 (B, U), of which
-    the first `target_lengths` (B,) count, none of them the blank. An empty text is said by blanks.
-    Raises ValueError for a text that needs more frames than its row has (`frames_needed`).
+    the first `target_lengths` (B,) count, none of them the blank. An empty text is all blanks.
+    Raises ValueError for a text that needs more frames than there are (`frames_needed`).
     """
     alphas = forward(logits, lengths, targets, target_lengths, blank)
     rows = torch.arange(len(logits), device=logits.device)
@@ -77,8 +77,8 @@ def forward(
 ) -> Tensor:
     """Return alpha (T + 1, B, S), S = 2 U + 1; arguments and errors are those of `ctc_loss`.
 
-    alpha[0] stands before the first frame. Row b's last is alpha[lengths[b], b]; what follows it
-    means nothing.
+    alpha[0] is before the first frame. Sequence b's last is alpha[lengths[b], b]; later values are
+    undefined.
     """
     log_p, _, moves = lattice(logits, lengths, targets, target_lengths, blank)
     alpha = _before(moves)
@@ -92,8 +92,8 @@ def forward(
 class Alignment(NamedTuple):
     """The most probable path of a text.
 
-    path      the symbol of each frame, blanks among them
-    spans     for each symbol of the text its first frame, and the one after its last
+    path      the label of each frame, including blanks
+    spans     for each label of the text its first frame, and the one after its last
     log_prob  log p of this path alone
     """
 
@@ -106,8 +106,8 @@ class Alignment(NamedTuple):
 def align(
     logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
 ) -> list[Alignment]:
-    """Return the most probable path of each row's text: `forward` with a maximum for each sum,
-    then back along what won (Viterbi). Arguments and errors are those of `ctc_loss`.
+    """Return the most probable path of each text: `forward` with maxima instead of sums, then
+    backtracking (Viterbi). Arguments and errors are those of `ctc_loss`.
     """
     log_p, states, moves = lattice(logits, lengths, targets, target_lengths, blank)
     best = _before(moves)
@@ -137,9 +137,9 @@ def align(
 def lattice(
     logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int = 0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return log p of what each state says in each frame (B, T, S), the states' symbols z (B, S),
-    and the moves into each (B, S, 3), from two states before, one before and itself: 0, or `NEVER`
-    where a path may not skip.
+    """Return log p of each state's label in each frame (B, T, S), the states' labels z (B, S),
+    and the transitions into each (B, S, 3), from two states before, one before and itself: 0, or
+    `NEVER` where a path may not skip.
     """
     _check(logits, lengths, targets, target_lengths, blank)
     B, U = targets.shape
@@ -163,7 +163,7 @@ def _before(moves: Tensor) -> Tensor:
 
 
 def _ways(alpha: Tensor, moves: Tensor) -> Tensor:
-    """Each state's three ways in, (B, S, 3), out of alpha (B, S) of the frame before."""
+    """Each state's three predecessors, (B, S, 3), from alpha (B, S) of the previous frame."""
     return F.pad(alpha, (2, 0), value=NEVER).unfold(1, 3, 1) + moves
 
 

@@ -1,13 +1,13 @@
-"""data2vec: a student that sees a part predicts the states of a teacher that sees all. Baevski et
+"""data2vec: a student with masked input predicts a teacher's states of the full input. Baevski et
 al. 2022, "data2vec: A General Framework for Self-supervised Learning in Speech, Vision and
 Language".
 
-The same for words, sounds and images: what differs between these is the encoder alone.
+The objective is the same for text, speech, and images: only the encoder differs.
 
 What differs from BERT:
-- what is predicted in a gap is no word, but what a model makes of the whole input there: the mean
-  of its last layers' states, each normalised (`averaged_states`)
-- that model, the teacher, is the student's moving average (`ema_update`), and has no gradient
+- the target of a masked position is not a token, but a contextualized representation: the mean
+  of a teacher's last layers' states there, each normalized (`averaged_states`)
+- the teacher is the student's exponential moving average (`ema_update`), and has no gradient
 - the loss is a squared difference of states (`state_loss`)
 
 Source: Baevski et al. 2022, section 3, and their released code.
@@ -22,7 +22,7 @@ from deepdive.core.hooks import record
 
 @torch.no_grad()
 def ema_update(teacher: nn.Module, student: nn.Module, decay: float) -> None:
-    """Move the teacher towards the student: teacher = decay teacher + (1 - decay) student.
+    """Update the teacher by EMA: teacher = decay teacher + (1 - decay) student.
 
     Both have the same parameters. Raises ValueError for a decay outside 0 to 1.
     """
@@ -33,22 +33,22 @@ def ema_update(teacher: nn.Module, student: nn.Module, decay: float) -> None:
 
 
 def decay_at(step: int, first: float = 0.999, last: float = 0.9999, steps: int = 1) -> float:
-    """Return the teacher's decay: from `first` in a straight line to `last` at `steps`, and so on.
+    """Return the teacher's decay: linear from `first` to `last` at `steps`, then constant.
 
-    A young student changes fast, and so must its teacher.
+    Early in training the student changes fast, and the teacher should follow.
     """
     return last if step >= steps else first + (last - first) * step / steps
 
 
 @torch.no_grad()
 def averaged_states(teacher: nn.Module, layers: int, *inputs: Tensor) -> Tensor:
-    """Return the targets (B, T, d_model): the mean over the last `layers` blocks of their states,
+    """Return the targets (B, T, d_model): the mean over the last `layers` blocks' states,
 
         target = 1 / K  sum over l = L - K + 1 .. L  of  norm(state_l)
 
-    where norm takes a row's mean away and divides by its deviation, without gain and bias. The
-    teacher, which has blocks in `stack`, reads `inputs` whole, in evaluation mode. Raises
-    ValueError for more layers than it has.
+    where norm subtracts a vector's mean and divides by its standard deviation, without gain and
+    bias. The teacher, which has blocks in `stack`, receives `inputs` unmasked, in evaluation mode.
+    Raises ValueError for more layers than it has.
     """
     blocks = list(teacher.get_submodule("stack.blocks").children())
     if not 1 <= layers <= len(blocks):
@@ -63,11 +63,11 @@ def averaged_states(teacher: nn.Module, layers: int, *inputs: Tensor) -> Tensor:
 
 
 def state_loss(predicted: Tensor, target: Tensor, hidden: Tensor) -> Tensor:
-    """loss = mean over hidden places and numbers of (predicted - target)^2
+    """loss = mean over masked positions and dimensions of (predicted - target)^2
 
     predicted, target (B, T, d_model), the target without gradient; hidden bool (B, T). The paper's
-    loss for images is also squared, summed over d_model numbers and divided by sqrt(d_model): this
-    one times sqrt(d_model). Raises ValueError where nothing is hidden.
+    loss for images is also squared, summed over d_model dimensions and divided by sqrt(d_model):
+    this one times sqrt(d_model). Raises ValueError where nothing is masked.
     """
     if not hidden.any():
         raise ValueError("hidden: nothing is hidden, so that there is nothing to predict")

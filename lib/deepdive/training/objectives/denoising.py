@@ -1,6 +1,6 @@
-"""The five ways in which BART damages a text: what is left is read, and the text is written.
+"""BART's five noising functions: the encoder reads the corrupted text, the decoder reconstructs it.
 
-Texts are lists of tokens without marks at their ends; `draws` is where chance comes from.
+Texts are lists of tokens without special tokens; `draws` is the source of randomness.
 """
 
 import math
@@ -10,13 +10,13 @@ from itertools import chain
 
 
 def check_rate(rate: float) -> None:
-    """Raise ValueError for a rate that is no probability."""
+    """Raise ValueError for a rate that is not a probability."""
     if not 0.0 <= rate <= 1.0:
         raise ValueError(f"rate: came as {rate}, expected a probability from 0 to 1")
 
 
 def mask_each(tokens: Sequence[int], mask: int, rate: float, draws: random.Random) -> list[int]:
-    """**Token masking**: each token, with probability `rate`, gives way to the mask.
+    """**Token masking**: replace each token by the mask with probability `rate`.
 
     Source: Devlin et al. 2019, as Lewis et al. 2020, section 2.2 have it.
     """
@@ -25,7 +25,7 @@ def mask_each(tokens: Sequence[int], mask: int, rate: float, draws: random.Rando
 
 
 def delete_each(tokens: Sequence[int], rate: float, draws: random.Random) -> list[int]:
-    """**Token deletion**: each token goes with probability `rate`; nothing says where it stood.
+    """**Token deletion**: delete each token with probability `rate`, without a trace of where.
 
     Source: Lewis et al. 2020, section 2.2.
     """
@@ -36,11 +36,11 @@ def delete_each(tokens: Sequence[int], rate: float, draws: random.Random) -> lis
 def infill(
     tokens: Sequence[int], mask: int, rate: float, draws: random.Random, mean: float = 3.0
 ) -> list[int]:
-    """**Text infilling**: spans of Poisson(`mean`) tokens give way to one mask each, so that how
-    many are missing has to be found out too. A span of no token is a mask where nothing is missing.
+    """**Text infilling**: replace each span of Poisson(`mean`) tokens by one mask, so the number of
+    missing tokens must be predicted too. An empty span inserts a mask where nothing is missing.
 
-    Lengths are drawn until the spans have `rate` of the tokens, rounded, the last one cut; then
-    each order of spans and remaining tokens is as probable as any other.
+    Lengths are sampled until the spans have `rate` of the tokens, rounded, the last one truncated;
+    then each order of spans and remaining tokens is equally probable.
 
     Source: Lewis et al. 2020, section 2.2 (0.3 of the tokens, section 5.1; mean 3).
     """
@@ -64,7 +64,7 @@ def infill(
 
 
 def poisson(mean: float, draws: random.Random) -> int:
-    """Return a number drawn with P(n) = mean^n e^-mean / n!, from one uniform draw.
+    """Return a number sampled with P(n) = mean^n e^-mean / n!, from one uniform sample.
 
     Raises ValueError for a mean that is not above 0.
     """
@@ -78,7 +78,7 @@ def poisson(mean: float, draws: random.Random) -> int:
 
 
 def permute_sentences(sentences: Sequence[Sequence[int]], draws: random.Random) -> list[int]:
-    """**Sentence permutation**: whole sentences, in any order.
+    """**Sentence permutation**: shuffle whole sentences.
 
     Source: Lewis et al. 2020, section 2.2.
     """
@@ -86,8 +86,8 @@ def permute_sentences(sentences: Sequence[Sequence[int]], draws: random.Random) 
 
 
 def rotate(tokens: Sequence[int], draws: random.Random) -> list[int]:
-    """**Document rotation**: the text begins at any of its tokens, and what stood before that one
-    comes last.
+    """**Document rotation**: start the text at a random token, and move what preceded it to the
+    end.
 
     Source: Lewis et al. 2020, section 2.2.
     """

@@ -1,4 +1,4 @@
-"""Distillation: a small model, the student, learns what a large one, the teacher, says."""
+"""Knowledge distillation: a small student learns to match the outputs of a large teacher."""
 
 import torch
 import torch.nn.functional as F
@@ -10,19 +10,19 @@ from deepdive.training.objectives.token import cross_entropy
 def soft_cross_entropy(
     student: Tensor, teacher: Tensor, temperature: float = 2.0, mask: Tensor | None = None
 ) -> Tensor:
-    """Mean divergence of the student's softened distribution from the teacher's, in nats.
+    """Mean KL divergence of the student's softened distribution from the teacher's, in nats.
 
     With p = softmax(teacher / temperature) and q = softmax(student / temperature),
 
-        loss = temperature^2 * mean over rows of  sum_v p[v] * (log p[v] - log q[v])
+        loss = temperature^2 * mean over positions of  sum_v p[v] * (log p[v] - log q[v])
 
-    Against the cross-entropy of Hinton et al. the entropy of p is taken off: it has no gradient,
-    and 0 now means agreement. temperature^2 keeps the size of the gradients, which the division
-    shrinks twice.
+    Unlike the cross-entropy of Hinton et al., the entropy of p is subtracted: it has no gradient,
+    and now 0 means agreement. temperature^2 preserves the scale of the gradients, which the
+    division shrinks twice.
 
-    student, teacher: logits (..., V). mask: bool (...), True = this row counts; None: all.
+    student, teacher: logits (..., V). mask: bool (...), True = this position counts; None: all.
     The teacher gets no gradient.
-    Raises ValueError when shapes differ, no row counts, or the temperature is not above 0.
+    Raises ValueError when shapes differ, no position counts, or the temperature is not above 0.
 
     Source: Hinton, Vinyals, Dean 2015, section 2; Sanh et al. 2019, section 3.
     """
@@ -35,9 +35,9 @@ def soft_cross_entropy(
 
 
 def hidden_cosine(student: Tensor, teacher: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Mean over rows of 1 - cos(student, teacher): 0 where hidden states have one direction.
+    """Mean of 1 - cos(student, teacher): 0 where hidden states have the same direction.
 
-    student, teacher: states (..., d_model) of one width. mask: bool (...), True = this row counts.
+    student, teacher: states (..., d_model) of one width. mask: bool (...), True = position counts.
     The teacher gets no gradient. Raises ValueError as `soft_cross_entropy` does.
 
     Source: Sanh et al. 2019, section 3.
@@ -68,7 +68,7 @@ def distillation_loss(
     predicted, from `mask_tokens`. student_states, teacher_states: (B, T, d_model), of the last
     layers. mask: bool (B, T), True = real token.
 
-    The paper gives no weights; the default ones are those of its released training command.
+    The paper gives no weights; the defaults are those of its released training command.
     Source: Sanh et al. 2019, "DistilBERT", section 3.
     """
     soft, hard, cosine = weights
@@ -82,7 +82,7 @@ def distillation_loss(
 def _rows(
     student: Tensor, teacher: Tensor, mask: Tensor | None, *names: str
 ) -> tuple[Tensor, Tensor]:
-    """Return the rows (N, d) that count, the teacher's without gradient."""
+    """Return the vectors (N, d) that count, the teacher's without gradient."""
     if student.shape != teacher.shape:
         raise ValueError(
             f"{names[0]}, {names[1]}: came with shapes {tuple(student.shape)} and "
@@ -102,7 +102,7 @@ def _rows(
 
 
 def hard_distillation(both: tuple[Tensor, Tensor], labels: Tensor, teacher: Tensor) -> Tensor:
-    """loss = (CE(label head, labels) + CE(taught head, argmax teacher)) / 2, in nats an image.
+    """loss = (CE(label head, labels) + CE(distillation head, argmax teacher)) / 2, in nats.
 
     labels (B,), teacher's logits (B, n_classes). Source: Touvron et al. 2021, equation 3.
     """

@@ -1,4 +1,4 @@
-"""Masked entities: LUKE's second objective, beside that of words (`mask_tokens`)."""
+"""Masked entities: LUKE's second objective, in addition to that of words (`mask_tokens`)."""
 
 import torch
 from torch import Tensor
@@ -15,20 +15,20 @@ def mask_entities(
     mask: int = 2,
     generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Hide a part of the entities, to be told from the words and from one another.
+    """Mask some of the entities, to be predicted from the words and from one another.
 
         inputs = mask where chosen, with probability rate; else the entity
 
-    entities: int64 (B, E), ids of a table of entities; `pad`, `unknown` and `mask` are its special
-        ones, by default as the released table has them, and are not chosen.
-    generator: where the draws come from; None: torch's global one.
+    entities: int64 (B, E), ids of an entity vocabulary; `pad`, `unknown` and `mask` are its special
+        ids, by default those of the released table, and are not chosen.
+    generator: random generator; None: torch's global one.
 
-    Words are masked apart (`mask_tokens`), and the loss is the sum of both:
+    Words are masked separately (`mask_tokens`), and the loss is the sum of both:
     `cross_entropy(words, ...) + cross_entropy(entity_logits, targets, pad=pad)`.
     Returns inputs, targets (`pad` where none was chosen) and chosen (bool), all like entities.
-    Raises TypeError for entities that are no int64, ValueError for a rate that is no probability.
+    Raises TypeError for entities that are not int64, ValueError for a rate not a probability.
 
-    Source: Yamada et al. 2020, section 3.3: a chosen entity is always hidden, never exchanged.
+    Source: Yamada et al. 2020, section 3.3: a chosen entity is always masked, never replaced.
     """
     if not isinstance(entities, Tensor) or entities.dtype != torch.int64:
         raise TypeError(f"entities: came as {describe(entities)}, expected torch.int64 ids (B, E)")

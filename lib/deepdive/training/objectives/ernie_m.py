@@ -1,4 +1,4 @@
-"""ERNIE-M's two ways to fill gaps by the other language: look there alone, and write there first.
+"""ERNIE-M: back-translation MLM, which predicts masked tokens with generated pseudo-parallel ones.
 The system's header is that of `deepdive.models.multilingual.ernie_m`.
 """
 
@@ -18,14 +18,14 @@ def back_translate(
     pad: int,
     draw: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Write `count` tokens of another language behind each text, by a model that can: they make a
-    pair of what was one language alone, in which gaps can then be filled as in any other pair.
+    """Generate `count` tokens of another language after each text, by a model that can: monolingual
+    text becomes a pseudo-parallel pair, for MLM as on any other pair.
 
-        row = text, [MASK] x count, padding;   each [MASK] becomes a draw from softmax(fill(row))
+        row = text, [MASK] x count, padding;  each [MASK] becomes a sample from softmax(fill(row))
 
     fill: (tokens (B, T), second (B, T), real (B, T)) -> logits (B, T, V), of a model under
-    `cross_lingual_mask` with the placeholders as gaps. tokens (B, T), padded at the end; real bool
-    (B, T); mask, pad: the ids of these tokens. draw: where draws come from; None: the most probable
+    `cross_lingual_mask` with the placeholders masked. tokens (B, T), padded at the end; real bool
+    (B, T); mask, pad: the ids of these tokens. draw: random generator; None: take the most probable
     token. Returns tokens, second and real, each (B, T + count). Raises ValueError for no
     placeholder.
 

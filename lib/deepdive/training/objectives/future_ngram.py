@@ -1,4 +1,4 @@
-"""ProphetNet's objective: each stream guesses the same token, from one token less each."""
+"""ProphetNet's objective: each stream predicts the same token, from a context one token shorter."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def future_loss(
 
     logits: (B, n, T, V) of n streams (`deepdive.models.generative.prophetnet.ProphetNet.futures`).
     targets: (B, T), the token that follows each; the same for all streams.
-    weights: one a stream; None: all alike. (1, 0 ...) learns what comes next alone.
+    weights: one per stream; None: equal. (1, 0 ...) trains only next-token prediction.
     Source: Qi et al. 2020, section 2.2.
     """
     if logits.ndim != 4:

@@ -1,4 +1,4 @@
-"""Gap sentences, Pegasus': the sentences that say most of the rest are taken out, and written."""
+"""Gap sentence generation (Pegasus): the most important sentences are masked, and generated."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -10,7 +10,7 @@ Text = Sequence[Hashable]
 
 
 def unigram_f1(said: Text, reference: Text) -> float:
-    """Return ROUGE-1's F1: 2 * shared / (all tokens of both), shared as often as both have a token.
+    """Return the ROUGE-1 F1: 2 * overlap / (tokens of both), overlap counting common occurrences.
 
     Source: Lin 2004, section 2; `deepdive.evaluate.summaries` has it for texts.
     """
@@ -21,12 +21,12 @@ def unigram_f1(said: Text, reference: Text) -> float:
 def select_gap_sentences(
     sentences: Sequence[Text], count: int, one_by_one: bool = False
 ) -> list[int]:
-    """Return the numbers of the `count` sentences that say most of the others, in their order.
+    """Return the indices of the `count` most important sentences, in text order.
 
-        score_i = unigram_f1(sentence i, all others)                            # each by itself
+        score_i = unigram_f1(sentence i, all others)                            # independent
         score_i = unigram_f1(chosen and sentence i, all that are not chosen)    # one_by_one
 
-    Of equal ones the first. One by one a sentence that says again what a chosen one says adds
+    Ties go to the first. With one_by_one, a sentence that repeats a chosen one adds
     little; the paper found no gain in it. Raises ValueError for more sentences than there are.
 
     Source: Zhang et al. 2020, section 3.1 ("Ind" and "Seq", with "Orig" counts).
@@ -52,9 +52,9 @@ def select_gap_sentences(
 def gap_sentences(
     sentences: Sequence[Sequence[int]], mask: int, rate: float = 0.3, one_by_one: bool = False
 ) -> tuple[list[int], list[int]]:
-    """Return what is read, each principal sentence as one mask, and what is written: these
-    sentences, one after the other. `rate` of the sentences are taken, rounded, but one at least and
-    not all of them.
+    """Return the encoder input, with each gap sentence replaced by one mask, and the target: these
+    sentences, concatenated. `rate` of the sentences are chosen, rounded, but at least one and not
+    all of them.
 
     Raises ValueError for fewer than two sentences.
     Source: Zhang et al. 2020, section 3.1, without the masking of single words that they dropped.

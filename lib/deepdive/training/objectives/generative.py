@@ -1,12 +1,12 @@
-"""The losses of a model that says what comes next, alone and while it is tuned to a task."""
+"""Losses of a causal language model, for pretraining and for fine-tuning on a task."""
 
 import torch.nn.functional as F
 from torch import Tensor
 
 
 def tuning_loss(task: Tensor, next_token: Tensor, weight: float = 0.5) -> Tensor:
-    """Return L3 = L2 + weight * L1, means over a batch: the task's loss, and that of the language
-    model on the same texts, which it shall not forget.
+    """Return L3 = L2 + weight * L1, means over a batch: the task's loss, and an auxiliary language
+    modeling loss on the same texts, against forgetting.
 
     Source: Radford et al. 2018, equation 5; the weight, section 4.1.
     """

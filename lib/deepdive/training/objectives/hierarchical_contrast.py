@@ -1,16 +1,16 @@
-"""HICTL: contrast of sentences, and of a sentence with words. Wei et al. 2021, "On Learning
+"""HICTL: hierarchical contrastive learning, of sentences and words. Wei et al. 2021, "On Learning
 Universal Representations Across Languages".
 
-    loss = masked language modelling + contrast of sentences + contrast with words
+    loss = masked language modeling + sentence-level contrast + word-level contrast
 
 System: hictl
 Parent: xlmr
 What differs:
-- a sentence must find its translation among wrong ones that are made harder: each is pulled towards
-  the sentence, the more the better the model has become (`interpolate_hard_negatives`,
+- a sentence must match its translation among hard negatives: each is interpolated towards the
+  sentence, the more so the better the model has become (`interpolate_hard_negatives`,
   `sentence_contrast`)
-- a pair's vector must find the words of both its sentences among other words of the vocabulary, of
-  which the nearest are taken (`word_contrast`, `nearest_words`)
+- a pair's vector must match the words of both its sentences among other words of the vocabulary,
+  of which the nearest are used (`word_contrast`, `nearest_words`)
 Source: Wei et al. 2021, sections 3.1 and 3.2.
 Book: 4.1.2.9
 """
@@ -28,15 +28,15 @@ def interpolate_hard_negatives(
     confidence: float = 1.0,
     smoothing: float = 0.9,
 ) -> Tensor:
-    """Pull each wrong key towards its query, never nearer than the right one is:
+    """Interpolate each negative towards its query, never closer than the positive is:
 
         d+ = |q - k+|,  d- = |q - k-|
         k~ = q + (d+ / d-)^(smoothing * confidence) (k- - q)      where d- > d+
         k~ = k-                                                    elsewhere
 
-    `confidence` is how sure the model has become of its right keys, exp(-loss) over recent steps:
-    at 0, as a fresh model is, nothing is moved; with smoothing * confidence = 1 a wrong key stands
-    as far from the query as the right one. query, positive (B, d); negatives (B, K, d). Returns
+    `confidence` measures how well the model identifies positives, exp(-loss) over recent steps:
+    at 0, as for an untrained model, nothing moves; with smoothing * confidence = 1 a negative is
+    as far from the query as the positive. query, positive (B, d); negatives (B, K, d). Returns
     (B, K, d). Raises ValueError for shapes that do not fit, or numbers that are not from 0 to 1.
 
     Source: Wei et al. 2021, section 3.1, "smoothed linear interpolation". The section itself was
@@ -60,13 +60,13 @@ def interpolate_hard_negatives(
 def sentence_contrast(
     query: Tensor, positive: Tensor, negatives: Tensor, temperature: float = 1.0
 ) -> Tensor:
-    """loss = mean over rows of
+    """loss = mean over queries of
 
         -log( exp(q . k+ / temperature)
               / (exp(q . k+ / temperature) + sum over k- of exp(q . k- / temperature)) )
 
-    query, positive (B, d), negatives (B, K, d), such as `interpolate_hard_negatives` made. Raises
-    ValueError for shapes that do not fit or a temperature that is not above 0.
+    query, positive (B, d), negatives (B, K, d), such as those of `interpolate_hard_negatives`.
+    Raises ValueError for shapes that do not fit or a temperature that is not above 0.
 
     Source: Wei et al. 2021, section 3.1.
     """
@@ -79,15 +79,15 @@ def sentence_contrast(
 def word_contrast(
     pair: Tensor, words: Tensor, own: Tensor, others: Tensor, temperature: float = 1.0
 ) -> Tensor:
-    """A pair's vector must find each word of its bag among words that are not in it:
+    """Contrastive loss of a pair's vector and each word of its bag, against words not in it:
 
-        loss = mean over rows b and words w of bag b of
+        loss = mean over pairs b and words w of bag b of
             -log( exp(p_b . e_w) / (exp(p_b . e_w) + sum over o in others_b of exp(p_b . e_o)) )
 
     with each product divided by the temperature. pair: (B, d), the [CLS] state of both sentences
-    joined; words: (V, d), the rows of the vocabulary; own: bool (B, V), the bags of words; others:
-    bool (B, V), the wrong words, none of them own. Each word is one question: the other words of
-    its bag are not wrong answers. Raises ValueError where a row has no word, or no wrong one, or
+    joined; words: (V, d), the word embeddings; own: bool (B, V), the bags of words; others:
+    bool (B, V), the negatives, none of them own. Each word is a separate positive: the other words
+    of its bag are not negatives. Raises ValueError where a pair has no word, or no negative, or
     one that is both.
 
     Source: Wei et al. 2021, section 3.2.
@@ -100,13 +100,13 @@ def word_contrast(
         raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
     scores = pair @ words.T / temperature  # (B, V)
     wrong = scores.masked_fill(~others, -torch.inf).logsumexp(1, keepdim=True)  # (B, 1)
-    each = torch.logaddexp(scores, wrong) - scores  # as if every word were the right one
+    each = torch.logaddexp(scores, wrong) - scores  # as if every word were a positive
     return each[own].mean()
 
 
 def nearest_words(pair: Tensor, words: Tensor, own: Tensor, n: int) -> Tensor:
-    """Return the `n` words that are nearest to each pair's vector and not its own, bool (B, V): far
-    ones teach next to nothing. Raises ValueError where there are not as many.
+    """Return the `n` words nearest to each pair's vector that are not its own, bool (B, V): distant
+    negatives contribute almost nothing. Raises ValueError where there are not as many.
 
     Source: Wei et al. 2021, section 3.2, "sampling of negative words".
     """

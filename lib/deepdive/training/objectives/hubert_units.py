@@ -1,4 +1,4 @@
-"""HuBERT's: units of sound, made by k-means, and said of rows that are hidden.
+"""HuBERT's objective: predict hidden units, found by k-means, at masked frames.
 
 Source: Hsu et al. 2021, section III; k-means: Lloyd 1982, with the seeding of Arthur and
 Vassilvitskii 2007 (k-means++).
@@ -18,34 +18,34 @@ from deepdive.core.hooks import record
 
 @dataclass(frozen=True)
 class Units:
-    """k groups of rows: `centres` (k, d), for rows (d,) less `mean`, divided by `deviation`."""
+    """k clusters: `centres` (k, d), for frames (d,) minus `mean`, divided by `deviation`."""
 
     centres: Tensor
     mean: Tensor
     deviation: Tensor
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """Return the number of the nearest centre of each row (..., d), int64 (...)."""
+        """Return the index of the nearest centroid to each frame (..., d), int64 (...)."""
         scaled = ((rows - self.mean) / self.deviation).flatten(0, -2)
         return nearest(scaled, self.centres)[0].view(rows.shape[:-1])
 
 
 def nearest(rows: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the nearest centre of each row (n, d), and the squared distance to it."""
+    """Return the nearest centroid of each frame (n, d), and the squared distance to it."""
     squares = (rows * rows).sum(1, keepdim=True) + (centres * centres).sum(1)
     distance, which = torch.addmm(squares, rows, centres.T, alpha=-2).min(1)
     return which, distance.clamp(min=0)
 
 
 def make_units(rows: Tensor, k: int, steps: int = 20, draw: torch.Generator | None = None) -> Units:
-    """Return k units of rows (n, d), each number of which is first brought to mean 0, deviation 1:
+    """Return k units of frames (n, d), standardized to mean 0 and standard deviation 1, by k-means:
 
         group(row) = argmin over u of |row - centre_u|^2;   centre_u = mean of its group
 
-    by turns, `steps` times or until no row moves; a group that is left empty begins again at the
-    row that is farthest from its centre. The first centres are drawn one after another, a row with
-    probability proportional to its squared distance to the nearest one. Raises ValueError for
-    fewer rows than units.
+    alternating `steps` times or until assignments are stable; an empty cluster restarts at the
+    frame farthest from its centroid. The initial centroids are sampled one after another, a frame
+    with probability proportional to its squared distance to the nearest one. Raises ValueError for
+    fewer frames than units.
     """
     positive(k=k, steps=steps)
     if rows.ndim != 2 or len(rows) < k:
@@ -75,9 +75,9 @@ def make_units(rows: Tensor, k: int, steps: int = 20, draw: torch.Generator | No
 
 @torch.no_grad()
 def layer_states(encoder: nn.Module, layer: int, *inputs: Tensor) -> Tensor:
-    """Return the states (B, T, d_model) behind a layer, counted from 1: of these the units of a
-    second training are made. The encoder, which has blocks in `stack`, reads `inputs` without gaps,
-    in evaluation mode. Raises ValueError for a layer that is not there.
+    """Return the states (B, T, d_model) after a layer, counted from 1: the units of a second
+    training iteration are clusters of these. The encoder, which has blocks in `stack`, receives
+    `inputs` unmasked, in evaluation mode. Raises ValueError for a layer that is not there.
     """
     there = len(list(encoder.get_submodule("stack.blocks").children()))
     if not 1 <= layer <= there:
@@ -94,11 +94,11 @@ def layer_states(encoder: nn.Module, layer: int, *inputs: Tensor) -> Tensor:
 def unit_loss(
     scores: Tensor, units: Tensor, hidden: Tensor, real: Tensor | None = None, alpha: float = 1.0
 ) -> Tensor:
-    """loss = alpha * (mean over hidden rows of -log p(unit)) + (1 - alpha) * (the same over rows
-    that are not), p = softmax(scores).
+    """loss = alpha * (mean over masked frames of -log p(unit)) + (1 - alpha) * (the same over
+    unmasked frames), p = softmax(scores).
 
     scores (B, T, k); units int64 (B, T); hidden, real bool (B, T). The paper takes alpha = 1.
-    Raises ValueError where a part that counts has no row.
+    Raises ValueError where a part with nonzero weight has no frame.
     """
     real = torch.ones_like(hidden) if real is None else real
     parts = [(alpha, hidden & real, "hidden"), (1 - alpha, ~hidden & real, "heard")]

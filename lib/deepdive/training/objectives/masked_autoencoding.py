@@ -1,4 +1,4 @@
-"""Masked images: which patches are hidden, and how well their pixels are said."""
+"""Masked autoencoding (MAE): random masking of patches, and the loss on their pixels."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from deepdive.layers.patches import patchify
 
 
 def hidden_patches(noise: Tensor, share: float) -> Tensor:
-    """Return which patches are hidden, bool (B, N): those with the most noise, (B, N).
+    """Return which patches are masked, bool (B, N): those with the highest noise, (B, N).
 
-    Of N patches floor(N (1 - share)) stay, in each image. Raises ValueError where that is none,
-    and for a share that is none.
+    Of N patches floor(N (1 - share)) stay visible, in each image. Raises ValueError where that is
+    0, and for a share that is not a fraction.
     Source: He et al. 2022, section 3, and their released code.
     """
     if not 0 <= share < 1:
@@ -24,7 +24,7 @@ def hidden_patches(noise: Tensor, share: float) -> Tensor:
 
 
 def normalised(patches: Tensor, eps: float = 1e-6) -> Tensor:
-    """Return each patch (..., pixels) less its mean, divided by its deviation."""
+    """Return each patch (..., pixels) minus its mean, divided by its standard deviation."""
     mean, variance = patches.mean(-1, keepdim=True), patches.var(-1, keepdim=True)
     return (patches - mean) / (variance + eps) ** 0.5
 
@@ -32,10 +32,10 @@ def normalised(patches: Tensor, eps: float = 1e-6) -> Tensor:
 def pixel_loss(
     predicted: Tensor, images: Tensor, hidden: Tensor, size: int, normal: bool = True
 ) -> Tensor:
-    """loss = mean over hidden patches n and their pixels p of (predicted[n, p] - target[n, p])^2
+    """loss = mean over masked patches n and their pixels p of (predicted[n, p] - target[n, p])^2
 
     predicted (B, N, C * size^2); images (B, C, H, W); hidden bool (B, N). target = cut(images),
-    with `normal` each patch `normalised`. Raises ValueError where nothing is hidden.
+    with `normal` each patch `normalised`. Raises ValueError where nothing is masked.
     Source: He et al. 2022, section 3 and table 1d.
     """
     if not hidden.any():
@@ -45,7 +45,7 @@ def pixel_loss(
 
 
 def mae_step(model: Any, images: Tensor, draw: torch.Generator | None = None) -> Tensor:
-    """Return the loss of a `deepdive.models.vision.mae.Mae` whose patches are hidden by lot."""
+    """Return the loss of a `deepdive.models.vision.mae.Mae` with randomly masked patches."""
     config = model.config
     n = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
     hidden = hidden_patches(torch.rand(len(images), n, generator=draw), config.share)

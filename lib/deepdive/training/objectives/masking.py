@@ -1,4 +1,4 @@
-"""Masked language modelling: which tokens are hidden, and behind what."""
+"""Masked language modeling: which tokens are masked, and what replaces them."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,7 @@ from torch import Tensor
 from deepdive.tokenizers.base import Tokenizer
 from deepdive.tokenizers.wordpiece import INSIDE, WordPieceTokenizer
 
-MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's vocabularies call it
+MASKS = ("[MASK]", "<mask>")  # its names in BERT's and RoBERTa's vocabularies
 
 
 def mask_tokens(
@@ -19,27 +19,27 @@ def mask_tokens(
     words: Tensor | None = None,
     generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Hide a part of the tokens, to be predicted from both sides.
+    """Mask some of the tokens, to be predicted from context on both sides.
 
     Each token that is not special is chosen with probability `rate`. A chosen token becomes
 
         the mask token                          with probability mask
-        any token of the vocabulary, no special with probability random
+        a random token, not a special one       with probability random
         itself                                  with probability 1 - mask - random
 
     tokens: int64 (..., T), padded with `tokenizer.pad`.
-    words: int64 like tokens, the number of each token's word (`word_ids`): all tokens of a word
-        are chosen, or none (whole-word masking). What each becomes is still drawn for each.
-    generator: where the draws come from; None: torch's global one.
+    words: int64 like tokens, the index of each token's word (`word_ids`): all tokens of a word
+        are chosen, or none (whole-word masking). Replacements are still sampled per token.
+    generator: random generator; None: torch's global one.
 
-    **Static** masking calls this once, before training; **dynamic** masking calls it at each visit
-    of a text, such as inside the loss that `deepdive.training.fit` is given.
+    **Static** masking calls this once, before training; **dynamic** masking calls it whenever a
+    text is used, such as inside the loss that `deepdive.training.fit` is given.
 
-    Returns inputs, targets and chosen, all like tokens: `inputs` is what the model reads; `targets`
+    Returns inputs, targets and chosen, all like tokens: `inputs` is the model's input; `targets`
     holds the token where one was chosen and `tokenizer.pad` elsewhere, so that the loss is
-    `cross_entropy(logits, targets, pad=tokenizer.pad)`; `chosen` is bool. To compute logits for
-    the chosen places only: `cross_entropy(head(states[chosen]), targets[chosen], pad=None)`.
-    Raises TypeError or ValueError when tokens are no int64, words do not fit them, a rate is no
+    `cross_entropy(logits, targets, pad=tokenizer.pad)`; `chosen` is bool. To compute logits at
+    masked positions only: `cross_entropy(head(states[chosen]), targets[chosen], pad=None)`.
+    Raises TypeError or ValueError when tokens are not int64, words do not fit them, a rate is not a
     probability, or the tokenizer has no mask token.
 
     Source: Devlin et al. 2019, section 3.1 and appendix A.1 (whose code lets the random token be a
@@ -50,7 +50,7 @@ def mask_tokens(
     special = special_ids(tokenizer).to(tokens.device)
     if words is None:
         drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
-    else:  # one number a word, read by all its tokens
+    else:  # one number per word, shared by all its tokens
         size = (*words.shape[:-1], int(words.max()) + 1)
         drawn = torch.rand(size, generator=generator, device=tokens.device).gather(-1, words)
     chosen = (drawn < rate) & ~torch.isin(tokens, special)
@@ -66,9 +66,7 @@ def mask_tokens(
 
 
 def special_ids(tokenizer: Tokenizer) -> Tensor:
-    """Return the ids (n,) of the tokenizer's special tokens: padding, unknown and mask among
-    them.
-    """
+    """Return the ids (n,) of the tokenizer's special tokens, with padding, unknown, and mask."""
     return torch.tensor([tokenizer.id_of(name) for name in tokenizer.specials])
 
 
@@ -87,9 +85,9 @@ def mask_id(tokenizer: Tokenizer) -> int:
 
 
 def word_ids(tokens: Tensor, tokenizer: WordPieceTokenizer) -> Tensor:
-    """Return the number of each token's word, from 0 in each row: int64 like tokens.
+    """Return the index of each token's word, from 0 in each text: int64 like tokens.
 
-    A piece that begins with `##` goes on with the word of the token before it. Special tokens are
+    A token that begins with `##` continues the word of the token before it. Special tokens are
     words of their own. Raises TypeError for a tokenizer that is not WordPiece.
     """
     if not isinstance(tokenizer, WordPieceTokenizer):

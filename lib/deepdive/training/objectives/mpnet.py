@@ -1,5 +1,5 @@
-"""Masked and permuted language modelling, MPNet's: the last tokens of a drawn order are guessed in
-turn, and every guess knows the places of all.
+"""Masked and permuted language modeling (MPNet): the last tokens of a random order are predicted in
+turn, and every prediction sees the positions of all tokens.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from deepdive.training.objectives.masking import mask_id, special_ids
 
 @dataclass(frozen=True)
 class Permuted:
-    """A batch whose last c tokens, in a drawn order, are guessed.
+    """A batch whose last c tokens, in a random order, are predicted.
 
-    tokens     (B, T + 2c): the text in the drawn order, then for each of its last c places the
-               mask token twice: once for others to see, once to ask
-    positions  (B, T + 2c): where each stands in the text, padding at 0
-    seen       a mask (B, 1, T + 2c, T + 2c): `two_streams`, without padding
-    targets    (B, c): the tokens that are guessed; the states of the last c rows guess them
+    tokens     (B, T + 2c): the text in random order, then for each of its last c positions the
+               mask token twice: once for the content stream, once for the query stream
+    positions  (B, T + 2c): the position of each in the text, 0 for padding
+    seen       an attention mask (B, 1, T + 2c, T + 2c): `two_streams`, without padding
+    targets    (B, c): the predicted tokens; the last c states predict them
     """
 
     tokens: Tensor
@@ -30,17 +30,17 @@ class Permuted:
 
 
 def two_streams(length: int, guessed: int) -> Tensor:
-    """Return which of L = length + 2 * guessed rows sees which, bool (L, L).
+    """Return which of L = length + 2 * guessed tokens attends to which, bool (L, L).
 
-    With c = guessed, rows stand as n = length - c known tokens, c guessed ones, their c masks, and
-    c queries, and query t asks for guessed token t. Of guessed tokens and masks
+    With c = guessed, the input is n = length - c known tokens, c predicted ones, their c masks, and
+    c queries, and query t predicts token t of the c. Of the predicted tokens and masks
 
-        known tokens, masks   see every mask, no guessed token          # as in BERT
-        guessed token t       sees tokens 0 .. t and masks t + 1 .. c - 1
+        known tokens, masks   see every mask, no predicted token        # as in BERT
+        predicted token t     sees tokens 0 .. t and masks t + 1 .. c - 1
         query t               sees tokens 0 .. t - 1 and masks t .. c - 1
 
-    All see the known tokens, and none a query. So each row sees every place of the text once, as
-    token or as mask ("position compensation"), and query t never what it is to find.
+    All see the known tokens, and none a query. So each sees every position of the text once, as
+    token or as mask ("position compensation"), and query t never its own target.
     Raises ValueError unless 0 < guessed <= length.
 
     Source: Song et al. 2020, section 2.2 and figure 2.
@@ -66,17 +66,17 @@ def permute(
     rate: float = 0.15,
     generator: torch.Generator | None = None,
 ) -> Permuted:
-    """Draw an order for each text, and let the last `rate` of it be guessed.
+    """Sample an order for each text, whose last fraction `rate` is predicted.
 
-    tokens: int64 (B, T), padded with `tokenizer.pad`. Special tokens are never guessed; in every
-    text as many are, `rate` of the ordinary tokens of the shortest, at least one. For the model:
+    tokens: int64 (B, T), padded with `tokenizer.pad`. Special tokens are never predicted; each
+    text has as many targets, `rate` of the ordinary tokens of the shortest, at least one. Usage:
 
         states = model.permuted(batch.tokens, batch.positions, batch.seen)
         loss = cross_entropy(head(states[:, -c:]), batch.targets, pad=None)
 
-    The released code lets a tenth of the masks be the token itself, and a tenth any token; here all
-    are masks. Raises ValueError for a rate that is no share, and for a text without an ordinary
-    token; TypeError for tokens that are no int64 (B, T).
+    The released code replaces a tenth of the masks by the token itself, and a tenth by any token;
+    here all are masks. Raises ValueError for a rate that is not a fraction, and for a text without
+    an ordinary token; TypeError for tokens that are not int64 (B, T).
 
     Source: Song et al. 2020, section 2.2.
     """

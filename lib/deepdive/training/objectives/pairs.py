@@ -1,4 +1,4 @@
-"""Pairs of sentences from documents: does B follow A (BERT), and in which order (ALBERT)?"""
+"""Sentence pair objectives: next-sentence prediction (BERT) and sentence order (ALBERT)."""
 
 import itertools
 import random
@@ -9,23 +9,23 @@ from deepdive.core.checks import as_int
 
 S = TypeVar("S")  # a sentence: a text, or a list of token ids
 
-IS_NEXT, NOT_NEXT = 0, 1  # as in the released BERT: class 0 says "yes, it follows"
+IS_NEXT, NOT_NEXT = 0, 1  # as in the released BERT: class 0 means "yes, it follows"
 IN_ORDER, SWAPPED = 0, 1
 
 
 def next_sentence_pairs(
     documents: Sequence[Sequence[S]], seed: int = 0, *, true_share: float = 0.5
 ) -> list[tuple[S, S, int]]:
-    """Return (A, B, label) for each sentence A that has another after it in its document.
+    """Return (A, B, label) for each sentence A that has a next one in its document.
 
     With probability `true_share` B is that next sentence and the label `IS_NEXT` = 0. Otherwise B
-    is any sentence of another document, both drawn evenly, and the label `NOT_NEXT` = 1.
+    is a random sentence of a random other document, both uniform, and the label `NOT_NEXT` = 1.
 
     documents: lists of sentences, in order; a sentence is a text or a list of ids, and is not
-        looked into. Documents without sentences are passed over.
-    seed: of every draw; another seed gives other pairs of the same documents.
-    Raises ValueError when fewer than two documents have sentences: where else should a random
-    sentence come from?
+        inspected. Documents without sentences are skipped.
+    seed: random seed; another seed gives other pairs of the same documents.
+    Raises ValueError when fewer than two documents have sentences, because random sentences come
+    from another document.
 
     Source: Devlin et al. 2019, section 3.1, task 2.
     """
@@ -49,11 +49,11 @@ def next_sentence_pairs(
 def sentence_order_pairs(
     documents: Sequence[Sequence[S]], seed: int = 0, *, true_share: float = 0.5
 ) -> list[tuple[S, S, int]]:
-    """Return (A, B, label) for each two sentences that follow one another in a document.
+    """Return (A, B, label) for each two consecutive sentences of a document.
 
-    With probability `true_share` they stand in their order and the label is `IN_ORDER` = 0,
-    otherwise they are exchanged and it is `SWAPPED` = 1. Both sentences are of one document, so
-    the topic does not give the answer away. Arguments as for `next_sentence_pairs`; one document
+    With probability `true_share` they are in their order and the label is `IN_ORDER` = 0,
+    otherwise they are swapped and it is `SWAPPED` = 1. Both sentences are from one document, so
+    the topic does not reveal the label. Arguments as for `next_sentence_pairs`; one document
     is enough.
 
     Source: Lan et al. 2020, "ALBERT", section 3.1.
@@ -67,7 +67,7 @@ def sentence_order_pairs(
 
 
 def _filled(documents: Sequence[Sequence[S]], true_share: float) -> list[Sequence[S]]:
-    """Return the documents that have sentences, after a look at the arguments."""
+    """Return the documents that have sentences, after checking the arguments."""
     if not 0.0 <= true_share <= 1.0:
         raise ValueError(f"true_share: came as {true_share}, expected a probability from 0 to 1")
     if any(isinstance(document, str) for document in documents):

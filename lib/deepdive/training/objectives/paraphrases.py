@@ -1,4 +1,4 @@
-"""Unicoder's batches for two of its tasks: is this the translation, and a text in two languages.
+"""Batches for two Unicoder objectives: paraphrase classification, and MLM on bilingual texts.
 The system's header is that of `deepdive.models.multilingual.unicoder`.
 """
 
@@ -13,12 +13,12 @@ Sentence = TypeVar("Sentence")
 
 
 def hard_paraphrases(vectors: Tensor, ceiling: float = 1.0) -> Tensor:
-    """Return for each sentence the other one that is most like it, int64 (N,): the highest cosine
-    of their vectors (N, d) that is below `ceiling`, so that what says the same is not taken for a
-    wrong answer. Raises ValueError for a sentence that has no such other.
+    """Return the index of the most similar other sentence for each, int64 (N,): the highest cosine
+    of their vectors (N, d) below `ceiling`, so that a paraphrase is not used as a negative. Raises
+    ValueError for a sentence that has no such other.
 
-    Source: Huang et al. 2019, section 3.2.2: a sentence drawn at random is told too easily, so a
-    light model picks one that is close, and not equal.
+    Source: Huang et al. 2019, section 3.2.2: random negatives are too easy, so a light model
+    selects one that is close, and not equal.
     """
     unit = F.normalize(vectors, dim=-1)
     cosines = (unit @ unit.T).fill_diagonal_(-torch.inf)
@@ -33,7 +33,7 @@ def hard_paraphrases(vectors: Tensor, ceiling: float = 1.0) -> Tensor:
 
 
 class Paraphrases(NamedTuple):
-    """Pairs to be judged: `labels` int64 (2 N,), 1 = translations of each other."""
+    """Pairs to be classified: `labels` int64 (2 N,), 1 = translations of each other."""
 
     first: list[Sequence[int]]
     second: list[Sequence[int]]
@@ -43,13 +43,13 @@ class Paraphrases(NamedTuple):
 def paraphrase_pairs(
     first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], wrong: Tensor
 ) -> Paraphrases:
-    """Return N pairs of translations and as many that are none: row i of `second` with row wrong[i]
-    of `first`, which `hard_paraphrases` chose by the first sentences' vectors.
+    """Return N translation pairs and as many negatives: sentence i of `second` with sentence
+    wrong[i] of `first`, which `hard_paraphrases` chose by the first sentences' vectors.
 
         (first_i, second_i) -> 1        (first_wrong[i], second_i) -> 0
 
-    They are judged by a `Classifier` of two classes over the joined pair. Raises ValueError where
-    the numbers differ, or a wrong one is the right one.
+    A `Classifier` with two classes takes the joined pair. Raises ValueError where
+    the numbers differ, or a negative is the positive.
 
     Source: Huang et al. 2019, section 3.2.2, cross-lingual paraphrase classification.
     """
@@ -67,8 +67,8 @@ def paraphrase_pairs(
 def alternate_sentences(
     document: Sequence[Sentence], translation: Sequence[Sentence]
 ) -> list[Sentence]:
-    """Return a text in two languages: every second sentence is replaced by its translation, the
-    second being the first of them. Gaps are then filled as in any text. Raises ValueError unless
+    """Return a text in two languages: every second sentence is replaced by its translation,
+    starting with the second. Tokens are then masked as in any text. Raises ValueError unless
     there are as many translations as sentences.
 
     Source: Huang et al. 2019, section 3.2.3, cross-lingual masked language model.

@@ -1,4 +1,4 @@
-"""Permutation language modelling: in which order the tokens of a text come, and what is asked."""
+"""Permutation language modeling (XLNet): factorization order and predicted tokens."""
 
 import torch
 from torch import Tensor
@@ -11,23 +11,23 @@ from deepdive.training.objectives.masking import special_ids
 def order_tokens(
     tokens: Tensor, tokenizer: Tokenizer, part: int = 6, *, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw an order for each text, and ask for the last of its tokens.
+    """Sample a factorization order for each text, and predict the last of its tokens.
 
         sees[t, s] = s comes before t in the order
         places     = the last n // part of a text's n ordinary tokens in the order, one at least
 
-    tokens: int64 (B, T), padded with `tokenizer.pad`. Special tokens come first, so that all may
-    read them, padding last, so that none does; neither is asked for.
-    part: what comes early in an order has little to be told from, so one in `part` is asked for.
-    generator: where the draws come from; None: torch's global one.
+    tokens: int64 (B, T), padded with `tokenizer.pad`. Special tokens come first, so that all can
+    attend to them, padding last, so that none can; neither is predicted.
+    part: early tokens of an order have little context, so only one in `part` is predicted.
+    generator: random generator; None: torch's global one.
 
     Returns sees (bool, (B, T, T)), places and targets (int64, (B, M)), M that of the text with the
     most; where one has fewer its targets are `tokenizer.pad`, so that the loss is
     `cross_entropy(model(tokens, sees, places), targets, pad=tokenizer.pad)`.
-    Raises TypeError or ValueError when tokens are no int64 (B, T), or part is below 1.
+    Raises TypeError or ValueError when tokens are not int64 (B, T), or part is below 1.
 
-    Source: Yang et al. 2019, sections 2.2 and 2.3. Their code asks for spans, and lets the tokens
-    that are not asked for see one another.
+    Source: Yang et al. 2019, sections 2.2 and 2.3. Their code predicts spans, and lets the tokens
+    that are not predicted attend to one another.
     """
     if not isinstance(tokens, Tensor) or tokens.dtype != torch.int64 or tokens.ndim != 2:
         raise TypeError(f"tokens: came as {describe(tokens)}, expected torch.int64 ids (B, T)")
@@ -49,8 +49,8 @@ def order_tokens(
 
 
 def seen_in(order: Tensor, real: Tensor | None = None) -> Tensor:
-    """Return sees (B, T, T), bool, for an order (B, T) of places, first to last: sees[t, s] = s is
-    before t, and `real` (bool (B, T); None: all are).
+    """Return sees (B, T, T), bool, for an order (B, T) of positions, first to last: sees[t, s] = s
+    is before t, and `real` (bool (B, T); None: all are).
     """
     rank = order.argsort(1)
     sees = rank[:, None, :] < rank[:, :, None]

@@ -1,5 +1,5 @@
-"""The losses of a model that is tuned to answer: by answers that are given, and by answers of which
-one is preferred.
+"""Fine-tuning losses: supervised fine-tuning on given answers, and direct preference optimization
+on pairs of answers.
 """
 
 import torch.nn.functional as F
@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def log_probability(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:
-    """Return log p(answer | what stands before it), (B,), for logits (B, T, V) of tokens (B, T);
+    """Return log p(answer | context), (B,), for logits (B, T, V) of tokens (B, T);
     `answer` bool (B, T), True = a token of the answer.
 
-    Raises ValueError where a text's first token is of its answer: nothing has foretold it.
+    Raises ValueError where a text's first token is in its answer: nothing precedes it.
     """
     if bool(answer[:, 0].any()):
         raise ValueError("answer: the first token of a text cannot be of its answer: give a mark")
@@ -19,8 +19,8 @@ def log_probability(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:
 
 
 def answer_loss(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:
-    """Return the mean of -log p over the tokens of the answers alone: what was asked is read, not
-    learned. The loss of supervised tuning.
+    """Return the mean of -log p over the tokens of the answers only: the prompt is context, without
+    a loss. The loss of supervised fine-tuning.
 
     Source: Ouyang et al. 2022, section 3.5 (there called supervised fine-tuning).
     """
@@ -28,10 +28,10 @@ def answer_loss(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:
 
 
 def implicit_reward(now: Tensor, before: Tensor, beta: float) -> Tensor:
-    """Return beta * (log p now - log p before): the reward by which the tuned model, beside the one
-    it began as, is the best there is.
+    """Return beta * (log p now - log p before): the implicit reward, for which the fine-tuned
+    policy is optimal, given its reference, the model before fine-tuning.
 
-    Source: Rafailov et al. 2023, equation 5, up to a number that is the prompt's alone.
+    Source: Rafailov et al. 2023, equation 5, up to a term that depends only on the prompt.
     """
     return beta * (now - before)
 
@@ -40,9 +40,9 @@ def dpo_loss(
     chosen: Tensor, rejected: Tensor, chosen_before: Tensor, rejected_before: Tensor, beta: float
 ) -> Tensor:
     """Return the mean of -log sigmoid(reward of the chosen - reward of the rejected answer), for
-    log probabilities (B,), now and before tuning: direct preference optimisation.
+    log probabilities (B,), now and before fine-tuning: direct preference optimization.
 
-    A small beta lets the model go far from what it was.
+    A small beta lets the model move far from the reference.
     Source: Rafailov et al. 2023, equation 7.
     """
     good = implicit_reward(chosen, chosen_before, beta)

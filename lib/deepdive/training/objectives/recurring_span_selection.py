@@ -1,5 +1,5 @@
-"""Recurring span selection, Splinter's: words that stand more than once in a text are cut out but
-for one place, which is to be found again.
+"""Recurring span selection (Splinter): spans that occur more than once in a text are masked except
+for one occurrence, which the model must find.
 """
 
 import random
@@ -22,16 +22,16 @@ def recurring_spans(
     words: Sequence[int] | None = None,
     longest: int = 10,
 ) -> list[list[Span]]:
-    """Return the clusters of a text: the places of each run of tokens that stands more than once.
+    """Return the clusters of a text: the occurrences of each span that occurs more than once.
 
-    Longer runs are found first, and what they cover is taken: "Ada Lovelace" twice is one cluster,
-    and no third of "Ada". Left out are runs of `stop` tokens alone (function words, marks), and
-    those that begin or end inside a word. Of places that overlap, the first is kept.
+    Longer spans are found first, and block what they cover: "Ada Lovelace" twice is one cluster,
+    and no third of "Ada". Excluded are spans of only `stop` tokens (function words, punctuation),
+    and those that begin or end inside a word. Of overlapping occurrences, the first is kept.
 
-    tokens: ids, one text, without padding. stop: ids that make no span by themselves; those that
-        make none even with others, such as `[CLS]` and `[SEP]`, cut the text before.
-    words: the number of each token's word (`word_ids`); None: each token is one.
-    longest: tokens in a span at most. The clusters are in the order of their first places.
+    tokens: ids, one text, without padding. stop: ids that form no span by themselves. Before,
+        split the text at ids that may be in no span at all, such as `[CLS]` and `[SEP]`.
+    words: the index of each token's word (`word_ids`); None: each token is one.
+    longest: maximum tokens in a span. The clusters are in the order of their first occurrences.
     Raises ValueError for words that are not as many as tokens.
 
     Source: Ram et al. 2021, "recurring span selection".
@@ -51,7 +51,7 @@ def recurring_spans(
             if not whole or any(taken[i : i + n]):
                 continue
             places = found.setdefault(tuple(tokens[i : i + n]), [])
-            if not places or places[-1][1] < i:  # of overlapping places the first
+            if not places or places[-1][1] < i:  # of overlapping occurrences the first
                 places.append((i, i + n - 1))
         for places in found.values():
             free = [span for span in places if not any(taken[span[0] : span[1] + 1])]
@@ -64,8 +64,8 @@ def recurring_spans(
 
 @dataclass(frozen=True)
 class SpanQuestions:
-    """A text with questions in it: question k, at `places[k]`, stands where the span from
-    `starts[k]` to `ends[k]`, both included, stood once more. All count in the new `tokens`.
+    """A text with question tokens: question k, at `places[k]`, replaces another occurrence of the
+    span from `starts[k]` to `ends[k]`, both included. All are indices in the new `tokens`.
     """
 
     tokens: list[int]
@@ -81,15 +81,15 @@ def make_recurring_span_questions(
     most: int = 30,
     draw: random.Random | None = None,
 ) -> SpanQuestions:
-    """Leave one place of each cluster, drawn, and write the token `question` at its others.
+    """Keep one random occurrence of each cluster, and replace the others by the token `question`.
 
-    Clusters come in a drawn order until `most` questions are asked; one that would be one too many
-    is left as it is. Each span that is cut out becomes one token, however long it is.
+    Clusters come in random order until there are `most` questions; one that would exceed this
+    is unchanged. Each masked span becomes one token, whatever its length.
 
     Source: Ram et al. 2021, "recurring span selection".
     """
     draw = random.Random(0) if draw is None else draw
-    answer: dict[int, Span] = {}  # first token of what is cut out -> the span that stays
+    answer: dict[int, Span] = {}  # first token of a masked span -> the span that stays
     last: dict[int, int] = {}  # its last token
     for cluster in draw.sample(list(clusters), len(clusters)):
         kept = draw.choice(list(cluster))
@@ -97,7 +97,7 @@ def make_recurring_span_questions(
             answer |= {span[0]: kept for span in cluster if span != kept}
             last |= dict(cluster)
     new: list[int] = []
-    moved, i = {}, 0  # place in the text -> place in the new one
+    moved, i = {}, 0  # position in the text -> position in the new one
     while i < len(tokens):
         moved[i] = len(new)
         new.append(question if i in answer else tokens[i])
@@ -118,9 +118,9 @@ def span_selection_loss(
 
         loss = (cross_entropy(logits[..., 0], starts) + cross_entropy(logits[..., 1], ends)) / 2
 
-    logits: (B, K, T, 2), scores of each token as first and as last. starts, ends: int64 (B, K),
-    places in the text; 0, the place of `[CLS]`, where a row has fewer questions: it does not count.
-    mask: bool (B, T), True = real token; no padding can be chosen. None: all.
+    logits: (B, K, T, 2), of each token as start and as end. starts, ends: int64 (B, K),
+    positions in the text; 0, the position of `[CLS]`, for missing questions, which do not count.
+    mask: bool (B, T), True = real token; padding cannot be chosen. None: all.
     Raises ValueError when shapes differ, no question counts, or an answer is outside the text.
 
     Source: Ram et al. 2021, and their released code.

@@ -1,5 +1,5 @@
-"""Replaced token detection, ELECTRA's: a generator fills the gaps of a text, and a discriminator
-says of every token whether it stood there before.
+"""Replaced token detection (ELECTRA): a generator fills masked tokens, and a discriminator predicts
+for every token whether it is original or replaced.
 """
 
 from typing import Any
@@ -17,14 +17,14 @@ from deepdive.training.objectives.token import cross_entropy
 def sample_replacements(
     logits: Tensor, tokens: Tensor, chosen: Tensor, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Write a token drawn from softmax(logits) at each chosen place of a text.
+    """Replace each chosen token by a sample from softmax(logits).
 
-        filled = tokens, with a draw from softmax(logits[i]) at the i-th chosen place
+        filled = tokens, with a sample from softmax(logits[i]) at the i-th chosen position
         replaced = filled != tokens
 
-    A draw that is by chance the token that stood there counts as original. logits: (N, V), of the
-    N places of `chosen`, bool (B, T); tokens: int64 (B, T), the text with nothing hidden.
-    No gradient passes through a draw. Raises ValueError where logits and places are not as many.
+    A sample that happens to be the original token counts as original. logits: (N, V), of the
+    N positions of `chosen`, bool (B, T); tokens: int64 (B, T), the text without masks. No gradient
+    passes through sampling. Raises ValueError where logits and positions differ in number.
 
     Source: Clark et al. 2020, section 2.
     """
@@ -43,7 +43,7 @@ def sample_replacements(
 
 
 def replaced_loss(logits: Tensor, replaced: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Mean over the real tokens of the binary cross-entropy, in nats: was this one replaced?
+    """Mean binary cross-entropy over real tokens, in nats: was this one replaced?
 
         loss = mean of  softplus(logits) - replaced * logits
 
@@ -75,14 +75,14 @@ def electra_losses(
     rate: float = 0.15,
     generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the generator's masked cross-entropy and the discriminator's loss, in nats. ELECTRA
-    minimises
+    """Return the generator's MLM loss and the discriminator's loss, in nats. ELECTRA
+    minimizes
 
         masked + 50 * replaced                                  # `electra_loss`
 
     model: a `deepdive.models.bert.electra.Electra`, or what has its `generator`, with `bert` and
-        `masked_logits`, and `discriminator`. The text is masked anew at each call: every chosen
-        token becomes the mask token (the released code leaves 15 % of them themselves).
+        `masked_logits`, and `discriminator`. Masks are sampled at each call: every chosen
+        token becomes the mask token (the released code leaves 15% of them unchanged).
     Raises ValueError where no token was chosen: the batch is too small for the rate.
 
     Source: Clark et al. 2020, section 2 and appendix A.
@@ -104,8 +104,8 @@ def electra_losses(
 
 
 def electra_loss(masked: Tensor, replaced: Tensor, weight: float = 50.0) -> Tensor:
-    """Return masked + weight * replaced: judging is easy, so its loss is small, and its weight
-    large.
+    """Return masked + weight * replaced: the binary task is easy, so its loss is small, and its
+    weight large.
 
     Source: Clark et al. 2020, section 2; the weight is that of appendix A.
     """

@@ -1,4 +1,4 @@
-"""What sentence encoders are trained for: texts that mean the same get vectors that point alike."""
+"""Sentence embedding objectives: texts with similar meaning get vectors with high cosine."""
 
 import torch
 import torch.nn.functional as F
@@ -8,10 +8,10 @@ from deepdive.training.objectives.token import cross_entropy
 
 
 def cosine_regression(u: Tensor, v: Tensor, targets: Tensor) -> Tensor:
-    """Mean over rows of (cos(u, v) - target)^2, the **regression objective**.
+    """Mean of (cos(u, v) - target)^2, the **regression objective**.
 
     u, v: (B, d); targets: floats (B,), a similarity from -1 to 1.
-    Raises ValueError when shapes differ, or a target is no cosine.
+    Raises ValueError when shapes differ, or a target is not a cosine.
 
     Source: Reimers and Gurevych 2019, section 3.
     """
@@ -30,7 +30,7 @@ def cosine_regression(u: Tensor, v: Tensor, targets: Tensor) -> Tensor:
 
 
 def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0) -> Tensor:
-    """Mean over rows of max(|anchor - positive| - |anchor - negative| + margin, 0), Euclidean.
+    """Mean of max(|anchor - positive| - |anchor - negative| + margin, 0), Euclidean.
 
     0 once each negative is further from its anchor than the positive, by `margin`.
     All three: (B, d). Raises ValueError when shapes differ or the margin is negative.
@@ -48,17 +48,17 @@ def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 
 
 
 def multiple_negatives(u: Tensor, v: Tensor, scale: float = 20.0) -> Tensor:
-    """Row i of `u` must find row i of `v` among all rows of the batch:
+    """Contrastive loss with in-batch negatives: u_i must match v_i among all v of the batch:
 
         loss = mean over i of  -log softmax_j(scale * cos(u_i, v_j))[i]
 
-    No negatives are chosen: the other pairs of the batch serve, so a larger batch is a harder
-    question, and two pairs of one meaning in a batch punish the right answer.
+    The other pairs of the batch are the negatives, so a larger batch is a harder
+    task, and two pairs with the same meaning in a batch are wrongly penalized.
     u, v: (B, d), B at least 2. `scale` = 1 / temperature.
     Raises ValueError when shapes differ, B is below 2, or the scale is not above 0.
 
-    Source: Henderson et al. 2017, section 4.3 (with a plain product for the scaled cosine); the
-    scale is sentence-transformers'.
+    Source: Henderson et al. 2017, section 4.3 (with a dot product instead of the scaled cosine);
+    the scale is sentence-transformers'.
     """
     _alike(u, v, "u", "v")
     if len(u) < 2:

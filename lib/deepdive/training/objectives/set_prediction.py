@@ -1,4 +1,4 @@
-"""DETR's loss: what the queries say is a set, matched with the things of the scene, then taught."""
+"""DETR's set prediction loss: bipartite matching of queries with objects, then three losses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Matching = Callable[[Tensor], Pairs]
 
 
 class Truth(NamedTuple):
-    """The things of one scene: kinds int64 (M,), boxes (M, 4) as middle and sides."""
+    """Ground truth of one image: kinds int64 (M,), boxes (M, 4) as center, width, height."""
 
     kinds: Tensor
     boxes: Tensor
 
 
 def costs(logits: Tensor, boxes: Tensor, truth: Truth) -> Tensor:
-    """What it costs to match query i with thing j, (N, M).
+    """Return the matching cost of query i and object j, (N, M).
 
         cost = -softmax(logits)[i, kind[j]] + 5 |box[i] - box[j]|_1 - 2 giou(box[i], box[j])
 
@@ -36,8 +36,8 @@ def costs(logits: Tensor, boxes: Tensor, truth: Truth) -> Tensor:
 
 
 def hungarian(cost: Tensor) -> Pairs:
-    """Return queries and things (min(N, M),) whose costs (N, M) have the least sum of all ways to
-    match one to one. Needs scipy. Source: Kuhn 1955; the solver is Crouse's of 2016.
+    """Return queries and objects (min(N, M),) of the one-to-one matching with the least total cost
+    (N, M). Needs scipy. Source: Kuhn 1955; the solver is Crouse's of 2016.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -46,13 +46,13 @@ def hungarian(cost: Tensor) -> Pairs:
 
 
 def by_order(cost: Tensor) -> Pairs:
-    """Return the first query with the first thing, and so on, whatever it costs."""
+    """Match the first query with the first object, and so on, whatever the cost."""
     both = torch.arange(min(cost.shape), device=cost.device)
     return both, both
 
 
 class SetLosses(NamedTuple):
-    """The three terms of one layer, before they are weighed."""
+    """The three loss terms of one layer, unweighted."""
 
     kinds: Tensor
     l1: Tensor
@@ -71,14 +71,14 @@ def set_losses(
     matching: Matching = hungarian,
     nothing: float = NOTHING,
 ) -> SetLosses:
-    """What one layer is taught: logits (B, N, n_kinds + 1), boxes (B, N, 4).
+    """Return one layer's losses: logits (B, N, n_kinds + 1), boxes (B, N, 4).
 
-    kinds  cross-entropy of all queries, those without a thing towards "nothing"; each of these
-           counts `nothing` times, in the sum and in what it is divided by
-    l1     |box - its thing's box|_1, summed over the matched and divided by the number of things
+    kinds  cross-entropy of all queries, with target "no object" for unmatched ones; each of these
+           has weight `nothing`, in the sum and in the divisor
+    l1     |box - its object's box|_1, summed over matches and divided by the number of objects
     giou   1 - giou of the same pairs, likewise
 
-    Raises ValueError where there are not as many truths as scenes, or more things than queries.
+    Raises ValueError where there are not as many truths as images, or more objects than queries.
     Source: Carion et al. 2020, equation 2 and section A.4.
     """
     (B, N, K), device = logits.shape, logits.device
@@ -89,7 +89,7 @@ def set_losses(
         raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")
     wanted = torch.full((B, N), K - 1, device=device)
     every = Truth(*(torch.cat(parts) for parts in zip(*truths, strict=True)))
-    with torch.no_grad():  # all pairs of the batch at once; each scene takes its own
+    with torch.no_grad():  # all pairs of the batch at once; each image takes its own
         cost = costs(logits.flatten(0, 1), boxes.flatten(0, 1), every).view(B, N, -1).cpu()
     scenes = cost.split([len(truth.kinds) for truth in truths], -1)
     said, true = [], []
@@ -117,7 +117,7 @@ def set_loss(
     matching: Matching = hungarian,
     nothing: float = NOTHING,
 ) -> Tensor:
-    """The sum over layers of `set_losses(...).total`, each layer matched for itself: logits
+    """Sum `set_losses(...).total` over layers, each matched separately: logits
     (n_layers, B, N, n_kinds + 1), boxes (n_layers, B, N, 4), as `Detr.layers` returns them.
     """
     layers = zip(logits, boxes, strict=True)

@@ -1,4 +1,4 @@
-"""Skip-gram with negative sampling, word2vec's: which words meet, and which are drawn at random."""
+"""Skip-gram with negative sampling (word2vec): observed context words against noise words."""
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +10,8 @@ from deepdive.core.masks import describe
 def negative_sampling_loss(true: Tensor, drawn: Tensor) -> Tensor:
     """Mean over pairs of  -log sigmoid(true) - sum_j log sigmoid(-drawn[j])
 
-    true: (B,) scores of words with words that stood near them; drawn: (B, k) scores with words
-    drawn from the noise. Raises ValueError unless there are k drawn scores for each true one.
+    true: (B,) scores of words with observed context words; drawn: (B, k) scores with negative
+    samples from the noise. Raises ValueError unless there are k drawn scores for each true one.
     Source: Mikolov et al. 2013, Distributed Representations, section 2.2, equation 4.
     """
     if true.ndim != 1 or drawn.ndim != 2 or len(true) != len(drawn):
@@ -23,10 +23,10 @@ def negative_sampling_loss(true: Tensor, drawn: Tensor) -> Tensor:
 
 
 def noise(counts: Tensor, power: float = 0.75) -> Tensor:
-    """Return the distribution (V,) of drawn words: counts ** power, divided by the sum.
+    """Return the noise distribution (V,): counts ** power, normalized.
 
-    power 1 draws a word as often as it is used, 0 draws all alike. Words without a count are never
-    drawn. Raises ValueError when no count is above 0, or one is below.
+    power 1 is the unigram distribution, 0 is uniform. Words without a count are never
+    sampled. Raises ValueError when no count is above 0, or one is below.
     Source: Mikolov et al. 2013, Distributed Representations, section 2.2.
     """
     _check_counts(counts)
@@ -35,9 +35,9 @@ def noise(counts: Tensor, power: float = 0.75) -> Tensor:
 
 
 def keep_probability(counts: Tensor, threshold: float = 1e-5) -> Tensor:
-    """Return with which probability (V,) a word stays: min(1, sqrt(threshold / share)).
+    """Return each word's probability (V,) of being kept: min(1, sqrt(threshold / share)).
 
-    share is the word's part of all words. The authors take 1e-5 for billions of words; a small
+    share is the word's relative frequency. The authors take 1e-5 for billions of words; a small
     text needs a larger threshold. Raises ValueError as `noise`, and for a threshold below 0.
     Source: Mikolov et al. 2013, Distributed Representations, section 2.3, equation 5.
     """
@@ -56,9 +56,9 @@ def skip_gram_pairs(
 ) -> Tensor:
     """Return pairs (N, 2), (word, context), of tokens (T,) at most `window` apart.
 
-    With a generator each word draws its own reach, 1 to `window`, so that near words come more
-    often; without one all reach `window`. `sentences` (T,) names the sentence of each token: no
-    pair crosses. Leave frequent words out before, so that the reach grows over them.
+    With a generator each word samples its own window, 1 to `window`, so that near words are more
+    frequent; without one all use `window`. `sentences` (T,) gives the sentence of each token: no
+    pair crosses. Subsample frequent words before, which effectively widens the window.
     Source: Mikolov et al. 2013, Efficient Estimation, section 3.2.
     """
     if tokens.ndim != 1 or window < 1:

@@ -1,4 +1,4 @@
-"""T5's span corruption: short spans of a text give way to one token each, and are written out."""
+"""T5's span corruption: sentinel tokens replace masked spans, which the decoder predicts."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,10 +7,10 @@ from torch import Tensor
 
 
 def hidden_counts(length: int, rate: float = 0.15, mean: float = 3.0) -> tuple[int, int]:
-    """Return how many of `length` tokens are hidden, and in how many spans.
+    """Return how many of `length` tokens are masked, and in how many spans.
 
     `rate` of them, in spans of `mean` tokens on average, both rounded; at least one token is
-    hidden, each span has a known token before it. Raises ValueError for numbers out of range.
+    masked, each span has an unmasked token before it. Raises ValueError for numbers out of range.
 
     >>> hidden_counts(512)
     (77, 26)
@@ -30,11 +30,11 @@ def mask_spans(
     mean: float = 3.0,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Return which tokens of B texts of T are hidden, bool (B, T).
+    """Return which tokens of B texts of T are masked, bool (B, T).
 
-    Each text has as many hidden tokens and spans as `hidden_counts` says. Their lengths are drawn:
-    each way to cut the hidden tokens into spans is as probable as any other, and so is each way to
-    cut the known ones into what stands before each span.
+    Each text has as many masked tokens and spans as in `hidden_counts`. Their lengths are random:
+    each way to cut the masked tokens into spans is equally probable, and so is each way to
+    cut the unmasked ones into what precedes each span.
 
     Source: Raffel et al. 2020, section 3.3.4, and their released code.
     """
@@ -47,7 +47,7 @@ def mask_spans(
 
 
 def _cut(total: int, parts: int, B: int, generator: torch.Generator | None) -> Tensor:
-    """Return (B, parts) lengths of 1 at least whose sum is `total`, all ways equally probable."""
+    """Return (B, parts) lengths of at least 1 whose sum is `total`, all ways equally probable."""
     order = torch.rand(B, total - 1, generator=generator).argsort(1)
     cuts = order[:, : parts - 1].sort(1).values + 1  # (B, parts - 1), distinct, 1 to total - 1
     ends = torch.cat((torch.zeros(B, 1).long(), cuts, torch.full((B, 1), total)), 1)
@@ -55,16 +55,16 @@ def _cut(total: int, parts: int, B: int, generator: torch.Generator | None) -> T
 
 
 def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor, Tensor]:
-    """Return what the model reads, and what it writes, of texts with `hidden` spans.
+    """Return the model's input and its target for texts with `hidden` spans.
 
         read     each span as one token, its sentinel: sentinel, sentinel - 1, sentinel - 2 ...
-        written  each sentinel and the span behind it, then one more sentinel: there are no more
+        written  each sentinel followed by its span, then one final sentinel
 
-    tokens: int64 (B, T). hidden: bool (B, T), as many tokens and spans in every row, so that with
-    n tokens in s spans the two are (B, T - n + s) and (B, n + s + 1). sentinel: the first one; T5
-    gives the last ids of its vocabulary to them, falling.
-    Raises TypeError or ValueError for tensors that do not fit, rows that differ in their counts, a
-    row that hides nothing, and tokens that are sentinels.
+    tokens: int64 (B, T). hidden: bool (B, T), as many tokens and spans in every text, so that with
+    n tokens in s spans the two are (B, T - n + s) and (B, n + s + 1). sentinel: the first one; T5's
+    are the last ids of its vocabulary, in decreasing order.
+    Raises TypeError or ValueError for tensors that do not fit, texts that differ in their counts, a
+    text that masks nothing, and tokens that are sentinels.
 
     >>> text = torch.tensor([[5, 6, 7, 8, 9, 10]])
     >>> where = torch.tensor([[False, True, True, False, False, True]])
@@ -82,7 +82,7 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
         raise ValueError(
             f"tokens: some are sentinels, {sentinel - spans} to {sentinel}; keep these ids free"
         )
-    marks = sentinel + 1 - starts.cumsum(1)  # of a hidden token: the sentinel of its span
+    marks = sentinel + 1 - starts.cumsum(1)  # of a masked token: the sentinel of its span
     B = len(tokens)
     read = torch.where(hidden, marks, tokens)[starts | ~hidden].view(B, -1)
     both = torch.stack((marks, tokens), 2).flatten(1)  # before each token its sentinel
@@ -101,10 +101,10 @@ def check_hidden(tokens: Tensor, hidden: Tensor) -> None:
 
 
 def restore_spans(read: Sequence[int], written: Sequence[int], sentinel: int) -> list[int]:
-    """Return the text whose spans were hidden: the way back of `corrupt_spans`, for one text.
+    """Return the original text: the inverse of `corrupt_spans`, for one text.
 
-    What a model wrote may be no answer: a span that it did not write is empty, and what stands
-    behind a sentinel that was not asked for is left out.
+    A model's output may be malformed: a span that it did not generate is empty, and what follows
+    a sentinel that is not in the input is dropped.
 
     >>> restore_spans([5, 99, 8, 9, 98], [99, 6, 7, 98, 10, 97], 99)
     [5, 6, 7, 8, 9, 10]
@@ -122,7 +122,7 @@ def restore_spans(read: Sequence[int], written: Sequence[int], sentinel: int) ->
 
 
 def _sentinels(read: Sequence[int], sentinel: int) -> Iterator[int]:
-    """Yield the sentinels of a text, as they fall."""
+    """Yield the sentinels of a text, in decreasing order."""
     for token in read:
         if token == sentinel:
             yield token

@@ -1,4 +1,4 @@
-"""TaBERT's two objectives: name hidden columns, and recover the values of their cells."""
+"""TaBERT's objectives: masked column prediction, and cell value recovery."""
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +10,8 @@ from deepdive.training.objectives.token import cross_entropy
 def choose_columns(
     columns: Tensor, rate: float = 0.2, *, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Return which columns are hidden, bool as `columns` (B, C), True = a real column: each with
-    probability `rate`, and one at least of every table.
+    """Return which columns are masked, bool as `columns` (B, C), True = a real column: each with
+    probability `rate`, and at least one of every table.
 
     Source: Yin et al. 2020, section 3.2.
     """
@@ -26,12 +26,12 @@ def choose_columns(
 
 
 def column_loss(logits: Tensor, names: Tensor, pad: int = 0) -> Tensor:
-    """Return the masked column prediction loss: of the words of the vocabulary, which stand in the
-    name and type of a hidden column?
+    """Return the masked column prediction loss: multi-label classification of the words in the
+    name and type of a masked column.
 
         loss = mean over columns of sum over v of -log(p_v if v in names else 1 - p_v), p = sigmoid
 
-    logits (N, V), of the vectors of hidden columns; names int (N, L), padded with `pad`.
+    logits (N, V), of the vectors of masked columns; names int (N, L), padded with `pad`.
     Source: Yin et al. 2020, section 3.2, "masked column prediction".
     """
     if logits.ndim != 2 or names.ndim != 2 or len(logits) != len(names):
@@ -46,9 +46,9 @@ def column_loss(logits: Tensor, names: Tensor, pad: int = 0) -> Tensor:
 
 
 def cell_loss(logits: Tensor, values: Tensor, pad: int = 0) -> Tensor:
-    """Return the cell value recovery loss: the mean cross-entropy of the tokens of hidden cells.
+    """Return the cell value recovery loss: the mean cross-entropy of the tokens of masked cells.
 
-    logits (N, L, V), made of the vector of a cell and the place 0 .. L - 1 of each token; values
+    logits (N, L, V), from the vector of a cell and the position 0 .. L - 1 of each token; values
     int (N, L), padded with `pad`.
     Source: Yin et al. 2020, section 3.2, "cell value recovery", after Joshi et al. 2020.
     """

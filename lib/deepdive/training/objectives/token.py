@@ -1,4 +1,4 @@
-"""Losses over tokens, and what is reported of them: cross-entropy, perplexity, a count."""
+"""Token-level losses and metrics: cross-entropy, perplexity, a count."""
 
 import math
 
@@ -9,7 +9,7 @@ PAD = 0
 
 
 def _check(logits: Tensor, targets: Tensor) -> None:
-    """Refuse logits and targets that do not belong together, naming the argument."""
+    """Raise an error, naming the argument, for logits and targets that do not fit."""
     if not logits.is_floating_point() or logits.ndim < 2:
         raise TypeError(
             f"logits: came as {logits.dtype} of shape {tuple(logits.shape)}, expected floating "
@@ -27,9 +27,9 @@ def _check(logits: Tensor, targets: Tensor) -> None:
 
 
 def _pack(logits: Tensor, targets: Tensor, pad: int | None) -> tuple[Tensor, Tensor]:
-    """Return the rows of logits (N, V) and the ids (N,) that are not padding.
+    """Return the logits (N, V) and ids (N,) of positions that are not padding.
 
-    Padding is left out before the softmax, so that nothing of size V is computed for it.
+    Padding is removed before the softmax, so that nothing of size V is computed for it.
     """
     rows, ids = logits.flatten(0, -2), targets.flatten()  # (B * T, V), (B * T,)
     if pad is not None:
@@ -62,7 +62,7 @@ def cross_entropy(
     logits: (B, T, V) floating point, scores before the softmax; bfloat16 and float16 are computed
         in float32.
     targets: (B, T) int64 ids.
-    pad: the id that is not counted; None counts every position.
+    pad: the ignored id; None counts every position.
     smoothing: in [0, 1); 0 is plain cross-entropy.
 
     Returns a scalar. Raises TypeError or ValueError when shapes, dtypes or ids do not fit, or when
@@ -88,10 +88,10 @@ def cross_entropy(
 
 
 def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
-    """Mean of two cross-entropies: that of the token after each token, and of the one before it.
+    """Mean of two cross-entropies: of the token after each token, and of the one before it.
 
-    logits: (B, T, 2, V) of two language models, one from each end (`deepdive.models.classic.bilm`).
-    tokens: (B, T) with a mark at both ends of each sentence.
+    logits: (B, T, 2, V) of forward and backward language models (`deepdive.models.classic.bilm`).
+    tokens: (B, T) with a boundary token at both ends of each sentence.
     Source: Peters et al. 2018, section 3.1.
     """
     if logits.ndim != 4 or logits.shape[2] != 2 or tokens.shape != logits.shape[:2]:
@@ -101,16 +101,16 @@ def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
         )
     after = cross_entropy(logits[:, :-1, 0], tokens[:, 1:], pad)
     targets = tokens[:, :-1]
-    if pad is not None:  # padding behind a sentence guesses nothing
+    if pad is not None:  # padding after a sentence predicts nothing
         targets = targets.masked_fill(tokens[:, 1:] == pad, pad)
     before = cross_entropy(logits[:, 1:, 1], targets, pad)
     return (after + before) / 2
 
 
 def perplexity(loss: float | Tensor) -> float:
-    """Return exp(loss), for a mean cross-entropy in nats: the size of the equally likely choice.
+    """Return exp(loss), for a mean cross-entropy in nats: the effective number of equal choices.
 
-    Give it the mean over all tokens of a corpus, computed without smoothing: the mean of the
+    Pass the mean over all tokens of a corpus, computed without smoothing: the mean of the
     perplexities of batches is another number. Overflow gives inf.
 
     >>> round(perplexity(math.log(8.0)), 6)

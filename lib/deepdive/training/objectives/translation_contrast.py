@@ -1,5 +1,5 @@
-"""InfoXLM's contrast across languages: a sentence must know its translation among many others,
-whose keys a slowly moving copy of the encoder made. The system's header is that of
+"""InfoXLM's cross-lingual contrast: match a sentence to its translation among many others, with
+keys from a momentum encoder. The system's header is that of
 `deepdive.models.multilingual.infoxlm`.
 """
 
@@ -17,8 +17,8 @@ Pair = tuple[Sentence, Sentence]
 
 
 class KeyQueue:
-    """The newest `size` keys of earlier batches, `keys` (n, d) with n at most `size`, the oldest
-    first; without gradient. Before the first batch there are none.
+    """A FIFO queue of the newest `size` keys of earlier batches, `keys` (n, d) with n at most
+    `size`, the oldest first; without gradient. Before the first batch it is empty.
     """
 
     def __init__(self, size: int) -> None:
@@ -27,7 +27,7 @@ class KeyQueue:
         self.keys: Tensor | None = None
 
     def put(self, keys: Tensor) -> None:
-        """Add the keys (B, d) of a batch, after its loss was computed; the oldest leave."""
+        """Enqueue the keys (B, d) of a batch, after its loss was computed; dequeue the oldest."""
         keys = keys.detach() if self.keys is None else torch.cat((self.keys, keys.detach()))
         self.keys = keys[max(len(keys) - self.size, 0) :].clone()
 
@@ -35,14 +35,14 @@ class KeyQueue:
 def translation_contrast(
     queries: Tensor, keys: Tensor, queue: KeyQueue | None = None, temperature: float = 0.25
 ) -> Tensor:
-    """Query i must find key i, its translation's, among all keys of the batch and of the queue:
+    """Contrastive loss: match query i to key i, its translation, among the batch and the queue:
 
         loss = mean over i of  -log( exp(q_i . k_i / temperature)
                                      / sum over k in keys and queue of exp(q_i . k / temperature) )
 
-    No gradient reaches a key: the teacher that made it follows by itself. With an empty queue the
-    batch alone is there. The released code leaves out the batch's other keys, which its queue gets
-    a step later; with a long queue that changes next to nothing.
+    No gradient reaches a key: the teacher that computed it is updated by EMA. With an empty queue
+    only the batch is used. The released code omits the batch's other keys, which enter its queue
+    a step later; with a long queue that changes almost nothing.
     queries, keys: (B, d). Raises ValueError where shapes differ, the temperature is not above 0,
     or there is one key only.
 
@@ -63,12 +63,12 @@ def translation_contrast(
 def mix_translations(
     pairs: Sequence[Pair], others: Sequence[Pair], draw: torch.Generator | None = None
 ) -> list[Pair]:
-    """Join each pair (c, d) with one of `others` (c', d'), each of two ways as likely:
+    """Concatenate each pair (c, d) with one of `others` (c', d'), in one of two equiprobable ways:
 
         (c + c', d + d')    or    (c + d', d + c')
 
-    Both sides say the same in the same order, and in the second way each side has two languages. A
-    model that told languages apart, or looked at one sentence alone, would not find its pair.
+    Both sides have the same meaning in the same order, and in the second way each side has two
+    languages. A model that used only the language, or one of the two sentences, would not match it.
     Sentences are lists of tokens. Raises ValueError unless there are as many others as pairs.
 
     Source: Chi et al. 2021, section 3.3, "mixup contrast".

@@ -1,4 +1,4 @@
-"""Translation language modelling: a sentence and its translation in one row, with gaps in both."""
+"""Translation language modeling (XLM): MLM on a sentence concatenated with its translation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class TranslationPairs(NamedTuple):
     """Joined pairs, each (B, T); T is the longest pair's length.
 
     tokens     int64: the first sentence, then the second, then padding
-    real       bool: True = no padding
+    real       bool: True = not padding
     positions  int64: 0, 1, ... in the first sentence, and from 0 again in the second; 0 in padding
     languages  int64: of each token; padding has the second sentence's
     second     bool: True = a token of the second sentence
@@ -32,20 +32,20 @@ def join_translations(
     languages: tuple[int | Sequence[int] | Tensor, int | Sequence[int] | Tensor],
     pad: int,
 ) -> TranslationPairs:
-    """Join each sentence with its translation.
+    """Concatenate each sentence with its translation.
 
         tokens    = first[b] + second[b] + padding
         positions = 0 .. len(first[b]) - 1, 0 .. len(second[b]) - 1
 
-    first, second: token ids, one list a sentence, each with the marks of its own beginning and end.
-    languages: the first sentences' language and the second's, each one id, or one a row.
-    pad: the token of padding.
+    first, second: token ids, one list per sentence, each with its own special tokens at both ends.
+    languages: the first sentences' language and the second's, each one id, or one per pair.
+    pad: the padding token.
 
-    Gaps in both sentences are `mask_tokens(pairs.tokens, tokenizer)`, and the loss is that of
-    masked language modelling: where a word is hidden in one language, the other may tell it. Where
-    the second sentences are empty, what is left is masked language modelling of the first alone.
+    Mask both sentences by `mask_tokens(pairs.tokens, tokenizer)`; the loss is that of
+    masked language modeling: a masked word can be predicted from the other language. Where
+    the second sentences are empty, this is masked language modeling of the first alone.
     Raises ValueError for sides of different length, a pair without tokens, or languages that are
-    neither one id nor one a row.
+    neither one id nor one per pair.
 
     Source: Conneau and Lample 2019, section 3.4 and figure 1, and their released code
     (`concat_batches` with `reset_positions`).
@@ -76,7 +76,7 @@ def join_translations(
 
 
 def _of_each(language: int | Sequence[int] | Tensor, rows: int) -> Tensor:
-    """Return the language of each row, (B, 1)."""
+    """Return the language of each pair, (B, 1)."""
     ids = torch.as_tensor(language)
     if ids.is_floating_point() or ids.ndim > 1 or (ids.ndim == 1 and len(ids) != rows):
         raise ValueError(

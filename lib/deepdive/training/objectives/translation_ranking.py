@@ -1,5 +1,5 @@
-"""Translation ranking: a sentence must find its translation among all those of the batch, and the
-translation must find the sentence. LaBSE's, and of mUSE's three tasks the second.
+"""Translation ranking: match each sentence to its translation among all those of the batch, in both
+directions. LaBSE's objective, and the second of mUSE's three tasks.
 """
 
 import torch
@@ -13,19 +13,19 @@ from deepdive.training.objectives.token import cross_entropy
 def additive_margin(
     u: Tensor, v: Tensor, margin: float = 0.3, scale: float = 20.0, hard: Tensor | None = None
 ) -> Tensor:
-    """Row i of `u` must find row i of `v`, and be nearer to it by a margin:
+    """Contrastive loss with an additive margin: u_i must match v_i, and be closer by a margin:
 
         s_ij = scale * (cos(u_i, v_j) - margin [i = j])
         loss = mean over i of  -log softmax_j(s_i)[i]
 
-    so that a pair that is barely the best one still costs something. hard: (B, K, d), K further
-    wrong answers for each row of `u`, which stand among its candidates and nobody else's:
+    so a pair that is barely the best one still has a loss. hard: (B, K, d), K hard negatives
+    for each u_i, which are candidates only for it:
 
         s_i = [s_i1 ... s_iB ; scale * cos(u_i, hard_i1) ... scale * cos(u_i, hard_iK)]
 
     With margin 0 and without `hard` it is `multiple_negatives`. u, v: (B, d), B at least 2, or 1
-    with `hard`. The papers print no scale; without one, cosines from -1 to 1 tell little apart
-    among many candidates. Raises ValueError where shapes do not fit, nothing wrong stands among
+    with `hard`. The papers print no scale; without one, cosines from -1 to 1 hardly discriminate
+    among many candidates. Raises ValueError where shapes do not fit, there is no negative among
     the candidates, the scale is not above 0 or the margin is below 0.
 
     Source: Yang et al. 2019, "Improving Multilingual Sentence Embedding using Bi-directional Dual
@@ -52,13 +52,13 @@ def additive_margin(
 
 
 def translation_ranking(u: Tensor, v: Tensor, margin: float = 0.3, scale: float = 20.0) -> Tensor:
-    """Return the sum of both directions: each sentence finds its translation, each translation its
-    sentence.
+    """Return the sum of both directions: each sentence is matched to its translation, and each
+    translation to its sentence.
 
         loss = additive_margin(u, v) + additive_margin(v, u)
 
-    One direction alone leaves a way to cheat: a `v_j` that lies near everything is never punished
-    by its own row. Raises ValueError as `additive_margin` does.
+    One direction alone has a loophole: a `v_j` that is close to everything is never penalized
+    as a query. Raises ValueError as `additive_margin` does.
 
     Source: Feng et al. 2022, section 2, equations 1 and 2.
     """

@@ -1,4 +1,4 @@
-"""VECO: gaps of a sentence are filled twice, from itself alone and with its translation beside."""
+"""VECO's objective: MLM of each sentence twice, alone and with attention to its translation."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -9,7 +9,7 @@ from deepdive.training.objectives.token import cross_entropy
 
 
 class VecoOutput(Protocol):
-    """An encoder that reads a sentence alone, or beside the states of another."""
+    """An encoder of a sentence alone, or with attention to the states of another."""
 
     def __call__(self, tokens: Tensor, mask: Tensor | None) -> Tensor: ...
 
@@ -19,8 +19,8 @@ class VecoOutput(Protocol):
 
 
 class MaskedBatch(NamedTuple):
-    """tokens (B, T) with gaps; targets (B, T): what stood there, `pad` elsewhere; real: bool,
-    True = no padding.
+    """tokens (B, T) with masks; targets (B, T): the original token there, `pad` elsewhere; real:
+    bool, True = not padding.
     """
 
     tokens: Tensor
@@ -35,12 +35,12 @@ def plugged_loss(
     second: MaskedBatch,
     pad: int = 0,
 ) -> Tensor:
-    """Return CA-MLM of sentences (x, y), row b of both one pair: with gaps x', y',
+    """Return CA-MLM of sentences (x, y), each index b one pair: with masked x', y',
 
         loss = - log p(x | x') - log p(x | x', y') - log p(y | y') - log p(y | y', x')
 
-    each the mean over its gaps. p(. | x') reads x' alone; p(. | x', y') also looks, in every layer,
-    at the last states of y', read alone. score: states (B, T, d) -> logits (B, T, V).
+    each the mean over its masked tokens. p(. | x') sees only x'; p(. | x', y') also attends, in
+    every layer, to the last states of y', encoded alone. score: (B, T, d) -> logits (B, T, V).
 
     Without translations y is the sentence that follows x. Source: Luo et al. 2021.
     """

@@ -1,4 +1,4 @@
-"""wav2vec 2.0: which rows are hidden, which wrong codes stand beside the right one, and the loss.
+"""wav2vec 2.0's objective: span masking, sampled distractors, and the contrastive loss.
 
 Source: Baevski et al. 2020, section 3, and their released code.
 """
@@ -11,11 +11,11 @@ from torch import Tensor
 def hidden_spans(
     real: Tensor, share: float = 0.065, span: int = 10, draw: torch.Generator | None = None
 ) -> Tensor:
-    """Return which rows are hidden, bool (B, T): spans of `span` rows, which may overlap.
+    """Return which frames are masked, bool (B, T): spans of `span` frames, which may overlap.
 
-    A `share` of the real rows of each recording, chosen without replacement, are first rows of a
-    span (a fraction is rounded up or down by lot, one at least); real: bool (B, T). 0.065 and 10
-    hide 49 in 100 rows of a long recording. Raises ValueError for a recording shorter than a span.
+    A fraction `share` of each recording's real frames, sampled without replacement, start a
+    span (the number is rounded up or down at random, at least one); real: bool (B, T). 0.065 and
+    10 mask 49 in 100 frames of a long recording. Raises ValueError for one shorter than a span.
     """
     lengths = real.sum(1)
     if not 0 < share <= 1 or span < 1 or lengths.min() < span:
@@ -33,27 +33,27 @@ def hidden_spans(
 
 
 def sample_negatives(hidden: Tensor, n: int, draw: torch.Generator | None = None) -> Tensor:
-    """Return for each hidden row n other hidden rows of the same recording, int64 (B, T, n), drawn
-    with replacement; places of rows that are not hidden mean nothing. Raises ValueError where a
-    recording has one hidden row only: it has no other.
+    """Return for each masked frame n other masked frames of the same recording, int64 (B, T, n),
+    sampled with replacement; values for unmasked frames are undefined. Raises ValueError where a
+    recording has only one masked frame: it has no other.
     """
     count = hidden.sum(1)
     if (count == 1).any():
         raise ValueError("hidden: a recording with one hidden row has no wrong place; hide two")
-    places = (~hidden).long().argsort(stable=True, dim=1)  # hidden rows first
+    places = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
     rank = hidden.cumsum(1) - 1
     others = (count - 1).clamp(min=1)[:, None, None]
     drawn = torch.rand(*hidden.shape, n, generator=draw).to(hidden.device)
     drawn = (drawn * others).long()
-    drawn = drawn + (drawn >= rank[..., None])  # past the row itself
+    drawn = drawn + (drawn >= rank[..., None])  # skip the frame itself
     return places.gather(1, drawn.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(drawn)
 
 
 def contrastive_logits(
     said: Tensor, target: Tensor, hidden: Tensor, wrong: Tensor, temperature: float = 0.1
 ) -> Tensor:
-    """Return sim(said_t, target_s) / temperature for each hidden row t (M, 1 + n): first for s = t,
-    the right code, then for the wrong ones of `contrastive_loss`; -inf for one like the right.
+    """Return sim(said_t, target_s) / temperature for each masked frame t (M, 1 + n): first for
+    s = t, the positive, then for the distractors of `contrastive_loss`; -inf for one equal to it.
     """
     b, t = hidden.nonzero(as_tuple=True)
     right, others = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1, d), (M, n, d)
@@ -66,14 +66,14 @@ def contrastive_logits(
 def contrastive_loss(
     said: Tensor, target: Tensor, hidden: Tensor, wrong: Tensor, temperature: float = 0.1
 ) -> Tensor:
-    """loss = mean over hidden rows t of
+    """loss = mean over masked frames t of
 
         -log( exp(sim(said_t, target_t) / temperature)
               / sum over s in {t, wrong_t} of exp(sim(said_t, target_s) / temperature) )
 
-    with sim the cosine. said, target (B, T, d); hidden bool (B, T); wrong int64 (B, T, n), rows
-    of the same recording. A wrong place with the very code of the right one does not count.
-    Raises ValueError where nothing is hidden.
+    with sim the cosine. said, target (B, T, d); hidden bool (B, T); wrong int64 (B, T, n), frames
+    of the same recording. A distractor whose code equals the positive's does not count.
+    Raises ValueError where nothing is masked.
     """
     if not hidden.any():
         raise ValueError("hidden: nothing is hidden, so that there is nothing to find")
@@ -83,17 +83,17 @@ def contrastive_loss(
 
 def codebook_perplexity(usage: Tensor, hidden: Tensor | None = None) -> Tensor:
     """Return how many entries of each codebook are used, (codebooks,): exp(entropy) of the mean
-    usage, between 1 and the number of entries; usage (B, T, codebooks, codes), of hidden rows.
+    usage, between 1 and the number of entries; usage (B, T, codebooks, codes), of masked frames.
     """
     mean = (usage.flatten(0, 1) if hidden is None else usage[hidden]).mean(0)  # (G, V)
     return (-torch.xlogy(mean, mean).sum(-1)).exp()
 
 
 def diversity_loss(usage: Tensor, hidden: Tensor | None = None) -> Tensor:
-    """loss = 1 - (entries used, over all codebooks) / (entries there): 0 when all are used alike.
+    """loss = 1 - (entries used, over all codebooks) / (entries there): 0 when used uniformly.
 
-    As the released code has it; the paper writes the negative entropy, which has its least value at
-    the same place.
+    As in the released code; the paper has the negative entropy, which has its minimum at
+    the same point.
     """
     entries = usage.shape[-2] * usage.shape[-1]
     return 1 - codebook_perplexity(usage, hidden).sum() / entries

@@ -1,7 +1,7 @@
-"""XNLG's second stage: the encoder rests, and the decoder learns to write a sentence again, from a
-damaged copy in its own language or from its translation. Its first token says which language.
+"""XNLG's second stage: with the encoder frozen, the decoder learns to reconstruct a sentence from a
+corrupted copy or from its translation. Its first token gives the language.
 
-The first stage teaches the encoder by gaps (`mask_tokens`), in one language and in translations.
+The first stage pretrains the encoder by MLM (`mask_tokens`), in one language and on translations.
 """
 
 import random
@@ -16,10 +16,10 @@ from deepdive.training.objectives.token import cross_entropy
 
 
 def local_shuffle(tokens: Sequence[int], reach: float, draws: random.Random) -> list[int]:
-    """Tokens moved, none by `reach` places: sorted by place + a number from 0 to below reach.
+    """Shuffle tokens locally: sort by position + a random number in [0, reach).
 
-    A reach of 1 moves none. Source: Lample et al. 2018, "Unsupervised Machine Translation Using
-    Monolingual Corpora Only", section 2.3 (reach 4: three places at most).
+    No token moves by `reach` positions; 1 moves none. Source: Lample et al. 2018, "Unsupervised
+    Machine Translation Using Monolingual Corpora Only", section 2.3 (reach 4: at most three).
     """
     if reach < 0:
         raise ValueError(f"reach: came as {reach}, expected 0 or more")
@@ -35,9 +35,9 @@ def corrupt(
     drop: float = 0.1,
     blank: float = 0.1,
 ) -> list[int]:
-    """**Shuffled** (`local_shuffle`), each token then **dropped** or **blanked** with its rate.
+    """**Shuffle** (`local_shuffle`), then **drop** or **blank** each token with its rate.
 
-    At reach, drop and blank 0 it is the sentence. Source: Chi et al. 2020 (0.1 and 0.1,
+    With reach, drop, and blank 0 it is the sentence. Source: Chi et al. 2020 (0.1 and 0.1,
     blanks of padding).
     """
     return mask_each(
@@ -46,7 +46,7 @@ def corrupt(
 
 
 def language_prefix(written: Tensor, languages: Tensor) -> Tensor:
-    """Return what a decoder reads to write `written` (B, T) in `languages` (B,): the token of the
+    """Return the decoder's input to generate `written` (B, T) in `languages` (B,): the token of the
     language, then all tokens but the last.
 
     >>> language_prefix(torch.tensor([[5, 6, 2]]), torch.tensor([30])).tolist()
@@ -61,7 +61,7 @@ def language_prefix(written: Tensor, languages: Tensor) -> Tensor:
 class Side(NamedTuple):
     """Sentences in one language each.
 
-    whole      (B, T), padded, with their last token; damaged: (B, S), padded
+    whole      (B, T), padded, with their last token; damaged: (B, S), padded, corrupted
     languages  (B,), the token that begins a text in that language
     """
 
@@ -71,20 +71,20 @@ class Side(NamedTuple):
 
 
 def rewriting_loss(model: nn.Module, read: Tensor, side: Side, pad: int = 0) -> Tensor:
-    """Return the cross-entropy of each token of a side given what is read, and those before it."""
+    """Return the cross-entropy of a side's tokens, given the encoder input and earlier tokens."""
     logits = model(read, language_prefix(side.whole, side.languages), read != pad)
     return cross_entropy(logits, side.whole, pad)
 
 
 def xnlg_loss(model: nn.Module, first: Side, second: Side, pad: int = 0) -> Tensor:
-    """Return DAE + XAE of sentences (x, y), row b of both one pair of translations:
+    """Return DAE + XAE of sentences (x, y), each index b one translation pair:
 
         DAE = -log p(x | damaged x) - log p(y | damaged y)
         XAE = -log p(y | x)         - log p(x | y)
 
-    each the mean over its tokens (the paper has sums). The encoder is held by
-    `model.encoder.requires_grad_(False)`; for a task in English alone it stays so, and for one
-    whose answers are to be in other languages the decoder is held instead, so that it forgets none.
+    each the mean over its tokens (the paper has sums). Freeze the encoder by
+    `model.encoder.requires_grad_(False)`; for tasks in English only it stays frozen, and for tasks
+    with outputs in other languages the decoder is frozen instead, so that it forgets none.
 
     Source: Chi et al. 2020.
     """
