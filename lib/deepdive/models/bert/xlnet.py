@@ -216,10 +216,11 @@ class XLNetLM(nn.Module):
         self.bert, self.head = bert, head
 
     def forward(
-        self, tokens: Tensor, sees: Tensor, places: Tensor, *given: Any, **named: Any
-    ) -> Tensor:
+        self, tokens: Tensor, sees: Tensor, places: Tensor, mask: Tensor | None = None,
+        segments: Tensor | None = None, memory: Memory | None = None,
+    ) -> Tensor:  # fmt: skip
         """Return the logits at each position; the arguments are those of `XLNet.predict`."""
-        return self.head(self.bert.predict(tokens, sees, places, *given, **named))
+        return self.head(self.bert.predict(tokens, sees, places, mask, segments, memory))
 
 
 def for_lm(model: XLNet) -> XLNetLM:

@@ -71,9 +71,12 @@ class XlmWithLM(nn.Module):
         super().__init__()
         self.bert, self.scores = bert, scores
 
-    def forward(self, tokens: Tensor, *given: Any, **named: Any) -> Tensor:
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, languages: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
         """Return the logits of all tokens; the arguments are those of `Xlm`."""
-        return self.scores(self.bert(tokens, *given, **named))
+        return self.scores(self.bert(tokens, mask, languages, positions))
 
 
 def sinusoids(config: XlmConfig) -> SinusoidalPosition:
