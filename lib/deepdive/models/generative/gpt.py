@@ -9,8 +9,8 @@ System: gpt
 Parent: transformer
 What differs:
 - decoder only, without cross-attention (`GPT`): pretrained on plain text to predict the next token
-- learned position embeddings (`learned`), so the length is limited; the activation is the tanh
-  approximation of GELU (`activation`)
+- learned position embeddings (`learned_positions`), so the length is limited; the activation is
+  the tanh approximation of GELU (`activation`)
 - a task's input is one sequence with special tokens; a linear layer on the last token's state
   predicts the answer (`deepdive.models.generative.gpt_tasks.Answerer`)
 - fine-tuning keeps language modeling as an auxiliary objective

@@ -7,8 +7,8 @@ What differs:
 - the sentences most representative of the rest of the text are masked and generated
   (`deepdive.training.objectives.gap_sentences`)
 - pre-norm, with one more norm after each stack (`residual`, `PreNorm`)
-- position encodings are a block of sines and a block of cosines (`waves`), so a text may be longer
-  than any seen in training
+- position encodings are a block of sines and a block of cosines (`sinusoids`), so a text may be
+  longer than any seen in training
 - decoding starts with the padding token (`start`)
 Source: Zhang et al. 2020, sections 3 and 6.1, and their released code.
 Book: 6.1.3
