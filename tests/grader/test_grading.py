@@ -196,9 +196,7 @@ def test_a_student_s_own_variant_is_graded_with_its_own_checks() -> None:
 
 
 # `test_exercises.py` tries the wrong answers of every chapter and clinic on every check.
-@pytest.mark.parametrize(
-    "path", [p for p in CHAPTERS if p.id in ("02_transformer/exercises", "07_explain/exercises")]
-)
+@pytest.mark.parametrize("path", [p for p in CHAPTERS if p.id == "02_transformer/exercises"])
 def test_each_wrong_answer_loses_points_of_its_exercise_only(path: Path) -> None:
     """Wrong answers to different exercises go into one submission: fewer to grade."""
     full = standard(source(path, ROOT))
