@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,46 +203,19 @@ def facts(
 ) -> dict[str, dict[str, Any]]:
     """Name of each page -> what a visit to it finds: wide and light, then narrow and dark.
 
-    Slides have tests of their own, and an old address only leads on. axe, which takes most of the
-    time, sees the pages that have each kind of element between them.
+    Slides have tests of their own, and an old address only leads on.
     """
     found, shown = {}, Shown()
     reader = Reader(chromium, tmp_path_factory.getbasetemp())
     page = reader.open("about:blank")
-    names = [path.relative_to(book).as_posix() for path in sorted(book.rglob("*.html"))]
-    skipped = ("_static/", "slides/", *moved())
-    names = [name for name in names if not name.startswith(skipped)]
-    examined = of_each_kind({name: (book / name).read_text("utf-8") for name in names})
-    for name in names:
-        reader.complaints, reader.requests = [], []
-        rules = axe if name in examined else None
-        fact = found[name] = visit(page, book / name, rules, shown)
-        fact["complaints"], fact["requests"] = reader.complaints, reader.requests
+    for path in sorted(book.rglob("*.html")):
+        name = path.relative_to(book)
+        if name.parts[0] not in ("_static", "slides") and name.as_posix() not in moved():
+            reader.complaints, reader.requests = [], []
+            fact = found[name.as_posix()] = visit(page, path, axe, shown)
+            fact["complaints"], fact["requests"] = reader.complaints, reader.requests
     reader.close()
     return found
-
-
-def of_each_kind(pages: dict[str, str]) -> set[str]:
-    """Return the names of pages that have each kind of element between them, few if possible.
-
-    A kind is an element with one of its classes or its role; a number in it says which one it is.
-    """
-    tag, sort = r"<(\w+)\b([^>]*)>", r'\b(class|role)="([^"]*)"'
-    kinds = {
-        name: {
-            (element, re.sub(r"[0-9a-f]{8,}|\d+", "", one))
-            for element, rest in re.findall(tag, text)
-            for _, value in re.findall(sort, rest) or [("", "")]
-            for one in value.split() or [""]
-        }
-        for name, text in pages.items()
-    }
-    left, chosen = set().union(*kinds.values()), set()
-    while left:
-        best = max(kinds, key=lambda name: len(kinds[name] & left))
-        chosen.add(best)
-        left -= kinds[best]
-    return chosen
 
 
 @dataclass
@@ -254,31 +226,26 @@ class Shown:
     dark: str = ""
 
 
-def visit(page: Page, path: Path, axe: str | None, shown: Shown) -> dict[str, Any]:
-    """What a visit to a page finds; by axe, where its source is given, in what is not alike to what
-    was `shown` on others.
-    """
+def visit(page: Page, path: Path, axe: str, shown: Shown) -> dict[str, Any]:
+    """What a visit to a page finds, that is not alike to what was `shown` on others."""
     page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
     page.emulate_media(color_scheme="light")
     page.goto(path.as_uri())
     page.evaluate(COMMIT)
     page.evaluate(STILL)
     found = dict(page.evaluate(LOOK))
-    found["light"], found["dark"] = [], []
-    if axe:
-        page.evaluate(axe)
-        page.evaluate(ONE_OF_EACH)
-        shown.light += page.evaluate(FIRST_OF_EACH, shown.light)
-        found["light"] = page.evaluate(AXE, None)
-        page.evaluate(SHOW_ALL)
+    page.evaluate(axe)
+    page.evaluate(ONE_OF_EACH)
+    shown.light += page.evaluate(FIRST_OF_EACH, shown.light)
+    found["light"] = page.evaluate(AXE, None)
+    page.evaluate(SHOW_ALL)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'", polling=50)
     page.evaluate("dispatchEvent(new Event('resize'))")  # at once, not with the next frame
     found |= page.evaluate(NARROW)
-    if axe:
-        shown.dark += page.evaluate(FIRST_OF_EACH, shown.dark)
-        found["dark"] = page.evaluate(AXE, AGAIN)
+    shown.dark += page.evaluate(FIRST_OF_EACH, shown.dark)
+    found["dark"] = page.evaluate(AXE, AGAIN)
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.goto("about:blank")
     return found
