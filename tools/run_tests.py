@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+import kernels
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "test"  # what pages write under test: never beside committed files
 WORKERS = 2
@@ -37,7 +39,7 @@ def pytest_command(arguments: list[str]) -> list[str]:
     loadscope keeps the cells of a notebook on one worker; lax compares tagged outputs only.
     """
     command = ["pytest", "-n", str(WORKERS), "--dist", "loadscope", "--durations=15"]
-    command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=300"]
+    command += ["--nbval-lax", f"--nbval-kernel-name={kernels.NAME}", "--nbval-cell-timeout=300"]
     return [*command, *(arguments or ["tests", *pages()])]
 
 
@@ -90,7 +92,8 @@ def main() -> int:
         more = {} if rest else {"DEEPDIVE_WHOLE": "1"}  # tests/proofs.py: is the atlas proved?
         if book is not None and book.wait() == 0:
             more["DEEPDIVE_SITE"] = str(site)
-        step("tests", pytest_command(rest), environment() | more)
+        with kernels.Server(OUT, environment()) as server:
+            step("tests", pytest_command(rest), environment() | server.environment | more)
     return 1 if failed else 0
 
 

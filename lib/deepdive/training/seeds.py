@@ -46,7 +46,8 @@ def seed_everything(seed: int = 0) -> None:
 def _choose_deterministic() -> None:
     # cuBLAS reads this when it makes its first workspace; without it, torch refuses to promise.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # torch.use_deterministic_algorithms does the same, and loads torch._inductor: 1.5 seconds.
+    torch.set_deterministic_debug_mode("warn")
     # Filling fresh memory with NaN finds reads of unset memory, costs time, and changes no result.
     _SETTINGS.fill_uninitialized_memory = False
 
@@ -54,17 +55,13 @@ def _choose_deterministic() -> None:
 @contextmanager
 def deterministic() -> Iterator[None]:
     """Choose deterministic kernels inside the context, and what was chosen before after it."""
-    before = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-        _SETTINGS.fill_uninitialized_memory,
-    )
+    mode, filled = torch.get_deterministic_debug_mode(), _SETTINGS.fill_uninitialized_memory
     _choose_deterministic()
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
-        _SETTINGS.fill_uninitialized_memory = before[2]
+        torch.set_deterministic_debug_mode(mode)
+        _SETTINGS.fill_uninitialized_memory = filled
 
 
 def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
