@@ -226,7 +226,7 @@ def exponent(lengths: Sequence[int], seconds: Sequence[float]) -> Row:
     Raises ValueError for fewer than three lengths.
     """
     if len(lengths) < 3:
-        raise ValueError(f"lengths: came as {list(lengths)}, expected three at least")
+        raise ValueError(f"lengths: got {list(lengths)}, expected three at least")
     x, y = [math.log(n) for n in lengths], [math.log(s) for s in seconds]
     x0, y0 = statistics.fmean(x), statistics.fmean(y)
     spread = sum((a - x0) ** 2 for a in x)

@@ -86,7 +86,7 @@ def test_it_opens_at_the_lesson_that_was_asked_for(reader: Reader) -> None:
     assert repr(cross_lingual_masks(LESSONS, first=1)).startswith(
         "[both: Both lines. The gap may look at "
     )
-    with pytest.raises(ValueError, match="first: came 3, expected 0 to 2"):
+    with pytest.raises(ValueError, match="first: got 3, expected 0 to 2"):
         cross_lingual_masks(LESSONS, first=3)
 
 

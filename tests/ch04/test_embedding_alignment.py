@@ -64,7 +64,7 @@ def test_the_reader_moves_it(reader: Reader) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="steps: came none"):
+    with pytest.raises(ValueError, match="steps: got none"):
         embedding_alignment(ONE, OTHER, {})
     with pytest.raises(ValueError, match=r"have \[2, 3\] sentences"):
         embedding_alignment(ONE, OTHER[:2], STEPS)

@@ -80,7 +80,7 @@ def test_keys_move_it(reader: Reader) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 11 slips for 2 languages, 2 forms and 3 days"):
+    with pytest.raises(ValueError, match="got 11 slips for 2 languages, 2 forms and 3 days"):
         language_id_demo(LANGUAGES, FORMS, DAYS, SLIPS[:11], SAYS)
     with pytest.raises(ValueError, match=r"says: came .*expected .'none', 'row', 'token'"):
         language_id_demo(LANGUAGES, FORMS, DAYS, SLIPS, {"none": SAYS["none"]})

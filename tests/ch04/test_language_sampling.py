@@ -32,9 +32,9 @@ def test_at_alpha_1_every_text_is_read_alike() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"came 1 languages and 1\.0"):
+    with pytest.raises(ValueError, match=r"got 1 languages and 1\.0"):
         language_sampling({"Hindi": 704}, drawn=10)
-    with pytest.raises(ValueError, match=r"came 3 languages and 0\.33"):
+    with pytest.raises(ValueError, match=r"got 3 languages and 0\.33"):
         language_sampling(SIZES, drawn=10, alpha=0.33)
 
 

@@ -118,5 +118,5 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
 
 @pytest.mark.parametrize("count", [1, 7])
 def test_what_does_not_fit_is_refused(count: int) -> None:
-    with pytest.raises(ValueError, match=f"came {count}, expected 2 to 6"):
+    with pytest.raises(ValueError, match=f"got {count}, expected 2 to 6"):
         embedding_losses_demo([("a", "b")] * count)

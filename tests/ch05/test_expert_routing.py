@@ -71,9 +71,9 @@ def test_keys_move_the_room_and_letters_can_be_sent_again(reader: Reader) -> Non
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 0 routes"):
+    with pytest.raises(ValueError, match="got 0 routes"):
         expert_routing(LINE, {}, 4, 3)
     with pytest.raises(ValueError, match="room 17"):
         expert_routing(LINE, ROUTES, 4, 17)
-    with pytest.raises(ValueError, match=r"weight 0: came 15 experts for 15 letters.* 0 to 1"):
+    with pytest.raises(ValueError, match=r"weight 0: got 15 experts for 15 letters.* 0 to 1"):
         expert_routing(LINE, ROUTES, 2, 3)

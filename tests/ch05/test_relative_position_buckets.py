@@ -38,5 +38,5 @@ def test_each_state_is_python_s(reader: Reader) -> None:
 def test_no_such_place_is_refused() -> None:
     with pytest.raises(ValueError, match="place 40 of 40"):
         relative_position_buckets(SCHEMES, LENGTH, at=40)
-    with pytest.raises(ValueError, match="came 0 schemes"):
+    with pytest.raises(ValueError, match="got 0 schemes"):
         relative_position_buckets({}, LENGTH, at=4)

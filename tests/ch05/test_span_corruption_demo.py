@@ -43,5 +43,5 @@ def test_a_press_hides_and_shows(reader: Reader) -> None:
 
 
 def test_no_text_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 0"):
+    with pytest.raises(ValueError, match="got 0"):
         span_corruption_demo([], ())

@@ -46,7 +46,7 @@ def test_each_state_is_python_s(reader: Reader) -> None:
 
 
 def test_a_missing_answer_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 8 prompts, expected 9, each with 2"):
+    with pytest.raises(ValueError, match="got 8 prompts, expected 9, each with 2"):
         few_shot_prompt(
             Built(BUILT.demonstrations, BUILT.asked, BUILT.words, BUILT.ask,
                   {k: v for k, v in SHARES.items() if k != "00"})

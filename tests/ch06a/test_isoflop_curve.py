@@ -35,7 +35,7 @@ def test_a_state_by_hand() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="seen: came empty"):
+    with pytest.raises(ValueError, match="seen: got none"):
         isoflop_slider(LAW, [])
     with pytest.raises(ValueError, match="budget=9, size=4"):
         isoflop_slider(LAW, SEEN, budget=9)

@@ -55,5 +55,5 @@ def test_a_shift_moves_one_norm_and_a_factor_none() -> None:
 
 @pytest.mark.parametrize("row", [[1], [1, 13], [0.5, 1]])
 def test_a_row_that_the_picture_cannot_show_is_refused(row: list[float]) -> None:
-    with pytest.raises(ValueError, match="row: came as"):
+    with pytest.raises(ValueError, match="row: got"):
         layernorm_vs_rmsnorm(row)  # type: ignore[arg-type]

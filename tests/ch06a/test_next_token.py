@@ -66,7 +66,7 @@ def test_the_words_are_counted() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came none"):
+    with pytest.raises(ValueError, match="got none"):
         next_token([])
     with pytest.raises(ValueError, match="begin with 0 and fall"):
         next_token([replace(ONE, logits=ONE.logits[::-1])])

@@ -44,7 +44,7 @@ def test_four_bits_in_blocks_of_32_are_the_librarys() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 63 weights and place 0"):
+    with pytest.raises(ValueError, match="got 63 weights and place 0"):
         quantization_slider(WEIGHTS[1:])
     with pytest.raises(ValueError, match="place 64"):
         quantization_slider(WEIGHTS, outlier=64)

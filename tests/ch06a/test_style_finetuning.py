@@ -97,5 +97,5 @@ def test_pieces_a_word() -> None:
     by_hand = (len(pieces(tokenizer, "low")) + len(pieces(tokenizer, "slow"))) / 2
     assert np.isclose(fertility(tokenizer, ["low", "slow"] * 50)[0], by_hand)
     assert words_of("It cost 5 pounds, Sir!") == ["it", "cost", "pounds", "sir"]
-    with pytest.raises(ValueError, match="came 3, expected 100"):
+    with pytest.raises(ValueError, match="got 3, expected 100"):
         fertility(tokenizer, ["low"] * 3)

@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused() -> None:
     one = IMAGES[0]
     with pytest.raises(ValueError, match="expected at least one"):
         distillation_heads([], NAMES)
-    with pytest.raises(ValueError, match=r"image 1: came \(3,\), expected \(2,\)"):
+    with pytest.raises(ValueError, match=r"image 1: got \(3,\), expected \(2,\)"):
         distillation_heads(IMAGES, NAMES[:2])
     rest = one.teacher, one.label_head, one.taught_head
     with pytest.raises(ValueError, match="expected a byte square"):

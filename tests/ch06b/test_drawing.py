@@ -336,5 +336,5 @@ def test_what_the_page_cannot_run_is_refused() -> None:
     for model in (moved(channels=3), ImageClassifier(vit(TWO_TOKENS), 32, 5)):
         with pytest.raises(ValueError, match="expected one special token and grey"):
             drawing(model)
-    with pytest.raises(ValueError, match="start, names: came as 'x'"):
+    with pytest.raises(ValueError, match="start, names: got 'x'"):
         drawing(toy().model, start="x")

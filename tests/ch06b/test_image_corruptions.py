@@ -102,9 +102,9 @@ def test_what_does_not_fit_is_refused() -> None:
     one = IMAGES[0]
     with pytest.raises(ValueError, match="expected one image or more, of two"):
         corruption_slider([], NAMES, WAYS)
-    with pytest.raises(ValueError, match="level: came as 3"):
+    with pytest.raises(ValueError, match="level: got 3"):
         corruption_slider(IMAGES, NAMES, WAYS, level=3)
-    with pytest.raises(ValueError, match=r"image 1, cover: came \(2, 3, 8, 8\), expected bytes"):
+    with pytest.raises(ValueError, match=r"image 1, cover: got \(2, 3, 8, 8\), expected bytes"):
         corruption_slider([one], NAMES, {"cover": ["none"]})
-    with pytest.raises(ValueError, match=r"image 1, CNN, cover: came \(2, 3, 3\)"):
+    with pytest.raises(ValueError, match=r"image 1, CNN, cover: got \(2, 3, 3\)"):
         corruption_slider([one], NAMES[:2], WAYS)

@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_refused() -> None:
     one = IMAGES[0]
     with pytest.raises(ValueError, match="expected one image or more, of two"):
         image_shift_robustness([], NAMES, reach=REACH)
-    with pytest.raises(ValueError, match=r"image 1, CNN: came \(5, 5, 3\), expected \(3, 3, 3\)"):
+    with pytest.raises(ValueError, match=r"image 1, CNN: got \(5, 5, 3\), expected \(3, 3, 3\)"):
         image_shift_robustness(IMAGES, NAMES, reach=1)
     with pytest.raises(ValueError, match="expected a byte square"):
         image_shift_robustness([Moved("a", one.pixels / 255, 0, one.says)], NAMES, reach=REACH)

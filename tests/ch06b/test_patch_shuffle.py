@@ -64,7 +64,7 @@ def test_without_scripts_the_first_state_stands_there() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came as none"):
+    with pytest.raises(ValueError, match="got none"):
         patch_shuffle({}, sizes=(5,), size=5)
     with pytest.raises(ValueError, match="one shape"):
         patch_shuffle({"a": PIXELS, "b": PIXELS[:1]}, sizes=(5,), size=5)

@@ -55,7 +55,7 @@ def test_what_is_drawn_follows_the_sliders(reader: Reader) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="codes: came 1, expected two to six"):
+    with pytest.raises(ValueError, match="codes: got 1, expected two to six"):
         contrastive_loss_demo([3], said=0)
-    with pytest.raises(ValueError, match=r"temperature: came 0\.05"):
+    with pytest.raises(ValueError, match=r"temperature: got 0\.05"):
         contrastive_loss_demo(CODES, said=0, temperature=0.05)

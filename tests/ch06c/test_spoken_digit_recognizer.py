@@ -333,7 +333,7 @@ def test_what_is_said_is_heard_and_without_a_microphone_it_says_so(reader: Reade
 
 def test_what_does_not_fit_is_refused() -> None:
     model = moved()
-    with pytest.raises(ValueError, match="came none"):
+    with pytest.raises(ValueError, match="got none"):
         spoken_digit_recognizer(
             model, [], phones=PHONES, targets=[*TARGETS.values()], names=[*TARGETS]
         )

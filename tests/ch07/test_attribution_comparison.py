@@ -125,9 +125,9 @@ def test_what_does_not_fit_is_refused() -> None:
         picture(most=5)
     with pytest.raises(ValueError, match="expected some of"):
         picture(shown=["third"])
-    with pytest.raises(ValueError, match=r"says: came \(2,\), expected \(3,\)"):
+    with pytest.raises(ValueError, match=r"says: got \(2,\), expected \(3,\)"):
         attribution_comparison(WORDS, says, METHODS, ["a", "b", "c"])
-    with pytest.raises(ValueError, match=r"short: came \(2,\), expected \(4,\)"):
+    with pytest.raises(ValueError, match=r"short: got \(2,\), expected \(4,\)"):
         attribution_comparison(WORDS, says, {"short": lambda kept: [1.0, 2.0]}, NAMES)
     with pytest.raises(ValueError, match="smaller most"):
         attribution_comparison(["a"] * 60, says, METHODS, NAMES, most=3)

@@ -78,5 +78,5 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="no judge"):
         lime_demo({})
     game = Game(2, lambda kept: kept.sum(1))
-    with pytest.raises(ValueError, match="one: came 3 words and 2 values for a game of 2 parts"):
+    with pytest.raises(ValueError, match="one: got 3 words and 2 values for a game of 2 parts"):
         lime_demo({"one": Near(["a", "b", "c"], game, torch.zeros(2))})

@@ -52,13 +52,13 @@ def test_words_bars_and_sentence_are_those_of_each_point(reader: Reader) -> None
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came 0 texts"):
+    with pytest.raises(ValueError, match="got 0 texts"):
         rationale_slider([], POINTS)
     with pytest.raises(ValueError, match="start 3"):
         rationale_slider(TEXTS, POINTS, start=3)
     with pytest.raises(ValueError, match="penalty 1: bars"):
         rationale_slider(TEXTS, [*POINTS, Point(1.0, {"right": 0.5})])
-    with pytest.raises(ValueError, match="came 3 rows and 3 answers, expected 2"):
+    with pytest.raises(ValueError, match="got 3 rows and 3 answers, expected 2"):
         rationale_slider(TEXTS, POINTS[:2])
     short = Kept("two words", (), [[True]] * 3, ["a"] * 3)
     with pytest.raises(ValueError, match="expected 2 booleans a row"):

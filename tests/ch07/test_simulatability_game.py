@@ -83,7 +83,7 @@ def test_no_answer_stands_in_the_page_and_sizes_have_no_sign() -> None:
 @pytest.mark.parametrize(
     ("examples", "new", "names", "fault"),
     [
-        ([], NEW, NAMES, "came 0 examples"),
+        ([], NEW, NAMES, "got 0 examples"),
         (EXAMPLES, NEW, ["one"], "1 classes"),
         (EXAMPLES, [TestText(["a"], 2, 0)], NAMES, r"text 3: class \(2, 0\)"),
         ([Example(["a"], [1.0, 2.0], 0)], NEW, NAMES, "one finite number a word"),

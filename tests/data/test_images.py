@@ -31,7 +31,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(DataError, match="expected 0 to 0, a name for each"):
         Images(pixels, labels, ("a",))
     for read in (fashion_mnist, sign_digits, small_digits):
-        with pytest.raises(ValueError, match="part: came as 'valid', expected train or test"):
+        with pytest.raises(ValueError, match="part: got 'valid', expected train or test"):
             read("valid")
     with pytest.raises(DataError, match="size: 7, expected"):
         generated_shapes(1, size=7)

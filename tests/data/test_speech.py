@@ -46,9 +46,9 @@ def test_what_does_not_fit_is_refused() -> None:
         Recordings(waves, 0, ("a", "b"), ("x", "y"), ("0", "1"))
     with pytest.raises(DataError, match="phones: of 1, expected of 2 or none"):
         Recordings(waves, 8, ("a", "b"), ("x", "y"), ("0", "1"), phones=((Phone("A", 0, 3),),))
-    with pytest.raises(ValueError, match="part: came as 'dev', expected train or test"):
+    with pytest.raises(ValueError, match="part: got 'dev', expected train or test"):
         an4("dev")
-    with pytest.raises(ValueError, match="part: came as 'dev', expected train, test or all"):
+    with pytest.raises(ValueError, match="part: got 'dev', expected train, test or all"):
         fsdd("dev")
     with pytest.raises(DataError, match="expected places among 3"):
         small().only([3])

@@ -39,9 +39,9 @@ def test_what_does_not_fit_is_refused() -> None:
         generated_subjects(0)
     with pytest.raises(DataError, match="n: 0, expected"):
         generated_subjects(1).first(0)
-    with pytest.raises(ValueError, match="part: came as 'valid', expected train, dev or test"):
+    with pytest.raises(ValueError, match="part: got 'valid', expected train, dev or test"):
         goemotions("valid")
-    with pytest.raises(ValueError, match="label: came as 'party', expected year or president"):
+    with pytest.raises(ValueError, match="label: got 'party', expected year or president"):
         addresses("party")
 
 

@@ -50,5 +50,5 @@ def test_notes_of_talks() -> None:
     lines = first.text.split("\n")
     assert lines[0] == "Doctor: What brings you back into the clinic today, miss?"
     assert tuple(" ".join(row.text.split()) for row in notes()) == dialogues(["train"]).texts
-    with pytest.raises(DataError, match="parts: came as"):
+    with pytest.raises(DataError, match="parts: got"):
         notes(["dev"])

@@ -69,9 +69,9 @@ def test_words_without_a_piece_and_pieces_of_two_words() -> None:
     assert first_pieces([(0, 3), (3, 4), (4, 5)], [(0, 2), (2, 5)]) == [0, 1]
     assert first_pieces([(0, 1), (1, 2), (2, 5)], [(0, 2), (2, 5)]) == [0, 2]
     assert first_pieces([(0, 5)], [(0, 2), (2, 5)]) == [0, None]
-    with pytest.raises(ValueError, match="labels: 2 came for 3 words"):
+    with pytest.raises(ValueError, match="labels: 2 for 3 words"):
         piece_labels(PIECES, words, [1, 2])
-    with pytest.raises(ValueError, match="values: 1 came for 11 pieces"):
+    with pytest.raises(ValueError, match="values: 1 for 11 pieces"):
         word_values(PIECES, words, [1], 0)
 
 

@@ -165,13 +165,13 @@ def test_rows_without_frames_and_symbols_that_cannot_be():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda p: prefix_beam(p[None]), r"log_probs: came as float64 \(1, 3, 4\)"),
+        (lambda p: prefix_beam(p[None]), r"log_probs: got float64 \(1, 3, 4\)"),
         (lambda p: prefix_beam(p, blank=4), r"log_probs: .* V > 4"),
         (lambda p: prefix_beam(p.exp() + 1), "above 0 or no numbers"),
         (lambda p: prefix_beam(p * math.nan), "above 0 or no numbers"),
         (lambda p: prefix_beam(p, beams=0), "beams=0"),
         (lambda p: prefix_beam(p, least=1.0), "least=1.0"),
-        (lambda p: greedy(p, torch.tensor([3])), r"logits came as float64 \(3, 4\)"),
+        (lambda p: greedy(p, torch.tensor([3])), r"logits: got float64 \(3, 4\)"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

@@ -98,9 +98,9 @@ def test_places_that_go_on_behind_a_neighbour_are_seen(model: DecoderOnly) -> No
 
 def test_what_is_empty_or_no_decoder_is_refused(model: DecoderOnly) -> None:
     prompt = Prompted(model, PROMPT)
-    with pytest.raises(ValueError, match="labels: came none, or an empty one"):
+    with pytest.raises(ValueError, match="labels: got none, or an empty one"):
         prompt.labels(QUESTIONS, [[1], []])
-    with pytest.raises(ValueError, match="questions: came none"):
+    with pytest.raises(ValueError, match="questions: got none"):
         prompt.write([])
     with pytest.raises(TypeError, match="Linear has no decoder"):
         Prompted(nn.Linear(2, 2))

@@ -133,9 +133,9 @@ def test_the_interval_holds_the_value() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="1, 2, 1, expected as many"):
+    with pytest.raises(ValueError, match="1, 2, 1, expected equal counts"):
         mark([0.5], [0, 1], [[0.5] * 4], [0], [[0.5] * 4], 2)
-    with pytest.raises(ValueError, match="scenes: came none"):
+    with pytest.raises(ValueError, match="scenes: got none"):
         average_precision([])
     only = mark([0.1 * i for i in range(5)], [0] * 5, [[0.5] * 4] * 5, [], [], 1, most=2)
     assert only.scores.tolist() == pytest.approx([0.4, 0.3])

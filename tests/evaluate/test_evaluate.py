@@ -145,17 +145,17 @@ def test_mcnemar_equals_the_exact_binomial_test() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"predicted: came as float64.*argmax"):
+    with pytest.raises(ValueError, match=r"predicted: got float64.*argmax"):
         accuracy([0.2, 0.8], [0, 1])
-    with pytest.raises(ValueError, match="2 and 3 classes, expected as many"):
+    with pytest.raises(ValueError, match="2 and 3 classes, expected equal counts"):
         accuracy([0, 1], [0, 1, 1])
     with pytest.raises(ValueError, match="true: holds -1"):
         accuracy([0, 1], [0, -1])
-    with pytest.raises(ValueError, match="came as 2, but class 2 occurs"):
+    with pytest.raises(ValueError, match="got 2, but class 2 occurs"):
         confusion([0, 2], [0, 1], 2)
     with pytest.raises(ValueError, match=r"give softmax\(logits\), not logits"):
         reliability([[2.0, -1.0]], [0])
-    with pytest.raises(ValueError, match=r"logits: came with shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"logits: got shape \(1, 2\)"):
         temperature([[2.0, -1.0]], [2])
     with pytest.raises(ValueError, match="expected 2 finite ones"):
         bootstrap([1.0])

@@ -37,5 +37,5 @@ def test_equal_sets_are_not_apart_and_a_shift_counts_as_its_square() -> None:
 
 
 def test_few_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"b: came as \(4, 5\)"):
+    with pytest.raises(ValueError, match=r"b: got \(4, 5\)"):
         frechet(torch.randn(9, 5), torch.randn(4, 5))

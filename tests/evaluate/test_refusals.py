@@ -78,7 +78,7 @@ def test_greedy_reads_what_frames_and_symbols_there_are() -> None:
     logits[:, :, 3] = -math.inf  # a symbol that never comes
     assert len(greedy(logits, LENGTHS)) == 2
     for lengths in ([2, -1], [2, 4], [2.0, 3.0]):
-        with pytest.raises(ValueError, match=r"lengths: came as .* 0 to 3"):
+        with pytest.raises(ValueError, match=r"lengths: got .* 0 to 3"):
             greedy(logits, torch.tensor(lengths))
     for blank in (-1, 4):
         with pytest.raises(ValueError, match=f"blank={blank}: expected one of the 4 symbols"):
@@ -135,7 +135,7 @@ def test_an_interval_has_a_level_between_0_and_1() -> None:
 
 
 def test_lime_takes_a_sample_at_least() -> None:
-    with pytest.raises(ValueError, match=r"kept: came \(0, 3\), expected \(N, S\)"):
+    with pytest.raises(ValueError, match=r"kept: got \(0, 3\), expected \(N, S\)"):
         lime(rows_of(1.0), torch.zeros(0, 3, dtype=torch.bool))
 
 
@@ -155,7 +155,7 @@ def test_groups_of_unequal_size_are_weighted_by_their_values() -> None:
 @pytest.mark.parametrize(("said", "true"), [([0, 2], [0, 1]), ([0, 1], [0, 2]), ([2, 2], [0, 1])])
 def test_a_class_that_is_not_below_n_classes_is_refused(said: list[int], true: list[int]) -> None:
     """Whichever of the two holds it."""
-    with pytest.raises(ValueError, match="n_classes: came as 2, but a class above it occurs"):
+    with pytest.raises(ValueError, match="n_classes: got 2, but a class above it occurs"):
         confidence_intervals.macro_f1_interval(said, true, 2)
 
 
@@ -163,19 +163,19 @@ def test_a_class_that_is_not_below_n_classes_is_refused(said: list[int], true: l
 
 ONE = "the cat sat on the mat"
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: tr.bleu([ONE], [ONE]), r"references\[0\]: came as a string"),
-    (lambda: tr.score([ONE], [ONE]), r"references\[0\]: came as a string"),
-    (lambda: tr.bleu_difference([ONE], [ONE], [ONE]), r"references\[0\]: came as a string"),
-    (lambda: tr.bleu([ONE], ONE), "references: came as str"),
-    (lambda: tr.score(ONE, [[ONE]]), r"hypotheses: came as str .* write \[hypotheses\]"),
-    (lambda: tr.score([ONE], [[1]]), r"references\[0\]\[0\]: came as int"),  # type: ignore[list-item]
-    (lambda: tr.sentence_chrf(ONE, ONE), r"references: came as str"),
-    (lambda: tr.sentence_chrf(None, [ONE]), r"hypothesis\[0\]: came as NoneType"),  # type: ignore[arg-type]
-    (lambda: transcripts.word_error_rate(["a b"], "a"), "hypotheses: came as str"),
-    (lambda: transcripts.word_error_rate("a", ["a"]), "references: came as str"),
-    (lambda: transcripts.character_error_rate(["a"], [None]), r"hypotheses\[0\]: came as None"),  # type: ignore[list-item]
-    (lambda: summaries.rouge(None, ONE), r"summary\[0\]: came as NoneType"),  # type: ignore[arg-type]
-    (lambda: summaries.rouge(ONE, [ONE]), r"reference\[0\]: came as list"),  # type: ignore[arg-type]
+    (lambda: tr.bleu([ONE], [ONE]), r"references\[0\]: got a string"),
+    (lambda: tr.score([ONE], [ONE]), r"references\[0\]: got a string"),
+    (lambda: tr.bleu_difference([ONE], [ONE], [ONE]), r"references\[0\]: got a string"),
+    (lambda: tr.bleu([ONE], ONE), "references: got str"),
+    (lambda: tr.score(ONE, [[ONE]]), r"hypotheses: got str .* write \[hypotheses\]"),
+    (lambda: tr.score([ONE], [[1]]), r"references\[0\]\[0\]: got int"),  # type: ignore[list-item]
+    (lambda: tr.sentence_chrf(ONE, ONE), r"references: got str"),
+    (lambda: tr.sentence_chrf(None, [ONE]), r"hypothesis\[0\]: got NoneType"),  # type: ignore[arg-type]
+    (lambda: transcripts.word_error_rate(["a b"], "a"), "hypotheses: got str"),
+    (lambda: transcripts.word_error_rate("a", ["a"]), "references: got str"),
+    (lambda: transcripts.character_error_rate(["a"], [None]), r"hypotheses\[0\]: got None"),  # type: ignore[list-item]
+    (lambda: summaries.rouge(None, ONE), r"summary\[0\]: got NoneType"),  # type: ignore[arg-type]
+    (lambda: summaries.rouge(ONE, [ONE]), r"reference\[0\]: got list"),  # type: ignore[arg-type]
 ]
 
 

@@ -123,7 +123,7 @@ def test_too_few_and_odd_runs_are_refused() -> None:
     ]
     with pytest.raises(ValueError, match="5 losses, expected more than the law's 5"):
         fitted(Chinchilla, lone)
-    with pytest.raises(ValueError, match="none came"):
+    with pytest.raises(ValueError, match="got none"):
         fitted(Kaplan, [])
     with pytest.raises(ValueError, match="not finite and above 0"):
         fitted(Kaplan, [*runs, Run(1e5, [1e6], [float("nan")])])

@@ -51,5 +51,5 @@ def test_the_longest_common_subsequence_by_brute_force() -> None:
 def test_runs_that_stand_often_count_as_often_as_both_have_them() -> None:
     found = rouge_n(["a", "a", "a", "b"], ["a", "a", "c"], 1)
     assert (found.precision, found.recall) == (2 / 4, 2 / 3)
-    with pytest.raises(ValueError, match="n: came as 0"):
+    with pytest.raises(ValueError, match="n: got 0"):
         rouge_n(["a"], ["a"], 0)

@@ -141,7 +141,7 @@ def test_efficiency_out_of_range(efficiency):
 
 
 def test_times_out_of_range():
-    with pytest.raises(ValueError, match="times: came as 0"):
+    with pytest.raises(ValueError, match="times: got 0"):
         CostCard().count(lambda: None, times=0)
 
 

@@ -143,7 +143,7 @@ def test_two_sweeps_on_one_file_lose_no_row(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ('{"rows": [{"dep', r"a\.json is damaged .*restore it .*move it away"),
-        ('{"rows": [3]}', r"a\.json, row 1: .*came as 3"),
+        ('{"rows": [3]}', r"a\.json, row 1: .*got 3"),
         ('{"rows": [{"depth": 2}]}', r"a\.json, row 1: .*seconds"),
         (
             '{"data": "real", "rows": [{"depth": 2, "warmup": 0, "loss": 1, "seconds": 1}]}',
@@ -168,7 +168,7 @@ def test_what_json_does_not_have_is_named(tmp_path: Path) -> None:
         sweep(lambda depth, warmup: {"loss": float("inf")}, POINTS, path)
     with pytest.raises(TypeError, match=r"point: 'depth' is \{2\}"):
         sweep(Measure(), [{"depth": {2}, "warmup": 0}], path)
-    with pytest.raises(ValueError, match="minutes: came as inf"):
+    with pytest.raises(ValueError, match="minutes: got inf"):
         sweep(Measure(), POINTS, path, minutes=float("inf"))
     assert not path.exists()
 

@@ -175,11 +175,11 @@ def linear() -> nn.Module:
         (lambda: hugging("gpt2", False), ids(4), names(4), r'"eager"\), or call\s+model.set_attn'),
         (linear, torch.ones(1, 3), names(3), "Linear has no hook point `weights` and is no model"),
         (tiny_transformer, (ids(4), ids(3)), names(4), "reads a pair, tokens=.source tokens, targ"),
-        (lambda: hugging("bert"), ids(4), (names(4),), "came 1 entries, .* reads one list of str"),
+        (lambda: hugging("bert"), ids(4), (names(4),), "got 1 entries, .* reads one list of str"),
         (tiny_transformer, (ids(4), ids(3)), (names(3), names(4)),
-         r"came 3 \(source\) and 4 \(target\), but encoder has 4 queries and 4 keys"),
-        (lambda: hugging("bert"), ids(4), names(3), "came 3, but attention has 4 .* special"),
-        (lambda: hugging("bert"), ids(4), [*names(3), 7], "came 7, expected strings"),
+         r"got 3 \(source\) and 4 \(target\), but encoder has 4 queries and 4 keys"),
+        (lambda: hugging("bert"), ids(4), names(3), "got 3, but attention has 4 .* special"),
+        (lambda: hugging("bert"), ids(4), [*names(3), 7], "got 7, expected strings"),
         (lambda: hugging("bert"), ids(4).expand(3, 4), names(4), r"has 3 rows; .* inputs\[:1\]"),
     ],
 )  # fmt: skip
@@ -598,7 +598,7 @@ def test_the_columns_fit_and_stand_beside_their_lines(reader: Reader, size: Size
 def test_links_and_marks_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="over 30 tokens, expected one kind over 24 at most"):
         attention_explorer(bert(TINY), ids(30), names(30), links=True)
-    with pytest.raises(ValueError, match="came for 3 kinds"):
+    with pytest.raises(ValueError, match="links, marked: 3 kinds"):
         attention_explorer(tiny_transformer(), (ids(7), ids(5)), (names(7), names(5)), links=True)
     for place, shape in ((6, (2, 4)), (0, (4, 2))):
         with pytest.raises(ValueError, match=r"expected a token from 0 to 5 and a bool \(2, 4\)"):

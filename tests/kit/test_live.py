@@ -331,7 +331,7 @@ BLOCK = "decoder.stack.blocks.1"
         (put(f"{BLOCK}.cross", None), f"{BLOCK}.cross: .* in decoder blocks only"),
         (put(f"{BLOCK}.attn.scale", 1.0), f"{BLOCK}.attn.mechanism: .* plain SoftmaxAttention"),
         (put(f"{BLOCK}.cross.q.bias", None), f"{BLOCK}.cross: .* with biases; came none"),
-        (put(f"{BLOCK}.cross.n_kv_heads", 2), f"{BLOCK}.cross.n_kv_heads: .* n_heads; came 2"),
+        (put(f"{BLOCK}.cross.n_kv_heads", 2), f"{BLOCK}.cross.n_kv_heads: .* n_heads; got 2"),
         (put(f"{BLOCK}.ff_residual", PreNorm(32)), r"post: .* one number .* \[False, True\]"),
         (put(f"{BLOCK}.ff_residual.norm", RMSNorm(32)), f"{BLOCK}.ff_residual.norm: .* LayerNorm"),
         (put(f"{BLOCK}.ff_residual.norm.eps", 1e-6), "eps: .* one number in all blocks"),

@@ -29,7 +29,7 @@ def test_each_combination_is_shown_when_it_is_chosen(reader: Reader) -> None:
 
 
 def test_nothing_to_choose_and_too_much_are_refused() -> None:
-    with pytest.raises(ValueError, match="came 1 combinations of 1 choices"):
+    with pytest.raises(ValueError, match="got 1 combinations of 1 choices"):
         panels("name", {"a": ["1"]}, lambda a: ("", ""))
-    with pytest.raises(ValueError, match="came 25 combinations"):
+    with pytest.raises(ValueError, match="got 25 combinations"):
         panels("name", {"a": "12345", "b": "12345"}, lambda a, b: ("", ""))

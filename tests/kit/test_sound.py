@@ -29,7 +29,7 @@ def test_a_player_holds_its_recording() -> None:
     for data, wave in zip(held, WAVES, strict=False):
         assert torch.allclose(read(base64.b64decode(data), 8000), wave, atol=1e-4)
     assert "one &lt;b&gt;" in html
-    with pytest.raises(ValueError, match="came none"):
+    with pytest.raises(ValueError, match="got none"):
         players([], 8000)
 
 

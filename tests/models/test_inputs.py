@@ -164,7 +164,7 @@ def test_masks_of_sound_are_bool_and_as_long(name: str) -> None:
     mask = torch.ones(2, 900, dtype=torch.bool)
     model(given, mask=mask)
     for wrong in (mask.float(), mask.long()):
-        with pytest.raises(TypeError, match=rf"mask: came as {wrong.dtype}, expected a bool"):
+        with pytest.raises(TypeError, match=rf"mask: got {wrong.dtype}, expected a bool"):
             model(given, mask=wrong)
     for wrong in (mask[:, :-1], mask[:1], mask[..., None]):
         with pytest.raises(ValueError, match=r"mask: came .*, expected .* \(2, 900\)"):
@@ -183,7 +183,7 @@ def test_what_is_hidden_is_bool_and_as_long(name: str) -> None:
     hidden = torch.zeros(2, n, dtype=torch.bool)
     hidden[:, 1] = True
     model(given, hidden=hidden)
-    with pytest.raises(TypeError, match=r"hidden: came as torch\.float32, expected a bool"):
+    with pytest.raises(TypeError, match=r"hidden: got torch\.float32, expected a bool"):
         model(given, hidden=hidden.float())
     with pytest.raises(ValueError, match=r"hidden: came .*, expected"):
         model(given, hidden=hidden[:, :-1])

@@ -195,7 +195,7 @@ def test_fifty_steps_of_training_are_those_of_transformers(
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, folder: Path, model: Classifier) -> None:
-    with pytest.raises(ValueError, match=r"names: came as \['a', 'b'\] for 3 classes"):
+    with pytest.raises(ValueError, match=r"names: got \['a', 'b'\] for 3 classes"):
         save(model, tmp_path / "x", like=folder, names=("a", "b"))
     with pytest.raises(ValueError, match=r"have no classifier\.weight: not fine-tuned yet"):
         load(folder)

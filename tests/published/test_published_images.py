@@ -112,9 +112,9 @@ def test_begun_on_an_encoder_trained_and_served(architecture: str, tmp_path: Pat
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     encoder = vit.vit(vit.TINY)
-    with pytest.raises(ValueError, match="came as Distilled; vit publishes ImageClassifier"):
+    with pytest.raises(ValueError, match="got Distilled; vit publishes ImageClassifier"):
         published(Distilled(deit.deit(deit.TINY), 3), "vit")
-    with pytest.raises(ValueError, match="came as Vit; deit publishes Distilled or ImageC"):
+    with pytest.raises(ValueError, match="got Vit; deit publishes Distilled or ImageC"):
         published(encoder, "deit")
     from deepdive.published import save as save_encoder
 
@@ -122,6 +122,6 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     wide = ImageClassifier(vit.vit(vit.TINY, d_ff=96), 32, 3)
     with pytest.raises(ValueError, match=r"like: .* has vit\.encoder\.layer\.0\.intermediate"):
         save(wide, tmp_path / "x", like=tmp_path / "small", names=NAMES[:3])
-    with pytest.raises(ValueError, match=r"names: came as \['cat'\] for 3 classes"):
+    with pytest.raises(ValueError, match=r"names: got \['cat'\] for 3 classes"):
         save(wide, tmp_path / "x", like=tmp_path / "small", names=NAMES[:1])
     assert not (tmp_path / "x").exists()

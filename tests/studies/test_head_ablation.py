@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 4 heads for 4 words"):
         head_ablation(TEXTS, (2, 2))
     short = TEXTS[0].asked["negative"]._replace(says=("a",))
-    with pytest.raises(ValueError, match="says: came 1, expected 4"):
+    with pytest.raises(ValueError, match="says: got 1, expected 4"):
         head_ablation([Kept(WORDS, {"negative": short})], (1, 2))
     with pytest.raises(ValueError, match=r"expected \['negative', 'positive'\]"):
         head_ablation([TEXTS[0], Kept(WORDS, {"negative": TEXTS[0].asked["negative"]})], (1, 2))

@@ -266,17 +266,17 @@ def test_what_does_not_fit_is_refused() -> None:
         npmi([["a", "b"], ["a", "a"]], FOUR)
     with pytest.raises(ValueError, match="topic 0 is"):
         c_v([["a"]], FOUR)
-    with pytest.raises(ValueError, match="window: came as 0"):
+    with pytest.raises(ValueError, match="window: got 0"):
         c_v([["a", "b"]], FOUR, 0)
-    with pytest.raises(ValueError, match="came as 0 and 10, expected 1 or more"):
+    with pytest.raises(ValueError, match="got 0 and 10, expected 1 or more"):
         diversity([])
-    with pytest.raises(ValueError, match=r"b: came as <U1.*-1 for none"):
+    with pytest.raises(ValueError, match=r"b: got <U1.*-1 for none"):
         best_overlap([0, 1], ["x", "y"])
     with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3,\), expected one label each"):
         best_overlap([0, 1], [0, 1, 2])
     with pytest.raises(ValueError, match="expected one label each"):
         agreement([0, 1], ["a"])
-    with pytest.raises(ValueError, match="came as 1 and 2, expected 2 or more"):
+    with pytest.raises(ValueError, match="got 1 and 2, expected 2 or more"):
         agreement([0, 1], ["a", "b"], n=1)
     with pytest.raises(ValueError, match="topic 0 has 3 words and 1 intruders"):
         intrusions([["a", "b", "c"], ["d"]], 1, random.Random(0))

@@ -108,7 +108,7 @@ def test_what_is_frozen_gets_no_gradient_and_the_rest_does(layers: int) -> None:
     expected = {"embeddings"} if layers else set()
     expected |= {f"stack.blocks.{i}" for i in range(layers)}
     assert {name.split(".")[0] if "emb" in name else name[:14] for name in frozen} == expected
-    with pytest.raises(ValueError, match="layers: came as 3, expected -1 to 2"):
+    with pytest.raises(ValueError, match="layers: got 3, expected -1 to 2"):
         freeze(encoder, 3)
 
 

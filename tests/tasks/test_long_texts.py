@@ -67,11 +67,11 @@ def test_gradients_pass_through_pooling(how: str) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="size: came as 2"):
+    with pytest.raises(ValueError, match="size: got 2"):
         chunks(LONG, 2, cls=CLS, sep=SEP)
-    with pytest.raises(ValueError, match="overlap: came as 4, expected 0 to 3"):
+    with pytest.raises(ValueError, match="overlap: got 4, expected 0 to 3"):
         chunks(LONG, 6, cls=CLS, sep=SEP, overlap=4)
-    with pytest.raises(ValueError, match="head: came as 5, expected 0 to 4"):
+    with pytest.raises(ValueError, match="head: got 5, expected 0 to 4"):
         truncate(LONG, 6, cls=CLS, sep=SEP, head=5)
     with pytest.raises(ValueError, match="1 of n_texts=3 texts have no row"):
         pool(torch.zeros(2, 1), torch.tensor([0, 2]), 3)
@@ -79,5 +79,5 @@ def test_what_does_not_fit_is_refused() -> None:
         pool(torch.zeros(2, 1), torch.tensor([0, 2]), 2)
     with pytest.raises(ValueError, match=r"shapes \(2, 1\) and \(3,\)"):
         pool(torch.zeros(2, 1), torch.tensor([0, 1, 1]), 2)
-    with pytest.raises(ValueError, match="how: came as 'sum'"):
+    with pytest.raises(ValueError, match="how: got 'sum'"):
         pool(torch.zeros(2, 1), torch.tensor([0, 1]), 2, "sum")

@@ -52,7 +52,7 @@ def test_web_documents_are_the_sentences_of_the_treebank():
 
 
 def test_an_unknown_part_is_named():
-    with pytest.raises(ValueError, match="part: came as 'valid'"):
+    with pytest.raises(ValueError, match="part: got 'valid'"):
         web_documents("valid")
 
 

@@ -279,9 +279,9 @@ def test_a_full_disk_is_named_and_costs_no_whole_checkpoint(tmp_path):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (lambda: {"update": Update(clip=float("inf"))}, "clip: came as inf.*None"),
-        (lambda: {"limit": Limit(float("inf"))}, "minutes: came as inf.*None"),
-        (lambda: {"limit": Limit(float("nan"))}, "minutes: came as nan"),
+        (lambda: {"update": Update(clip=float("inf"))}, "clip: got inf.*None"),
+        (lambda: {"limit": Limit(float("inf"))}, "minutes: got inf.*None"),
+        (lambda: {"limit": Limit(float("nan"))}, "minutes: got nan"),
     ],
 )
 def test_what_is_not_finite_is_refused_before_training(tmp_path, more, told):

@@ -88,7 +88,7 @@ def test_it_is_saved_and_goes_on() -> None:
 
 @pytest.mark.parametrize("wrong", [{"lr": -1.0}, {"eps": 0.0}, {"betas": (0.9, 1.0)}])
 def test_numbers_out_of_range(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="lr, betas, eps, floor: came as"):
+    with pytest.raises(ValueError, match="lr, betas, eps, floor: got"):
         ScaledAdam([nn.Parameter(torch.ones(1))], **wrong)
     with pytest.raises(ValueError, match="none needs a gradient"):
         ScaledAdam([])

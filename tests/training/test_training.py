@@ -328,14 +328,14 @@ def test_a_validation_that_is_not_finite():
 @pytest.mark.parametrize(
     ("more", "error", "words"),
     [
-        ({"steps": 0}, ValueError, "steps: came as 0"),
+        ({"steps": 0}, ValueError, "steps: got 0"),
         ({"steps": None}, ValueError, "steps: give"),
         ({"epochs": 2}, ValueError, "steps, epochs"),
-        ({"validate": 3}, TypeError, "validate: came as int"),
-        ({"limit": 3}, TypeError, r"limit: came as 3, expected a Limit .*limit=Limit\("),
-        ({"update": {"clip": 1.0}}, TypeError, r"update: came as .*clip.*update=Update\("),
-        ({"folder": 3}, TypeError, "folder: came as 3, expected a path"),
-        ({"batches": []}, ValueError, "batches: came empty"),
+        ({"validate": 3}, TypeError, "validate: got int"),
+        ({"limit": 3}, TypeError, r"limit: got 3, expected a Limit .*limit=Limit\("),
+        ({"update": {"clip": 1.0}}, TypeError, r"update: got .*clip.*update=Update\("),
+        ({"folder": 3}, TypeError, "folder: got 3, expected a path"),
+        ({"batches": []}, ValueError, "batches: got none"),
         ({"batches": iter([])}, ValueError, "batches: gave no batch"),
         ({"batches": iter([1]), "folder": "x"}, TypeError, "batches: .*state_dict"),
         ({"batches": iter([1]), "epochs": 1, "steps": None}, TypeError, "epochs: .*length"),
@@ -355,14 +355,14 @@ def test_refusals(more, error, words, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: Limit(0), ValueError, "minutes: came as 0, expected a number above 0"),
-        (lambda: Update(clip=-1.0), ValueError, "clip: came as -1.0"),
-        (lambda: Update(accumulate=0), ValueError, "accumulate: came as 0"),
-        (lambda: Validation(len, every=0), ValueError, "every: came as 0"),
-        (lambda: Validation(len, patience=0), ValueError, "patience: came as 0"),
-        (lambda: Validation(0.5), TypeError, "validate: came as float, expected a function"),
-        (lambda: Keep("x", every=0), ValueError, "every: came as 0"),
-        (lambda: Keep(None), TypeError, "folder: came as None, expected a path"),
+        (lambda: Limit(0), ValueError, "minutes: got 0, expected a number above 0"),
+        (lambda: Update(clip=-1.0), ValueError, "clip: got -1.0"),
+        (lambda: Update(accumulate=0), ValueError, "accumulate: got 0"),
+        (lambda: Validation(len, every=0), ValueError, "every: got 0"),
+        (lambda: Validation(len, patience=0), ValueError, "patience: got 0"),
+        (lambda: Validation(0.5), TypeError, "validate: got float, expected a function"),
+        (lambda: Keep("x", every=0), ValueError, "every: got 0"),
+        (lambda: Keep(None), TypeError, "folder: got None, expected a path"),
     ],
 )
 def test_a_group_of_settings_refuses_what_makes_no_sense(make, error, words):
@@ -445,7 +445,7 @@ def test_schedules_rise_fall_and_stay(make):
     ],
 )
 def test_optim_refuses(call):
-    with pytest.raises(ValueError, match=r"came as|needs a gradient"):
+    with pytest.raises(ValueError, match=r"got |needs a gradient"):
         call()
 
 

@@ -43,7 +43,7 @@ def to_waveform(wave: Any) -> Tensor:
     found = torch.as_tensor(wave)
     if found.ndim != 1:
         raise AudioError(
-            f"wave: came {tuple(found.shape)}, expected (n,): one channel; take the mean of two"
+            f"wave: got {tuple(found.shape)}, expected (n,): one channel; take the mean of two"
         )
     if not len(found):
         raise AudioError("wave: no samples: the recording is empty")
@@ -161,7 +161,7 @@ def cosines(n: int, n_mels: int) -> Tensor:
     """The matrix (n_mels, n) of the cosine transform (DCT-II), its columns of length 1."""
     positive(n=n, n_mels=n_mels)
     if n > n_mels:
-        raise AudioError(f"n: {n} cepstra of {n_mels} bands, expected as many at most")
+        raise AudioError(f"n: {n} cepstra of {n_mels} bands, expected at most as many")
     i, j = torch.arange(n, dtype=torch.float64), torch.arange(n_mels, dtype=torch.float64)
     matrix = math.sqrt(2 / n_mels) * torch.cos(math.pi * i * (j[:, None] + 0.5) / n_mels)
     matrix[:, 0] *= math.sqrt(0.5)
@@ -203,7 +203,7 @@ def standardised(features: Tensor, epsilon: float = 0.0) -> Tensor:
 def _check_features(features: Tensor) -> None:
     if features.ndim != 2 or not features.numel():
         raise AudioError(
-            f"features: came {tuple(features.shape)}, expected (T, n) with a frame at least, as "
+            f"features: got {tuple(features.shape)}, expected (T, n) with a frame at least, as "
             "log_mel and mfcc give them"
         )
 

@@ -140,11 +140,11 @@ def real_input(name: str, values: Tensor, shape: str, fix: str) -> None:
     integers.
     """
     if not isinstance(values, Tensor):
-        raise TypeError(f"{name}: came as {type(values).__name__}, expected a tensor {shape}")
+        raise TypeError(f"{name}: got {type(values).__name__}, expected a tensor {shape}")
     if not values.is_floating_point():
-        raise TypeError(f"{name}: came as {values.dtype}, expected floats {shape}: {fix}")
+        raise TypeError(f"{name}: got {values.dtype}, expected floats {shape}: {fix}")
     if values.numel() == 0:
-        raise ValueError(f"{name}: came {tuple(values.shape)}, expected {shape} and no side of 0")
+        raise ValueError(f"{name}: got {tuple(values.shape)}, expected {shape} and no side of 0")
     if not bool(values.isfinite().all()):
         finite(name, values)
 
@@ -155,10 +155,10 @@ def flags(name: str, values: Any, shape: Sequence[int], meaning: str) -> None:
     """
     if not isinstance(values, Tensor) or values.dtype != torch.bool:
         kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
-        raise TypeError(f"{name}: came as {kind}, expected a bool tensor {meaning}")
+        raise TypeError(f"{name}: got {kind}, expected a bool tensor {meaning}")
     if values.shape != tuple(shape):
         raise ValueError(
-            f"{name}: came {tuple(values.shape)}, expected a bool tensor {meaning}; here that is "
+            f"{name}: got {tuple(values.shape)}, expected a bool tensor {meaning}; here that is "
             f"{tuple(shape)}"
         )
 
@@ -167,13 +167,13 @@ def texts(name: str, values: Any) -> None:
     """Raise TypeError, naming it, unless `values` is a list (or another sequence) of strings."""
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise TypeError(
-            f"{name}: came as {type(values).__name__} ({_short(values)}), expected a list of "
+            f"{name}: got {type(values).__name__} ({_short(values)}), expected a list of "
             f"strings: write [{name}]"
         )
     for i, value in enumerate(values):
         if not isinstance(value, str):
             raise TypeError(
-                f"{name}[{i}]: came as {type(value).__name__} ({_short(value)}), expected a string"
+                f"{name}[{i}]: got {type(value).__name__} ({_short(value)}), expected a string"
             )
 
 

@@ -219,7 +219,7 @@ class MultiHeadAttention(Layer):
         if memory is not None and context.mask is not None:
             raise ValueError("mask is of x itself; which states of the memory count: memory_mask=")
         if memory is None and context.memory_mask is not None:
-            raise ValueError("memory_mask came without a memory; which states of x count: mask=")
+            raise ValueError("memory_mask given without a memory; which states of x count: mask=")
         check_states("x", x, "d_model", self.d_model)
         if context.positions is not None:
             cached = 0 if context.slot is None else context.slot.length

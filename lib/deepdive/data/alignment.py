@@ -40,7 +40,7 @@ def piece_labels(
     Source: Devlin et al. 2019, section 5.3. Raises ValueError unless each word has a label.
     """
     if len(words) != len(labels):
-        raise ValueError(f"labels: {len(labels)} came for {len(words)} words, expected one each")
+        raise ValueError(f"labels: {len(labels)} for {len(words)} words, expected one each")
     found = [IGNORED] * len(pieces)
     for piece, label in zip(first_pieces(pieces, words), labels, strict=True):
         if piece is not None:
@@ -53,7 +53,7 @@ def word_values(
 ) -> list[T]:
     """What the first piece of each word has, of `values` for all pieces; the way back."""
     if len(values) < len(pieces):
-        raise ValueError(f"values: {len(values)} came for {len(pieces)} pieces, expected one each")
+        raise ValueError(f"values: {len(values)} for {len(pieces)} pieces, expected one each")
     first = first_pieces(pieces, words)
     return [missing if piece is None else values[piece] for piece in first]
 

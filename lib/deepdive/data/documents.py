@@ -68,7 +68,7 @@ def web_documents(part: str = "train", seed: int | None = 0) -> list[Document]:
     Raises ValueError for another part.
     """
     if part not in ("train", "dev", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train, dev or test")
+        raise ValueError(f"part: got {part!r}, expected train, dev or test")
     path = fetch("ud_english_ewt", f"en_ewt-ud-{part}.conllu.gz")
     found: list[Document] = []
     for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():

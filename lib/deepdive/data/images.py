@@ -47,7 +47,7 @@ class Images:
     def __post_init__(self) -> None:
         if self.pixels.ndim != 4 or len(self.pixels) != len(self.labels) or not len(self.labels):
             shapes = f"{self.pixels.shape} and {self.labels.shape}"
-            raise DataError(f"pixels and labels: came {shapes}, expected (N, C, H, W) and (N,)")
+            raise DataError(f"pixels and labels: got {shapes}, expected (N, C, H, W) and (N,)")
         if self.labels.min() < 0 or self.labels.max() >= len(self.names):
             raise DataError(f"labels: expected 0 to {len(self.names) - 1}, a name for each")
 
@@ -68,7 +68,7 @@ def fashion_mnist(part: str = "train") -> Images:
     """
     beginning = {"train": "train", "test": "t10k"}.get(part)
     if beginning is None:
-        raise ValueError(f"part: came as {part!r}, expected train or test")
+        raise ValueError(f"part: got {part!r}, expected train or test")
     pixels = _idx("fashion_mnist", f"{beginning}-images-idx3-ubyte.gz")
     labels = _idx("fashion_mnist", f"{beginning}-labels-idx1-ubyte.gz").astype(np.int64)
     return Images(pixels[:, None], labels, CLOTHES, f"fashion_mnist, {part} (real)")
@@ -93,7 +93,7 @@ def sign_digits(part: str = "train", size: int = 100, seed: int | None = 0) -> I
     Source: Mavi 2020.
     """
     if part not in ("train", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train or test")
+        raise ValueError(f"part: got {part!r}, expected train or test")
     whole("size", size, 1, None)
     with tarfile.open(fetch("sign_digits", "images.tar")) as packed:
         found = (re.fullmatch(r"(\d)/IMG_(\d+)\.JPG", name) for name in packed.getnames())
@@ -176,7 +176,7 @@ def small_digits(part: str = "train") -> Images:
     from sklearn.datasets import load_digits
 
     if part not in ("train", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train or test")
+        raise ValueError(f"part: got {part!r}, expected train or test")
     digits: Any = load_digits()
     some = slice(1437) if part == "train" else slice(1437, None)
     pixels = (digits.images[some] * (255 / 16)).round().astype(np.uint8)[:, None]

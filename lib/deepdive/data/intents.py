@@ -26,7 +26,7 @@ def requests(part: str = "test") -> list[Request]:
     part: "train" (15,000), "val" (3,000) or "test" (4,500). Raises ValueError for another.
     """
     if part not in ("train", "val", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train, val or test")
+        raise ValueError(f"part: got {part!r}, expected train, val or test")
     domains = json.loads(fetch("clinc150", "domains.json").read_text(encoding="utf-8"))
     domain = {intent: name for name, intents in domains.items() for intent in intents}
     packed = fetch("clinc150", "data_full.json.gz").read_bytes()

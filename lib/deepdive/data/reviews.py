@@ -126,7 +126,7 @@ def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
     """
     wanted = set(folds)
     if not wanted or wanted - set(range(10)):
-        raise DataError(f"folds: came as {sorted(wanted)}, expected some of 0 to 9")
+        raise DataError(f"folds: got {sorted(wanted)}, expected some of 0 to 9")
     lines = _lines(fetch("movie_reviews", "movie_reviews.jsonl.gz"))
     rows = [row for line in lines if (row := json.loads(line))["fold"] in wanted]
     return Labelled(

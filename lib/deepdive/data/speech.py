@@ -42,7 +42,7 @@ def _checked(found: Utterances | Recordings, arrays: str) -> None:
     """Raises DataError unless every field has one value an utterance."""
     lengths = {f: len(getattr(found, f)) for f in (arrays, "words", "speakers", "names")}
     if len(set(lengths.values())) > 1 or not lengths[arrays]:
-        raise DataError(f"{lengths}: expected as many of each, and one at least")
+        raise DataError(f"{lengths}: expected equal counts, at least one at least")
 
 
 def _only(found: Some, which: Iterable[int]) -> Some:
@@ -204,7 +204,7 @@ def an4(part: str = "train") -> Utterances:
     Source: Acero 1993.
     """
     if part not in ("train", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train or test")
+        raise ValueError(f"part: got {part!r}, expected train or test")
     table = fetch("an4_mfcc", "transcripts.tsv").read_text("utf-8").splitlines()
     rows = [row for row in csv.DictReader(table, delimiter="\t") if row["split"] == part]
     with np.load(fetch("an4_mfcc", "an4_mfcc.npz")) as packed:
@@ -238,7 +238,7 @@ def fsdd(part: str = "all") -> Recordings:
     Source: Jackson et al. 2018.
     """
     if part not in ("train", "test", "all"):
-        raise ValueError(f"part: came as {part!r}, expected train, test or all")
+        raise ValueError(f"part: got {part!r}, expected train, test or all")
     found = []
     with tarfile.open(fetch("fsdd", "recordings.tar.gz")) as packed:
         for member in packed:

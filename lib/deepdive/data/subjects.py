@@ -85,7 +85,7 @@ def goemotions(part: str = "train", seed: int | None = 0) -> Subjects:
     oaths and insults too. part: "train", "dev" or "test". Raises ValueError for another.
     """
     if part not in ("train", "dev", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train, dev or test")
+        raise ValueError(f"part: got {part!r}, expected train, dev or test")
     lines = _opened("goemotions", f"{part}.tsv.gz")
     table = csv.DictReader(lines, delimiter="\t")  # a text with quotation marks is quoted
     rows = ((row["text"], row["emotions"]) for row in table if "," not in row["emotions"])
@@ -131,7 +131,7 @@ def addresses(label: str = "year", seed: int | None = 0) -> Subjects:
     "(Applause.)", "[Laughter]" and captions of photographs are left out.
     """
     if label not in ("year", "president"):
-        raise ValueError(f"label: came as {label!r}, expected year or president")
+        raise ValueError(f"label: got {label!r}, expected year or president")
     rows = (
         (paragraph, f"{row['year']} {row['president']}")
         for row in json_lines("state_union", "state_union.jsonl.gz")

@@ -53,7 +53,7 @@ def table_questions(part: str = "dev", n: int | None = None) -> list[TableQuesti
     The tables of "test" are in no other part. Raises ValueError for a part that there is not.
     """
     if part not in ("train", "dev", "test"):
-        raise ValueError(f"part: came as {part!r}, expected train, dev or test")
+        raise ValueError(f"part: got {part!r}, expected train, dev or test")
     text = gzip.decompress(fetch("wikitablequestions", f"{part}.tsv.gz").read_bytes()).decode()
     lines = [line.split("\t") for line in text.split("\n")[1:] if line][:n]
     tables = _tables()

@@ -44,7 +44,7 @@ def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
     """
     if logits.ndim != 3 or lengths.shape != logits.shape[:1]:
         raise ValueError(
-            f"logits came as {describe(logits)}, lengths as {describe(lengths)}; expected "
+            f"logits: got {describe(logits)}, lengths as {describe(lengths)}; expected "
             "(B, T, V) and (B,)"
         )
     n_frames, n_symbols = logits.shape[1:]
@@ -52,7 +52,7 @@ def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
         raise ValueError(f"blank={blank}: expected one of the {n_symbols} symbols, from 0")
     if lengths.is_floating_point() or not bool(((lengths >= 0) & (lengths <= n_frames)).all()):
         raise ValueError(
-            f"lengths: came as {lengths.tolist()}, expected numbers of frames, 0 to {n_frames}"
+            f"lengths: got {lengths.tolist()}, expected numbers of frames, 0 to {n_frames}"
         )
     if bool(logits.isnan().any()):
         finite("logits", logits)
@@ -100,7 +100,7 @@ def prefix_beam(
     """
     positive(beams=beams)
     if log_probs.ndim != 2 or not 0 <= blank < log_probs.shape[1]:
-        raise ValueError(f"log_probs: came as {describe(log_probs)}, expected (T, V), V > {blank}")
+        raise ValueError(f"log_probs: got {describe(log_probs)}, expected (T, V), V > {blank}")
     if not (log_probs <= 1e-3).all():
         raise ValueError(
             "log_probs: some are above 0 or no numbers; expected log_softmax of logits"

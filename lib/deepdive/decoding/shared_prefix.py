@@ -155,4 +155,4 @@ def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
 def _none_empty(**given: Sequence[Tokens]) -> None:
     for name, texts in given.items():
         if not texts or not all(map(len, texts)):
-            raise ValueError(f"{name}: came none, or an empty one; expected one token or more each")
+            raise ValueError(f"{name}: got none, or an empty one; expected one token or more each")

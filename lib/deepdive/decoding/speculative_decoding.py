@@ -94,7 +94,7 @@ def _judged(
     """
     for n, (p, q, guess) in enumerate(zip(ps, qs, guesses, strict=False)):
         if p.shape != q.shape:
-            raise ValueError(f"draft has {len(q)} tokens and model {len(p)}: expected as many")
+            raise ValueError(f"draft has {len(q)} tokens and model {len(p)}: expected equal counts")
         accept = (p[guess] / q[guess]).clamp(max=1)
         if not _draw(torch.stack((1 - accept, accept)), generator):
             residual = (p - q).clamp(min=0)

@@ -98,6 +98,6 @@ def _f1(hits: int, n_predicted: int, n_right: int) -> F1:
 def _check(predicted: Sequence[object], right: Sequence[object]) -> None:
     if len(predicted) != len(right) or not right:
         raise ValueError(
-            f"predicted, right: came with lengths {len(predicted)} and {len(right)}, "
+            f"predicted, right: got lengths {len(predicted)} and {len(right)}, "
             "expected the same, at least 1"
         )

@@ -38,7 +38,7 @@ def reliability(probabilities: Any, true: Any, bins: int = 10) -> Reliability:
     sure, are = np.asarray(probabilities, dtype=np.float64), label_set("true", true)
     _check(sure, are)
     if bins < 1:
-        raise ValueError(f"bins: came as {bins}, expected 1 or more")
+        raise ValueError(f"bins: got {bins}, expected 1 or more")
     top, right = sure.max(1), (sure.argmax(1) == are).astype(np.float64)
     edges = np.linspace(0.0, 1.0, bins + 1)
     place = np.clip(np.searchsorted(edges, top, side="left") - 1, 0, bins - 1)
@@ -90,7 +90,7 @@ def contextual(log_probs: Any, of_nothing: Any) -> Real:
     scores, nothing = (np.asarray(x, dtype=np.float64) for x in (log_probs, of_nothing))
     if scores.ndim != 2 or nothing.ndim != 2 or nothing.shape[1:] != scores.shape[1:]:
         raise ValueError(
-            f"log_probs, of_nothing: came with shapes {scores.shape}, {nothing.shape}; expected "
+            f"log_probs, of_nothing: got shapes {scores.shape}, {nothing.shape}; expected "
             "(N, n_labels) and (M, n_labels)"
         )
     finite("log_probs", scores)
@@ -107,7 +107,7 @@ def _shares(scores: Real) -> Real:
 def _check_shape(name: str, rows: Real, true: Whole) -> None:
     if rows.ndim != 2 or len(rows) != len(true) or rows.shape[1] <= true.max():
         raise ValueError(
-            f"{name}: came with shape {rows.shape}, expected ({len(true)}, n_classes), with more "
+            f"{name}: got shape {rows.shape}, expected ({len(true)}, n_classes), with more "
             f"classes than the highest true one, {true.max()}"
         )
 

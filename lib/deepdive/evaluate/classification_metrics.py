@@ -16,7 +16,7 @@ def label_set(name: str, values: Any) -> Whole:
     found = np.asarray(values)
     if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
         raise ValueError(
-            f"{name}: came as {found.dtype} of shape {found.shape}, expected class numbers (N,); "
+            f"{name}: got {found.dtype} of shape {found.shape}, expected class numbers (N,); "
             "take the argmax of logits first"
         )
     if found.min() < 0:
@@ -29,7 +29,7 @@ def paired_labels(predicted: Any, true: Any) -> tuple[Whole, Whole]:
     predictions, truths = label_set("predicted", predicted), label_set("true", true)
     if len(predictions) != len(truths):
         raise ValueError(
-            f"predicted, true: {len(predictions)} and {len(truths)} classes, expected as many"
+            f"predicted, true: {len(predictions)} and {len(truths)} classes, expected equal counts"
         )
     return predictions, truths
 
@@ -53,7 +53,7 @@ def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
     predictions, truths = paired_labels(predicted, true)
     top = int(max(predictions.max(), truths.max()))
     if top >= n_classes:
-        raise ValueError(f"n_classes: came as {n_classes}, but class {top} occurs")
+        raise ValueError(f"n_classes: got {n_classes}, but class {top} occurs")
     counts = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(counts, (truths, predictions), 1)
     return counts
@@ -87,6 +87,6 @@ def mean_iou(painted: Any, true: Any, n_classes: int) -> float:
     """
     found, wanted = np.asarray(painted), np.asarray(true)
     if found.shape != wanted.shape:
-        raise ValueError(f"painted, true: came {found.shape} and {wanted.shape}, expected one size")
+        raise ValueError(f"painted, true: got {found.shape} and {wanted.shape}, expected one size")
     counts = confusion(found.ravel(), wanted.ravel(), n_classes)
     return float(np.nanmean(intersection_over_union(counts)))

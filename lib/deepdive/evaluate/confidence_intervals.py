@@ -63,7 +63,7 @@ def t_interval(values: Any, level: float = 0.95) -> Interval:
 def _values(values: Any) -> np.ndarray:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
-        raise ValueError(f"values: came with shape {found.shape}, expected 2 finite ones or more")
+        raise ValueError(f"values: got shape {found.shape}, expected 2 finite ones or more")
     return found
 
 
@@ -92,8 +92,8 @@ def clustered(
     names, place = np.unique(np.asarray(groups), return_inverse=True)
     if found.ndim != 1 or place.shape != found.shape or len(names) < 2:
         raise ValueError(
-            f"values, groups: came with shapes {found.shape} and {place.shape} and {len(names)} "
-            "groups, expected as many, and two groups or more"
+            f"values, groups: got shapes {found.shape} and {place.shape} and {len(names)} "
+            "groups, expected equal counts, and two groups or more"
         )
     finite("values", found)
     sums, sizes = np.bincount(place, found), np.bincount(place)
@@ -134,7 +134,7 @@ def _macro_f1s(said: Any, truth: Any, n_classes: int, weights: Any) -> Any:
     for row in np.atleast_2d(np.asarray(said)):
         predictions, _ = paired_labels(row, truth)
         if max(predictions.max(), truth.max()) >= n_classes:
-            raise ValueError(f"n_classes: came as {n_classes}, but a class above it occurs")
+            raise ValueError(f"n_classes: got {n_classes}, but a class above it occurs")
         hits = weights @ (every[truth] * (predictions == truth)[:, None])
         both = weights @ (every[truth] + every[predictions])
         found.append((2 * hits / np.maximum(both, 1)).mean(1))

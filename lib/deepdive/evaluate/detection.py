@@ -52,8 +52,8 @@ def mark(
     mine, true = (np.asarray(b, np.float64).reshape(-1, 4) for b in (boxes, true_boxes))
     if not len(sure) == len(said) == len(mine) or len(theirs) != len(true):
         raise ValueError(
-            f"scores, kinds, boxes: {len(sure)}, {len(said)}, {len(mine)}, expected as many; "
-            f"true_kinds, true_boxes: {len(theirs)}, {len(true)}, expected as many"
+            f"scores, kinds, boxes: {len(sure)}, {len(said)}, {len(mine)}, expected equal counts; "
+            f"true_kinds, true_boxes: {len(theirs)}, {len(true)}, expected equal counts"
         )
     positive(n_kinds=n_kinds, most=most)
     finite("scores", sure)
@@ -124,7 +124,7 @@ def average_precision(scenes: Sequence[Marked]) -> Real:
     Raises ValueError for no scenes.
     """
     if not scenes:
-        raise ValueError("scenes: came none, expected one or more that `mark` has marked")
+        raise ValueError("scenes: got none, expected one or more that `mark` has marked")
     scores, kinds = (np.concatenate([s[i] for s in scenes]) for i in (0, 1))
     right = np.concatenate([scene.right for scene in scenes], 1)
     things = np.sum([scene.things for scene in scenes], 0)

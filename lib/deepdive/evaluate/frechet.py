@@ -17,7 +17,7 @@ def frechet(a: Tensor, b: Tensor) -> float:
     for name, rows in (("a", a), ("b", b)):
         if rows.ndim != 2 or rows.shape[1] != a.shape[-1] or len(rows) <= rows.shape[1]:
             raise ValueError(
-                f"{name}: came as {tuple(rows.shape)}, expected (N, d={a.shape[-1]}) with more "
+                f"{name}: got {tuple(rows.shape)}, expected (N, d={a.shape[-1]}) with more "
                 "rows than columns, or the covariance has no full rank"
             )
     a, b = a.double(), b.double()

@@ -19,7 +19,7 @@ def procrustes(a: Tensor, b: Tensor) -> Tensor:
     """
     if a.ndim != 2 or a.shape != b.shape or len(a) == 0:
         raise ValueError(
-            f"a, b: came with shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one shape "
+            f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one shape "
             "(N, d), partners in rows"
         )
     u, _, v = torch.linalg.svd(a.T @ b)

@@ -202,5 +202,5 @@ def _check(form: type[Law], runs: Sequence[Run]) -> None:
         each = np.asarray([run.n, *run.d, *run.loss], float)
         if not (np.isfinite(each).all() and (each > 0).all()):
             raise ValueError(f"runs: {run} has a number that is not finite and above 0")
-    if lacking := _lacks(form, runs) if runs else "none came":
+    if lacking := _lacks(form, runs) if runs else "got none":
         raise ValueError(f"runs: {lacking}")

@@ -31,7 +31,7 @@ def anisotropy(vectors: Tensor) -> float:
     _vectors(vectors, "vectors")
     n = len(vectors)
     if n < 2:
-        raise ValueError("vectors: came as one row, expected two or more")
+        raise ValueError("vectors: got one row, expected two or more")
     if not vectors.any(dim=1).all():
         raise ValueError("vectors: a row is 0 and has no direction; leave it out")
     total = F.normalize(vectors.double(), dim=-1).sum(0).square().sum()
@@ -46,7 +46,7 @@ def spearman(a: Tensor, b: Tensor) -> float:
     """
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
-            f"a, b: came with shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one shape "
+            f"a, b: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one shape "
             "(N,), N at least 2"
         )
     finite("a", a)
@@ -88,9 +88,7 @@ def ratio_scores(table: Tensor, k: int = 4) -> Tensor:
     Sentence Embeddings", section 3, their ratio; k = 4 is theirs.
     """
     if table.ndim != 2 or not 1 <= k <= min(table.shape):
-        raise ValueError(
-            f"table: came with shape {tuple(table.shape)}, expected {k} by {k} or more"
-        )
+        raise ValueError(f"table: got shape {tuple(table.shape)}, expected {k} by {k} or more")
     rows, columns = table.topk(k, 1).values.mean(1), table.topk(k, 0).values.mean(0)
     near = (rows[:, None] + columns) / 2
     if not (near > 0).all():
@@ -116,11 +114,11 @@ def neighbours(
 def _vectors(vectors: Tensor, name: str, like: Tensor | None = None) -> None:
     if vectors.ndim != 2 or not vectors.is_floating_point():
         raise ValueError(
-            f"{name}: came as {vectors.dtype} of shape {tuple(vectors.shape)}, expected floats "
+            f"{name}: got {vectors.dtype} of shape {tuple(vectors.shape)}, expected floats "
             "(N, d), a vector a row"
         )
     if like is not None and vectors.shape[1] != like.shape[1]:
         raise ValueError(
-            f"{name}: came {vectors.shape[1]} wide, expected {like.shape[1]}, as the other; use "
+            f"{name}: got {vectors.shape[1]} wide, expected {like.shape[1]}, as the other; use "
             "one encoder for both"
         )

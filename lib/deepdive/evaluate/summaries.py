@@ -39,7 +39,7 @@ def rouge_n(summary: Tokens, reference: Tokens, n: int) -> Rouge:
     Source: Lin 2004, "ROUGE: A Package for Automatic Evaluation of Summaries", section 2.
     """
     if n < 1:
-        raise ValueError(f"n: came as {n}, expected 1 or more")
+        raise ValueError(f"n: got {n}, expected 1 or more")
     mine, theirs = (Counter(_runs(tokens, n)) for tokens in (summary, reference))
     return _of((mine & theirs).total(), mine.total(), theirs.total())
 

@@ -143,13 +143,13 @@ def _streams(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> 
     texts("hypotheses", hypotheses)
     if isinstance(references, str) or not isinstance(references, Sequence):
         raise TypeError(
-            f"references: came as {type(references).__name__}, expected a list of references for "
+            f"references: got {type(references).__name__}, expected a list of references for "
             "each sentence: write [[reference], ...]"
         )
     for i, row in enumerate(references):
         if isinstance(row, str):
             raise TypeError(
-                f"references[{i}]: came as a string ({row[:30]!r}), expected a list of strings, "
+                f"references[{i}]: got a string ({row[:30]!r}), expected a list of strings, "
                 "one or more references of the sentence: write [[reference], ...]"
             )
         texts(f"references[{i}]", row)

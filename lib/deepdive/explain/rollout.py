@@ -35,7 +35,7 @@ def mixing(weights: Tensor) -> Tensor:
     """
     if weights.ndim != 4 or weights.shape[-1] != weights.shape[-2]:
         raise ValueError(
-            f"weights: came {tuple(weights.shape)}, expected (B, H, T, T): of self-attention, such "
+            f"weights: got {tuple(weights.shape)}, expected (B, H, T, T): of self-attention, such "
             'as record(model.encoder, "*.weights")'
         )
     mean = weights.mean(1)
@@ -88,7 +88,7 @@ def distance(weights: Tensor, grid: tuple[int, int], patch_size: int = 1) -> Ten
     n = len(apart)
     if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2] or weights.shape[-1] < n:
         raise ValueError(
-            f"weights: came {tuple(weights.shape)} for a grid of {grid[0]} x {grid[1]}, expected "
+            f"weights: got {tuple(weights.shape)} for a grid of {grid[0]} x {grid[1]}, expected "
             f"(..., T, T) with T at least {n}"
         )
     shares = weights[..., -n:, -n:]

@@ -13,7 +13,7 @@ def patchify(images: Tensor, size: int) -> Tensor:
     Raises ValueError for images that are not (B, C, H, W), or not a multiple of `size`.
     """
     if images.ndim != 4:
-        raise ValueError(f"images: came {tuple(images.shape)}, expected (B, C, H, W)")
+        raise ValueError(f"images: got {tuple(images.shape)}, expected (B, C, H, W)")
     if odd := [side for side in images.shape[2:] if side % size]:
         raise ValueError(f"a side of {odd[0]} pixels has no whole patches of {size}: resize it")
     b, c, h, w = images.shape
@@ -31,7 +31,7 @@ def unpatchify(rows: Tensor, size: int, height: int, width: int) -> Tensor:
     """Return the images (B, C, height, width) from their patches: the inverse of `patchify`."""
     b, h, w = rows.shape[0], height // size, width // size
     if rows.ndim != 3 or rows.shape[1] != h * w or rows.shape[2] % size**2:
-        raise ValueError(f"rows: came {tuple(rows.shape)}, expected ({b}, {h * w}, C * {size**2})")
+        raise ValueError(f"rows: got {tuple(rows.shape)}, expected ({b}, {h * w}, C * {size**2})")
     squares = rows.reshape(b, h, w, -1, size, size)
     return squares.permute(0, 3, 1, 4, 2, 5).reshape(b, -1, height, width)
 

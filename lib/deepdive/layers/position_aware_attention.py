@@ -45,7 +45,7 @@ def with_positions(name: str, x: Tensor, positions: Tensor | None) -> Tensor:
         return x
     if positions.shape not in (x.shape[1:], x.shape):
         raise ValueError(
-            f"{name}: came {tuple(positions.shape)}, expected a vector for each position of "
+            f"{name}: got {tuple(positions.shape)}, expected a vector for each position of "
             f"{tuple(x.shape)}"
         )
     return x + positions

@@ -22,7 +22,7 @@ class PositionedFeatures(nn.Module):
         """Return (B, F, h, w, d_features + 2 d_place) for features (B, F, h, w, d_features)."""
         if features.ndim != 5:
             shape = tuple(features.shape)
-            raise ValueError(f"features: came {shape}, expected (B, F, h, w, d_features)")
+            raise ValueError(f"features: got {shape}, expected (B, F, h, w, d_features)")
         axes = [middle(side).to(features) for side in features.shape[1:4]]
         frames, lines, columns = torch.meshgrid(*axes, indexing="ij")
         place = self.place(torch.stack([lines, columns], -1))

@@ -33,7 +33,7 @@ class OverlappingPatches(nn.Module):
         """Return (B, h, w, d_model) for images (B, C, H, W)."""
         if images.ndim != 4 or images.shape[1] != self.project.in_channels:
             expected = f"(B, {self.project.in_channels}, H, W)"
-            raise ValueError(f"images: came {tuple(images.shape)}, expected {expected}")
+            raise ValueError(f"images: got {tuple(images.shape)}, expected {expected}")
         return self.norm(self.project(images).movedim(1, -1))
 
 

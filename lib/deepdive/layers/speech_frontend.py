@@ -86,7 +86,7 @@ class FeatureEncoder(nn.Module):
         x = sound[..., None] if sound.ndim == 2 else sound
         if x.ndim != 3 or x.shape[-1] != self.channels:
             raise ValueError(
-                f"sound: came {tuple(sound.shape)}, expected (B, n) or (B, n, {self.channels})"
+                f"sound: got {tuple(sound.shape)}, expected (B, n) or (B, n, {self.channels})"
             )
         if x.shape[1] < self.reach:
             raise ValueError(
@@ -130,7 +130,7 @@ def check_steps(widths: Sequence[int], kernels: Sequence[int], strides: Sequence
     """Raise ValueError unless there are as many widths, kernels and strides, and at least one."""
     if not len(widths) == len(kernels) == len(strides) > 0:
         raise ValueError(
-            f"widths, kernels, strides: came {len(widths)}, {len(kernels)} and {len(strides)}; "
+            f"widths, kernels, strides: got {len(widths)}, {len(kernels)} and {len(strides)}; "
             "expected one of each a convolution"
         )
     for name, values in (("widths", widths), ("kernels", kernels), ("strides", strides)):

@@ -37,7 +37,7 @@ class RopeScaling:
         if bounds == (None, None, None):
             return
         if self.low is None or self.high is None or self.original is None:
-            raise ValueError(f"low, high, original: came as {bounds}; give all three or none")
+            raise ValueError(f"low, high, original: got {bounds}; give all three or none")
         above_zero(low=self.low, high=self.high)
         positive(original=self.original)
         if not self.low < self.high:

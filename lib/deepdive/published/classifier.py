@@ -145,7 +145,7 @@ def save(model: nn.Module, folder: str | Path, *, like: str | Path, names: Seque
     config["architectures"] = [form.architecture]
     n_classes = model.get_submodule(form.last).out_features
     if len(names) != n_classes or len(set(names)) != len(names):
-        raise ValueError(f"names: came as {list(names)} for {n_classes} classes")
+        raise ValueError(f"names: got {list(names)} for {n_classes} classes")
     tensors = _table(config).theirs(model.state_dict())
     _check_sizes(config, tensors, len(names), Path(like))
     target.mkdir(parents=True, exist_ok=True)
@@ -192,7 +192,7 @@ def _form_for(model: nn.Module, model_type: str) -> Form:
         if type(model) is form.kind:
             return form
     known = " or ".join(form.kind.__name__ for form in FORMS[model_type])
-    raise ValueError(f"model: came as {type(model).__name__}; {model_type} publishes {known}")
+    raise ValueError(f"model: got {type(model).__name__}; {model_type} publishes {known}")
 
 
 def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> nn.Module:

@@ -108,7 +108,7 @@ def check_texts(texts: Sequence[str], vectors: NDArray[Any], fewest: int = 20) -
     """Raise ValueError for texts that have no topics: too few, all the same, empty, no vectors."""
     if isinstance(texts, str) or len(texts) != len(vectors):
         many = 1 if isinstance(texts, str) else len(texts)
-        raise ValueError(f"texts: {many} came with {len(vectors)} vectors; give one vector a text")
+        raise ValueError(f"texts: {many} with {len(vectors)} vectors; give one vector a text")
     if empty := [i for i, text in enumerate(texts) if not text.strip()]:
         raise ValueError(f"texts: {len(empty)} are empty, the first at {empty[0]}: leave them out")
     if (different := len(set(texts))) < fewest:

@@ -44,14 +44,14 @@ def _as_batches(batches: Any, keep: Keep | None) -> Any:
     else:
         found = batches
     if hasattr(found, "__len__") and len(found) == 0:
-        raise ValueError("batches: came empty (length 0), expected at least one batch")
+        raise ValueError("batches: got none (length 0), expected at least one batch")
     return found
 
 
 def _planned(batches: Any, steps: int | None, epochs: float | None, accumulate: int) -> int | None:
     """Return the number of steps, None when only time or patience ends the run."""
     if steps is not None and epochs is not None:
-        raise ValueError(f"steps, epochs: came as {steps} and {epochs}, expected one of them")
+        raise ValueError(f"steps, epochs: got {steps} and {epochs}, expected one of them")
     if epochs is None:
         return steps
     if not hasattr(batches, "__len__"):

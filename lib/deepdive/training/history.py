@@ -51,7 +51,7 @@ class History:
         [3.0, 1.0]
         """
         if window < 1:
-            raise ValueError(f"window: came as {window}, expected 1 or more steps")
+            raise ValueError(f"window: got {window}, expected 1 or more steps")
         n = self.steps
 
         def means(values: Sequence[float]) -> list[float]:

@@ -44,7 +44,7 @@ def adam(
     Source: Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2.
     """
     if weight_decay < 0:
-        raise ValueError(f"weight_decay: came as {weight_decay}, expected 0 or more")
+        raise ValueError(f"weight_decay: got {weight_decay}, expected 0 or more")
     decays = _decayed(model)
     wanted = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not wanted:
@@ -60,13 +60,13 @@ def adam(
 
 def _check_step(step: int) -> None:
     if step < 1:
-        raise ValueError(f"step: came as {step}, expected 1 or more; the first update is step 1")
+        raise ValueError(f"step: got {step}, expected 1 or more; the first update is step 1")
 
 
 def _check_warmup(warmup: int, total: int | None = None) -> None:
     if warmup < 0 or (total is not None and total <= warmup):
         raise ValueError(
-            f"warmup: came as {warmup} with total={total}, expected 0 <= warmup < total (in steps)"
+            f"warmup: got {warmup} with total={total}, expected 0 <= warmup < total (in steps)"
         )
 
 
@@ -83,7 +83,7 @@ def inverse_sqrt(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Sched
     0.000699
     """
     if d_model < 1 or warmup < 1:
-        raise ValueError(f"d_model, warmup: came as {d_model}, {warmup}, expected 1 or more")
+        raise ValueError(f"d_model, warmup: got {d_model}, {warmup}, expected 1 or more")
 
     def lr(step: int) -> float:
         _check_step(step)
@@ -172,7 +172,7 @@ class EMA:
 
     def __init__(self, model: nn.Module, decay: float = 0.999) -> None:
         if not 0.0 <= decay < 1.0:
-            raise ValueError(f"decay: came as {decay}, expected 0 <= decay < 1")
+            raise ValueError(f"decay: got {decay}, expected 0 <= decay < 1")
         self.decay = decay
         self.updates = 0
         self._live = {n: p for n, p in model.named_parameters() if p.requires_grad}

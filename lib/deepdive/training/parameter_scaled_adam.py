@@ -31,7 +31,7 @@ class ScaledAdam(torch.optim.Optimizer):
     ) -> None:
         if lr < 0 or eps <= 0 or floor < 0 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(
-                f"lr, betas, eps, floor: came as {lr}, {betas}, {eps}, {floor}; expected lr and "
+                f"lr, betas, eps, floor: got {lr}, {betas}, {eps}, {floor}; expected lr and "
                 "floor from 0, betas from 0 to below 1, eps above 0"
             )
         wanted = [p for p in parameters if p.requires_grad]

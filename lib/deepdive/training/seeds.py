@@ -38,7 +38,7 @@ def seed_everything(seed: int = 0) -> None:
     """
     seed = as_int("seed", seed)
     if not 0 <= seed < 2**63:
-        raise ValueError(f"seed: came as {seed}, expected 0 <= seed < 2**63")
+        raise ValueError(f"seed: got {seed}, expected 0 <= seed < 2**63")
     _seed(seed)
     _choose_deterministic()
 

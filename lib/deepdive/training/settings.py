@@ -18,7 +18,7 @@ def check_positive(**numbers: float | None) -> None:
     for name, value in numbers.items():
         if value is not None and not 0 < value < math.inf:
             without = ", or None for no limit" if value == math.inf else ""
-            raise ValueError(f"{name}: came as {value}, expected a number above 0{without}")
+            raise ValueError(f"{name}: got {value}, expected a number above 0{without}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Validation:
     def __post_init__(self) -> None:
         if not callable(self.measure):
             raise TypeError(
-                f"validate: came as {type(self.measure).__name__}, expected a function "
+                f"validate: got {type(self.measure).__name__}, expected a function "
                 "model -> float, or a Validation of one"
             )
         check_positive(every=self.every, patience=self.patience)
@@ -118,7 +118,7 @@ class Keep:
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, Path)):
             raise TypeError(
-                f"folder: came as {self.folder!r}, expected a path, or a Keep of one: "
+                f"folder: got {self.folder!r}, expected a path, or a Keep of one: "
                 "Keep(path, every=steps)"
             )
         check_positive(every=self.every)
@@ -137,6 +137,6 @@ def check_kind(name: str, value: object, kind: type) -> None:
     """Raise TypeError for an argument of `fit` that is not one of these groups."""
     if not isinstance(value, kind):
         raise TypeError(
-            f"{name}: came as {value!r}, expected a {kind.__name__} of deepdive.training: "
+            f"{name}: got {value!r}, expected a {kind.__name__} of deepdive.training: "
             f"{name}={kind.__name__}(...)"
         )

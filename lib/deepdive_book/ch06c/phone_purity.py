@@ -33,7 +33,7 @@ def counts(phones: Sequence[int], units: Sequence[int]) -> np.ndarray:
     """
     y, z = np.asarray(phones, dtype=int), np.asarray(units, dtype=int)
     if y.shape != z.shape or y.ndim != 1 or not len(y):
-        raise ValueError(f"phones and units: came {y.shape} and {z.shape}, expected (n,) of both")
+        raise ValueError(f"phones and units: got {y.shape} and {z.shape}, expected (n,) of both")
     table = np.zeros((y.max() + 1, z.max() + 1))
     np.add.at(table, (y, z), 1)
     return table

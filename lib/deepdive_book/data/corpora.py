@@ -34,7 +34,7 @@ def librispeech(part: str = "dev-clean", each: int | None = None) -> Recordings:
     Source: Panayotov et al. 2015.
     """
     if part not in LIBRISPEECH:
-        raise ValueError(f"part: came as {part!r}, expected one of {', '.join(LIBRISPEECH)}")
+        raise ValueError(f"part: got {part!r}, expected one of {', '.join(LIBRISPEECH)}")
     archive = fetch("librispeech", f"{part}.tar.gz")
     sounds, said = dict[str, bytes](), dict[str, str]()
     try:
@@ -101,7 +101,7 @@ def timit(folder: str | os.PathLike[str] | None = None, part: str = "test") -> R
     Source: Garofolo et al. 1993.
     """
     if part not in ("test", "train"):
-        raise ValueError(f"part: came as {part!r}, expected test or train")
+        raise ValueError(f"part: got {part!r}, expected test or train")
     root = _timit_folder(folder, part)
     found = sorted(path for path in root.rglob("*") if path.suffix.lower() == ".wav")
     found = [path for path in found if not path.stem.lower().endswith(".wav")]  # copies as RIFF

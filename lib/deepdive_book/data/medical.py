@@ -94,7 +94,7 @@ def medquad_answers() -> list[str]:
 def _talks(parts: Iterable[str]) -> list[dict[str, str]]:
     wanted = list(parts)
     if not wanted or set(wanted) - set(DIALOGUE_PARTS):
-        raise DataError(f"parts: came as {wanted}, expected some of {', '.join(DIALOGUE_PARTS)}")
+        raise DataError(f"parts: got {wanted}, expected some of {', '.join(DIALOGUE_PARTS)}")
     return [row for part in wanted for row in _table("mts_dialog", f"{part}.csv")]
 
 

@@ -27,7 +27,7 @@ def coloured(words: Sequence[str], methods: Mapping[str, Tensor | Sequence[float
         ValueError: there is no word or no method, or a method has not one finite number a word.
     """
     if not words or not methods:
-        raise ValueError(f"came {len(words)} words and {len(methods)} methods, expected some")
+        raise ValueError(f"got {len(words)} words and {len(methods)} methods, expected some")
     rows, plain = [], []
     for name, values in methods.items():
         shares = relative(values, len(words), name)
@@ -46,7 +46,7 @@ def relative(values: Tensor | Sequence[float], count: int, name: str) -> list[fl
     row = torch.as_tensor(values, dtype=torch.float64).detach().cpu()
     if row.shape != (count,) or not row.isfinite().all():
         raise ValueError(
-            f"{name}: came {tuple(row.shape)}, expected ({count},), one finite number a word: "
+            f"{name}: got {tuple(row.shape)}, expected ({count},), one finite number a word: "
             "leave out those of [CLS] and [SEP]"
         )
     most = float(row.abs().max())

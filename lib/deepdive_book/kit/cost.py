@@ -92,7 +92,7 @@ class CostCard:
         Its own time is not added to `seconds`: count one step, and give how many there were.
         """
         if not times > 0:
-            raise ValueError(f"times: came as {times}, expected a number above 0")
+            raise ValueError(f"times: got {times}, expected a number above 0")
         start = time.perf_counter()
         one = count_flops(call)
         self.aside += time.perf_counter() - start
@@ -189,7 +189,7 @@ def measure(efficiency: float = EFFICIENCY) -> Iterator[CostCard]:
     Raises ValueError unless 0 < efficiency <= 1.
     """
     if not 0 < efficiency <= 1:
-        raise ValueError(f"efficiency: came as {efficiency}, expected 0 < efficiency <= 1")
+        raise ValueError(f"efficiency: got {efficiency}, expected 0 < efficiency <= 1")
     card = CostCard(efficiency=efficiency)
     if _on_gpu():
         torch.cuda.synchronize()

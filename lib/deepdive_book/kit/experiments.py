@@ -230,7 +230,7 @@ def _read(path: Path | None, data: str | None = None) -> dict[str, Any]:
     for n, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or not isinstance(row.get("seconds"), (int, float)):
             raise ValueError(
-                f"path: {path}, row {n}: expected a point's values with its seconds, came as "
+                f"path: {path}, row {n}: expected a point's values with its seconds, got "
                 f"{row!r:.80}; fix it, or take the row out"
             )
     if rows and data is not None and document.get("data", data) != data:

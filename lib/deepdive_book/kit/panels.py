@@ -32,7 +32,7 @@ def panels(
     combinations = list(product(*choices.values()))
     if not choices or not 2 <= len(combinations) <= MOST:
         raise ValueError(
-            f"choices: came {len(combinations)} combinations of {len(choices)} choices; expected 2 "
+            f"choices: got {len(combinations)} combinations of {len(choices)} choices; expected 2 "
             f"to {MOST}"
         )
     drawn = [draw(*each) for each in combinations]

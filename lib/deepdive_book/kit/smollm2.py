@@ -87,7 +87,7 @@ def chat(
     """
     if not messages or any(role not in ROLES for role, _ in messages):
         raise ValueError(
-            f"messages: came as {messages!r}; expected one at least, each (role, text), its role "
+            f"messages: got {messages!r}; expected one at least, each (role, text), its role "
             f"one of {', '.join(ROLES)}"
         )
     if messages[0][0] != "system":

@@ -44,7 +44,7 @@ def player(wave: Any, rate: int, label: str) -> str:
 def players(rows: Sequence[tuple[str, Any]], rate: int, told: str = "") -> Html:
     """A player for each (label, wave), one below the other. Raises ValueError for none."""
     if not rows:
-        raise ValueError("rows: came none, expected a label and a wave at least")
+        raise ValueError("rows: got none, expected a label and a wave at least")
     lines = "".join(
         f"<li><span>{escape(label)}</span>{player(wave, rate, label)}</li>" for label, wave in rows
     )

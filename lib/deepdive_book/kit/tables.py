@@ -100,7 +100,7 @@ def _known(argument: str, columns: Mapping[str, Any], names: list[str]) -> None:
     for name in columns:
         if name not in names:
             raise ValueError(
-                f"{argument}: came with {name!r}, expected names of columns, which are {names}: "
+                f"{argument}: got {name!r}, expected names of columns, which are {names}: "
                 "name one of them"
             )
 
@@ -112,16 +112,16 @@ def _lines(rows: Sequence[Any], head: Sequence[str] | None) -> tuple[list[str], 
     """The names of the columns, and the cells of each row in their order."""
     rows = list(rows)
     if not rows:
-        raise ValueError("rows: came empty, expected at least one row: a table shows something")
+        raise ValueError("rows: got none, expected at least one row: a table shows something")
     mappings = [isinstance(row, Mapping) for row in rows]
     if any(mappings) != all(mappings):
-        raise ValueError("rows: came with mappings and sequences, expected one kind: choose one")
+        raise ValueError("rows: got mappings and sequences, expected one kind: choose one")
     if mappings[0]:
         names, lines = _of_mappings(rows, head)
     else:
         names, lines = _of_sequences(rows, head)
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise ValueError(f"head: came as {names}, expected different texts: name each column")
+        raise ValueError(f"head: got {names}, expected different texts: name each column")
     return names, [[_cell(cell, name) for cell, name in zip(r, names, strict=True)] for r in lines]
 
 
@@ -130,17 +130,17 @@ def _of_mappings(rows: list[Any], head: Sequence[str] | None) -> tuple[list[str]
     names = every if head is None else list(head)
     for name in names:
         if name not in every:
-            raise ValueError(f"head: came with {name!r}, which no row has; the rows have {every}")
+            raise ValueError(f"head: got {name!r}, which no row has; the rows have {every}")
     return names, [[row.get(name) for name in names] for row in rows]
 
 
 def _of_sequences(rows: list[Any], head: Sequence[str] | None) -> tuple[list[str], list[list[Any]]]:
     if head is None:
-        raise ValueError("head: came as None, expected a name for each column of the rows")
+        raise ValueError("head: got None, expected a name for each column of the rows")
     for place, row in enumerate(rows):
         if isinstance(row, str) or len(row) != len(head):
             raise ValueError(
-                f"rows: row {place} came as {row!r}, expected {len(head)} cells, one for each "
+                f"rows: row {place}: got {row!r}, expected {len(head)} cells, one for each "
                 f"name of {list(head)}: use None for an empty cell"
             )
     return list(head), rows
@@ -190,7 +190,7 @@ def _by_format(name: str, form: Format) -> Callable[[float], str]:
             return form(value) if callable(form) else format(value, form)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"formats: {name!r} came as {form!r}, which cannot show {value!r} ({error}); "
+                f"formats: {name!r} got {form!r}, which cannot show {value!r} ({error}); "
                 'expected a format such as ".2f" or a function of the number'
             ) from error
 

@@ -63,7 +63,7 @@ def c_v(topics: Sequence[Words], documents: Iterable[Words], window: int = 110) 
     takes the word for gone although the second is there.
     """
     if window < 1:
-        raise ValueError(f"window: came as {window}, expected 1 word or more; the paper has 110")
+        raise ValueError(f"window: got {window}, expected 1 word or more; the paper has 110")
     together, total, places = _counted(topics, documents, window)
     values = _normalised(together / total, EPSILON)
     return np.array([_cosines_with_sum(values[np.ix_(at, at)]).mean() for at in places])
@@ -78,7 +78,7 @@ def diversity(topics: Sequence[Words], first: int = 10) -> float:
     """
     _listed("topics", topics)
     if first < 1 or not topics:
-        raise ValueError(f"topics, first: came as {len(topics)} and {first}, expected 1 or more")
+        raise ValueError(f"topics, first: got {len(topics)} and {first}, expected 1 or more")
     taken = list(chain.from_iterable(topic[:first] for topic in topics))
     return len(set(taken)) / len(taken)
 
@@ -123,7 +123,7 @@ def agreement(labels: Any, truth: Any, n: int = 1000, seed: int = 0) -> Interval
     one, two = _numbered(labels), _numbered(truth)
     _as_many("labels, truth", one, two)
     if n < 2 or len(one) < 2:
-        raise ValueError(f"n, labels: came as {n} and {len(one)}, expected 2 or more")
+        raise ValueError(f"n, labels: got {n} and {len(one)}, expected 2 or more")
     value = float(score(two, one))
     draw = np.random.default_rng(seed)
     chosen = (draw.integers(len(one), size=len(one)) for _ in range(n))
@@ -151,7 +151,7 @@ def intrusions(topics: Sequence[Words], common: int, rng: random.Random) -> list
         if len(topic) < 5 or not pool:
             raise ValueError(
                 f"topics: topic {t} has {len(topic)} words and {len(pool)} intruders, expected 5 "
-                f"and 1 or more; give shorter lists, or a larger common (came as {common})"
+                f"and 1 or more; give shorter lists, or a larger common (got {common})"
             )
         intruder = rng.choice(pool)
         words = rng.sample([*topic[:5], intruder], 6)
@@ -231,7 +231,7 @@ def _labels_of(name: str, labels: Any) -> Whole:
     found = np.asarray(labels)
     if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
         raise ValueError(
-            f"{name}: came as {found.dtype} of shape {found.shape}, expected the topic's number "
+            f"{name}: got {found.dtype} of shape {found.shape}, expected the topic's number "
             "of each document (N,), -1 for none"
         )
     return found.astype(np.int64)
@@ -244,6 +244,6 @@ def _numbered(labels: Any) -> Whole:
 def _as_many(names: str, one: Whole, two: Whole) -> None:
     if one.shape != two.shape or one.ndim != 1:
         raise ValueError(
-            f"{names}: came with shapes {one.shape} and {two.shape}, expected one label each for "
+            f"{names}: got shapes {one.shape} and {two.shape}, expected one label each for "
             "the same documents"
         )

@@ -121,7 +121,7 @@ def freeze(encoder: Any, layers: int) -> None:
     """
     blocks = list(encoder.stack.blocks)
     if not -1 <= layers <= len(blocks):
-        raise ValueError(f"layers: came as {layers}, expected -1 to {len(blocks)}")
+        raise ValueError(f"layers: got {layers}, expected -1 to {len(blocks)}")
     encoder.requires_grad_(True)
     for part in [encoder.embeddings, *blocks[: max(0, layers)]] if layers else []:
         part.requires_grad_(False)

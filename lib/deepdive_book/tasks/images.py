@@ -62,7 +62,7 @@ class ImageBatches:
     ) -> None:
         if x.ndim != 4 or len(x) != len(labels):
             shapes = f"{tuple(x.shape)} and {tuple(labels.shape)}"
-            raise ValueError(f"x, labels: came {shapes}, expected (N, C, H, W) and (N,)")
+            raise ValueError(f"x, labels: got {shapes}, expected (N, C, H, W) and (N,)")
         positive(size=size)
         not_negative(shift=shift, seed=seed)
         self.x, self.labels = x, labels

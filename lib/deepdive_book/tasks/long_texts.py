@@ -26,7 +26,7 @@ def truncate(
     room = _room(size)
     first = room if head is None else head
     if not 0 <= first <= room:
-        raise ValueError(f"head: came as {head}, expected 0 to {room}: size={size} less 2 specials")
+        raise ValueError(f"head: got {head}, expected 0 to {room}: size={size} less 2 specials")
     kept = list(ids)
     if len(kept) > room:
         kept = kept[:first] + kept[len(kept) - (room - first) :]
@@ -42,7 +42,7 @@ def chunks(
     """
     room = _room(size)
     if not 0 <= overlap < room:
-        raise ValueError(f"overlap: came as {overlap}, expected 0 to {room - 1}")
+        raise ValueError(f"overlap: got {overlap}, expected 0 to {room - 1}")
     step = room - overlap
     starts = range(0, max(len(ids) - overlap, 1), step)
     return [[cls, *ids[start : start + room], sep] for start in starts]
@@ -67,11 +67,11 @@ def pool(rows: Tensor, owners: Tensor, n_texts: int, how: str = "mean") -> Tenso
     """
     if rows.ndim != 2 or owners.shape != rows.shape[:1]:
         raise ValueError(
-            f"rows, owners: came with shapes {tuple(rows.shape)} and {tuple(owners.shape)}, "
+            f"rows, owners: got shapes {tuple(rows.shape)} and {tuple(owners.shape)}, "
             "expected (N, d) and (N,)"
         )
     if how not in WAYS:
-        raise ValueError(f"how: came as {how!r}, expected one of {', '.join(WAYS)}")
+        raise ValueError(f"how: got {how!r}, expected one of {', '.join(WAYS)}")
     counts = torch.bincount(owners, minlength=n_texts)
     if len(counts) != n_texts or not bool(counts.all()):
         raise ValueError(
@@ -88,5 +88,5 @@ def pool(rows: Tensor, owners: Tensor, n_texts: int, how: str = "mean") -> Tenso
 
 def _room(size: int) -> int:
     if size < 3:
-        raise ValueError(f"size: came as {size}, expected 3 or more: [CLS], a token, [SEP]")
+        raise ValueError(f"size: got {size}, expected 3 or more: [CLS], a token, [SEP]")
     return size - 2

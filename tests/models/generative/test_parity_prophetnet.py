@@ -272,10 +272,10 @@ def test_the_loss_refuses_what_does_not_fit() -> None:
     assert differs(future_loss(logits, targets), torch.tensor(9.0).log()) < 1e-6
     one = future_loss(logits + torch.arange(9.0), targets, weights=(0, 1, 0))
     assert torch.isclose(one, future_loss(logits[:, :1] + torch.arange(9.0), targets))
-    with pytest.raises(ValueError, match="logits: came with shape"):
+    with pytest.raises(ValueError, match="logits: got shape"):
         future_loss(logits[:, 0], targets)
     for weights in ((1.0,), (1, 1, -1), (0, 0, 0)):
-        with pytest.raises(ValueError, match="weights: came as"):
+        with pytest.raises(ValueError, match="weights: got"):
             future_loss(logits, targets, weights=weights)
 
 

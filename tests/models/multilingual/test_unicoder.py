@@ -126,5 +126,5 @@ def test_pairs_to_judge() -> None:
 def test_sentences_alternate() -> None:
     assert alternate_sentences(["a", "b", "c"], ["A", "B", "C"]) == ["a", "B", "c"]
     assert alternate_sentences([], []) == []
-    with pytest.raises(ValueError, match="expected as many"):
+    with pytest.raises(ValueError, match="expected equal counts"):
         alternate_sentences(["a"], [])

@@ -216,8 +216,8 @@ def test_what_cannot_be_is_refused() -> None:
     for call, message in (
         (lambda: model(sound[:, :9]), "sound of 9 steps is too short: one row is made of 16"),
         (lambda: model(sound[..., None].expand(-1, -1, 2)), r"expected \(B, n\) or \(B, n, 1\)"),
-        (lambda: model(sound, hidden=torch.zeros(2, 9).bool()), r"hidden: came \(2, 9\)"),
-        (lambda: wav2vec2.TINY.but(strides=(2,)), "came 2, 2 and 1"),
+        (lambda: model(sound, hidden=torch.zeros(2, 9).bool()), r"hidden: got \(2, 9\)"),
+        (lambda: wav2vec2.TINY.but(strides=(2,)), "got 2, 2 and 1"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, place_groups=3), "place_groups=3"),
         (lambda: Quantiser(8, 3, 4, 8), "codebooks=3 does not divide d_code=8"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, masked=False)(

@@ -82,7 +82,7 @@ def test_the_teacher_follows() -> None:
     ema_update(teacher, student, 1.0)
     assert teacher.weight.item() == 7
     assert [decay_at(step, 0.5, 0.9, 4) for step in (0, 2, 4, 9)] == [0.5, 0.7, 0.9, 0.9]
-    with pytest.raises(ValueError, match=r"decay: came as 1\.5"):
+    with pytest.raises(ValueError, match=r"decay: got 1\.5"):
         ema_update(teacher, student, 1.5)
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_refused() -> None:
     model, none = data2vec.data2vec(data2vec.TINY), torch.zeros(2, 9, dtype=torch.bool)
     image = torch.zeros(2, 1, 8, 8)
     for call, message in (
-        (lambda: model(image, none), r"hidden: came \(2, 9\), expected .* \(2, 16\)"),
+        (lambda: model(image, none), r"hidden: got \(2, 9\), expected .* \(2, 16\)"),
         (lambda: model(torch.zeros(2, 1, 8, 4)), r"images of \(8, 4\) pixels"),
         (lambda: data2vec.data2vec(data2vec.TINY, masked=False)(image, none), "no row for a gap"),
     ):

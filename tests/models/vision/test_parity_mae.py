@@ -107,9 +107,9 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     noise, model = torch.rand(2, 16), mae.mae(mae.TINY)
     image, hidden = torch.zeros(2, 1, 8, 8), hidden_patches(noise, 0.5)
     for call, message in (
-        (lambda: hidden_patches(noise, 1.0), "share: came as 1.0"),
+        (lambda: hidden_patches(noise, 1.0), "share: got 1.0"),
         (lambda: hidden_patches(noise, 0.99), "of 16 patches: none stays"),
-        (lambda: model(image, hidden[:, :9]), r"hidden: came \(2, 9\), expected .* \(2, 16\)"),
+        (lambda: model(image, hidden[:, :9]), r"hidden: got \(2, 9\), expected .* \(2, 16\)"),
         (lambda: model(image, noise > noise.min()), "as many patches of each image"),
         (lambda: pixel_loss(noise, image, hidden & False, 2), "nothing is hidden"),
     ):

@@ -219,14 +219,14 @@ def test_a_text_that_needs_more_frames_is_named(loss):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"logits": torch.zeros(2, 3)}, r"logits: came as float32 \(2, 3\)"),
+        ({"logits": torch.zeros(2, 3)}, r"logits: got float32 \(2, 3\)"),
         ({"blank": 3}, "blank=3: expected one of the 3 symbols"),
-        ({"targets": torch.ones(2, 2)}, r"targets: came as float32 \(2, 2\), expected int64"),
-        ({"targets": torch.ones(1, 2).long()}, r"targets: came as int64 \(1, 2\)"),
+        ({"targets": torch.ones(2, 2)}, r"targets: got float32 \(2, 2\), expected int64"),
+        ({"targets": torch.ones(1, 2).long()}, r"targets: got int64 \(1, 2\)"),
         ({"targets": torch.tensor([[1, 0], [2, 2]])}, r"targets\[0, 1\]=0: .* not the blank, 0"),
         ({"targets": torch.tensor([[1, 1], [3, 2]])}, r"targets\[1, 0\]=3: .* below 3"),
         ({"lengths": torch.tensor([5, 6])}, r"lengths=\[5, 6\]: expected 0 to 5"),
-        ({"lengths": torch.tensor([[5, 5]])}, r"lengths: came as int64 \(1, 2\)"),
+        ({"lengths": torch.tensor([[5, 5]])}, r"lengths: got int64 \(1, 2\)"),
         ({"target_lengths": torch.tensor([2, -1])}, r"target_lengths=\[2, -1\]: expected 0 to 2"),
     ],
 )

@@ -126,10 +126,10 @@ def test_what_lies_under_padding_does_not_matter():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x, m: soft_cross_entropy(x, x, 0.0), "temperature: came as 0.0"),
+        (lambda x, m: soft_cross_entropy(x, x, 0.0), "temperature: got 0.0"),
         (lambda x, m: soft_cross_entropy(x, x[..., 1:]), r"student, teacher: .*\(3, 4, 6\)"),
         (lambda x, m: hidden_cosine(x, x[:1]), "student_states, teacher_states: "),
-        (lambda x, m: hidden_cosine(x, x, m.long()), "mask: came as torch.int64"),
+        (lambda x, m: hidden_cosine(x, x, m.long()), "mask: got torch.int64"),
         (lambda x, m: soft_cross_entropy(x, x, mask=m[:1]), r"mask: .*\(1, 4\)"),
         (lambda x, m: soft_cross_entropy(x, x, mask=m & False), "mask: no row counts"),
     ],

@@ -39,7 +39,7 @@ def test_other_ids_for_the_special_ones() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rate: came as 1\.5"):
+    with pytest.raises(ValueError, match=r"rate: got 1\.5"):
         mask_entities(ENTITIES, 1.5)
     with pytest.raises(TypeError, match="int64 ids"):
         mask_entities(ENTITIES.float())

@@ -236,13 +236,13 @@ def test_the_loss_of_pre_training_equals_transformers_with_gradients():
     [
         (lambda t: mask_tokens(t.float(), TOKENIZER), TypeError, "tokens: .*float32.*int64"),
         (lambda t: mask_tokens(t[:0], TOKENIZER), TypeError, "tokens: .*at least one"),
-        (lambda t: mask_tokens(t, TOKENIZER, 1.5), ValueError, "rate: came as 1.5"),
-        (lambda t: mask_tokens(t, TOKENIZER, math.nan), ValueError, "rate: came as nan"),
+        (lambda t: mask_tokens(t, TOKENIZER, 1.5), ValueError, "rate: got 1.5"),
+        (lambda t: mask_tokens(t, TOKENIZER, math.nan), ValueError, "rate: got nan"),
         (lambda t: mask_tokens(t, TOKENIZER, random=0.3), ValueError, "mask, random: .*0.8 and"),
         (lambda t: mask_tokens(t, TOKENIZER, mask=-0.1), ValueError, "mask, random"),
         (lambda t: mask_tokens(t, TOKENIZER, words=t[:, 1:]), ValueError, "words: .*word_ids"),
         (lambda t: mask_id(WordPieceTokenizer(PIECES, BERT_SPECIALS[:4])), ValueError, "specials"),
-        (lambda t: word_ids(t, object()), TypeError, "tokenizer: came as object"),
+        (lambda t: word_ids(t, object()), TypeError, "tokenizer: got object"),
     ],
 )
 def test_bad_arguments_are_named(call, error, words):
@@ -296,8 +296,8 @@ def test_the_share_of_true_pairs_is_an_argument():
     [
         (lambda: next_sentence_pairs([["a", "b"]]), ValueError, "documents: 1 of 1 .*two or more"),
         (lambda: next_sentence_pairs([["a"], []]), ValueError, "documents: 1 of 2"),
-        (lambda: next_sentence_pairs(["one", "two"]), TypeError, "documents: came as texts"),
-        (lambda: sentence_order_pairs([[1]], true_share=2), ValueError, "true_share: came as 2"),
+        (lambda: next_sentence_pairs(["one", "two"]), TypeError, "documents: got texts"),
+        (lambda: sentence_order_pairs([[1]], true_share=2), ValueError, "true_share: got 2"),
     ],
 )
 def test_bad_documents_are_named(call, error, words):

@@ -107,7 +107,7 @@ def test_poisson() -> None:
     for n in range(8):
         p = 3.0**n * math.exp(-3) / math.factorial(n)
         assert abs(found[n,] - p) < 4 * math.sqrt(p * (1 - p) / DRAWS)
-    with pytest.raises(ValueError, match="mean: came as 0"):
+    with pytest.raises(ValueError, match="mean: got 0"):
         poisson(0, random.Random(0))
 
 
@@ -129,7 +129,7 @@ def test_a_rate_that_is_no_probability_is_refused(rate: float) -> None:
         lambda: infill(TEXT, MASK, rate, chance),
         lambda: gap_sentences([TEXT, TEXT], MASK, rate),
     ):
-        with pytest.raises(ValueError, match="rate: came as"):
+        with pytest.raises(ValueError, match="rate: got"):
             call()
 
 
@@ -179,5 +179,5 @@ def test_gaps_by_hand() -> None:
     assert len(written) == 4
     with pytest.raises(ValueError, match="expected 2 or more"):
         gap_sentences([cows], MASK)
-    with pytest.raises(ValueError, match="count: came as 4"):
+    with pytest.raises(ValueError, match="count: got 4"):
         select_gap_sentences([cows, hens, rain], 4)

@@ -134,7 +134,7 @@ def test_a_small_pair_learns() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     for logits, chosen in ((certain(6, 7), CHOSEN), (certain(6, 7, 8), CHOSEN.long()),
                            (certain(6, 7, 8), CHOSEN[:, :3])):  # fmt: skip
-        with pytest.raises(ValueError, match=r"logits: came with shape .* masked_logits"):
+        with pytest.raises(ValueError, match=r"logits: got shape .* masked_logits"):
             sample_replacements(logits, ROWS, chosen)
     flat = torch.zeros(2, 4)
     for replaced, mask in ((CHOSEN[:1], None), (CHOSEN.long(), None), (CHOSEN, CHOSEN.float())):

@@ -110,9 +110,9 @@ ONE = torch.tensor([[False, True, False, False]] * 2)
 @pytest.mark.parametrize(
     ("tokens", "hidden", "sentinel", "message"),
     [
-        (TEXT.float(), ONE, 99, "tokens: came as torch.float32"),
+        (TEXT.float(), ONE, 99, "tokens: got torch.float32"),
         (TEXT[0], ONE[0], 99, r"\(4,\), expected int64"),
-        (TEXT, ONE.int(), 99, "hidden: came as torch.int32"),
+        (TEXT, ONE.int(), 99, "hidden: got torch.int32"),
         (TEXT, ONE[:1], 99, r"\(1, 4\), expected bool \(2, 4\)"),
         (TEXT, ~ONE & False, 99, r"\[\[0, 0\], \[0, 0\]\]"),
         (TEXT, ONE ^ torch.tensor([[False] * 4, [False] * 3 + [True]]), 99, r"\[2, 2\]"),
@@ -127,5 +127,5 @@ def test_what_does_not_fit(tokens: Tensor, hidden: Tensor, sentinel: int, messag
 
 @pytest.mark.parametrize(("length", "rate", "mean"), [(1, 0.15, 3.0), (9, 0.0, 3.0), (9, 0.5, 0.5)])
 def test_numbers_out_of_range(length: int, rate: float, mean: float) -> None:
-    with pytest.raises(ValueError, match="length, rate, mean: came as"):
+    with pytest.raises(ValueError, match="length, rate, mean: got"):
         hidden_counts(length, rate, mean)

@@ -110,12 +110,12 @@ def test_gradients_are_those_of_differences() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda u, v: additive_margin(u, v[:2]), "u, v: came with shapes"),
+        (lambda u, v: additive_margin(u, v[:2]), "u, v: got shapes"),
         (lambda u, v: additive_margin(u[:1], v[:1]), "one row and no hard"),
         (lambda u, v: additive_margin(u, v, scale=0.0), "scale=0"),
         (lambda u, v: additive_margin(u, v, margin=-0.1), "margin=-0.1"),
         (lambda u, v: additive_margin(u, v, hard=v), r"hard: .*\(B, K, d\)"),
-        (lambda u, v: additive_margin(u, v, hard=v[:2, None]), "hard: came with shape"),
+        (lambda u, v: additive_margin(u, v, hard=v[:2, None]), "hard: got shape"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: object, words: str) -> None:

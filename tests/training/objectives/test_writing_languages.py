@@ -46,7 +46,7 @@ def test_padding_is_never_hidden_and_one_token_always_is() -> None:
         hidden = mask_span(lengths, share)
         assert hidden.sum(1).tolist() == runs
         assert not (hidden & (torch.arange(6) >= lengths[:, None])).any()
-    with pytest.raises(ValueError, match="rate: came as 2"):
+    with pytest.raises(ValueError, match="rate: got 2"):
         mask_span(lengths, 2)
     with pytest.raises(ValueError, match="at least 1 each"):
         mask_span(torch.tensor([3, 0]))
@@ -116,7 +116,7 @@ def test_a_shuffle_moves_no_token_far() -> None:
     near = {tuple(local_shuffle(text[:3], 2, draws)) for _ in range(2000)}
     assert near == set(allowed)
     assert all(local_shuffle(text, 1, draws) == text for _ in range(50))
-    with pytest.raises(ValueError, match="reach: came as -1"):
+    with pytest.raises(ValueError, match="reach: got -1"):
         local_shuffle(text, -1, draws)
 
 

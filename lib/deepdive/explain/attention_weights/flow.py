@@ -44,7 +44,7 @@ def flow(
     layers = one_call(weights) if isinstance(weights, Mapping) else list(weights)
     if not layers or any(len(layer) != 1 for layer in layers):
         raise ValueError(
-            f"weights: came with batches of {[len(layer) for layer in layers]}, expected a layer "
+            f"weights: got batches of {[len(layer) for layer in layers]}, expected a layer "
             "at least, and one text: (1, H, T, T)"
         )
     pipes = torch.stack([mixing(layer.detach())[0] for layer in layers]).double().cpu()

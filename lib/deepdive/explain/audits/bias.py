@@ -68,7 +68,7 @@ def rates(said: Sequence[int], true: Sequence[int], groups: Sequence[int]) -> di
     """
     if not len(said) == len(true) == len(groups):
         raise ValueError(
-            f"came {len(said)}, {len(true)} and {len(groups)} values, expected as many"
+            f"got {len(said)}, {len(true)} and {len(groups)} values, expected equal counts"
         )
     counts = Counter(zip(groups, true, said, strict=True))
     found = {}
@@ -110,7 +110,9 @@ def balanced(labels: Sequence[int], groups: Sequence[int]) -> Tensor:
     where the lengths differ.
     """
     if not labels or len(labels) != len(groups):
-        raise ValueError(f"came {len(labels)} labels and {len(groups)} groups, expected as many")
+        raise ValueError(
+            f"got {len(labels)} labels and {len(groups)} groups, expected equal counts"
+        )
     of_label, of_group = Counter(labels), Counter(groups)
     both, n = Counter(zip(groups, labels, strict=True)), len(labels)
     each = zip(groups, labels, strict=True)
@@ -126,5 +128,5 @@ def threshold(scores: Tensor, true: Tensor, rate: float) -> float:
     """
     own = scores[true.bool()].sort(descending=True).values
     if not len(own) or not 0 < rate <= 1:
-        raise ValueError(f"came {len(own)} true ones and rate={rate}, expected some and 0 to 1")
+        raise ValueError(f"got {len(own)} true ones and rate={rate}, expected some and 0 to 1")
     return float(own[math.ceil(rate * len(own) - 1e-9) - 1])

@@ -71,7 +71,7 @@ def extrapolated(some: Tensor, own: float) -> float:
     """
     x = some.double()
     if len(x) < 3 or float(x.std()) == 0:
-        raise ValueError(f"some: came {len(x)} candidates, expected three that differ")
+        raise ValueError(f"some: got {len(x)} candidates, expected three that differ")
     spread = float(x.std(unbiased=False))
     skew = float((((x - x.mean()) / spread) ** 3).mean().clamp(-0.99, 0.99))
     part = abs(skew) ** (2 / 3)

@@ -62,7 +62,7 @@ def adapt(model: Any) -> Adapted:
         raise ImportError(f"{error}: pip install 'deepdive[casestudies]'") from error
     if not isinstance(model, PreTrainedModel):
         raise TypeError(
-            f"model: came as {type(model).__name__}, expected a model of transformers; one of ours "
+            f"model: got {type(model).__name__}, expected a model of transformers; one of ours "
             "has hook points already"
         )
     core, table = model.base_model, model.get_input_embeddings()

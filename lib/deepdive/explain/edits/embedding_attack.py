@@ -73,7 +73,7 @@ def pgd_step(
             numbers = output()
             if numbers.shape != x.shape[:1]:
                 raise ValueError(
-                    f"output: came {tuple(numbers.shape)}, expected one number a text, ({len(x)},)"
+                    f"output: got {tuple(numbers.shape)}, expected one number a text, ({len(x)},)"
                 )
             (gradient,) = torch.autograd.grad(numbers.sum(), x)
         if movable is not None:
@@ -97,7 +97,7 @@ def nearest_words(rows: Tensor, vectors: Tensor) -> Tensor:
     places, width = rows.shape[-2:]
     if vectors.shape not in {(len(vectors), width), (places, vectors.shape[-2], width)}:
         raise ValueError(
-            f"vectors: came {tuple(vectors.shape)}, expected (V, {width}) or ({places}, V, {width})"
+            f"vectors: got {tuple(vectors.shape)}, expected (V, {width}) or ({places}, V, {width})"
         )
     each = vectors.expand(places, -1, -1)  # (S, V, d)
     return torch.cdist(rows.transpose(0, 1), each).argmin(-1).T

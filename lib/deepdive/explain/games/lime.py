@@ -99,9 +99,7 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
     Source: Ribeiro et al. 2016, section 3.4 and algorithm 1.
     """
     if kept.ndim != 2 or not len(kept):
-        raise ValueError(
-            f"kept: came {tuple(kept.shape)}, expected (N, S) and N samples, 1 or more"
-        )
+        raise ValueError(f"kept: got {tuple(kept.shape)}, expected (N, S) and N samples, 1 or more")
     y, weight = game(kept), kernel_weights(kept, width)
     z = kept.double()
     w, b = fit(z, y, weight)

@@ -110,7 +110,7 @@ class Splinter(nn.Module):
             tokens[0]
         ):
             raise ValueError(
-                f"questions: came as {describe(questions)}, from {int(questions.min())} to "
+                f"questions: got {describe(questions)}, from {int(questions.min())} to "
                 f"{int(questions.max())}; expected places (B, K) in the tokens "
                 f"{tuple(tokens.shape)}, 0 where a row has fewer questions"
             )

@@ -18,7 +18,7 @@ class Whitening(nn.Module):
         super().__init__()
         if centre.ndim != 1 or matrix.ndim != 2 or len(centre) != len(matrix):
             raise ValueError(
-                f"centre, matrix: came with shapes {tuple(centre.shape)} and "
+                f"centre, matrix: got shapes {tuple(centre.shape)} and "
                 f"{tuple(matrix.shape)}, expected (d,) and (d, k)"
             )
         self.register_buffer("centre", centre)
@@ -38,7 +38,7 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
     that do not vary in one of these dimensions. Source: Su et al. 2021, algorithm 1.
     """
     if vectors.ndim != 2 or len(vectors) < 2:
-        raise ValueError(f"vectors: came with shape {tuple(vectors.shape)}, expected (N, d), N > 1")
+        raise ValueError(f"vectors: got shape {tuple(vectors.shape)}, expected (N, d), N > 1")
     n, d = vectors.shape
     n_out = d if k is None else k
     if not 1 <= n_out <= min(d, n - 1):

@@ -46,10 +46,10 @@ class Hopfield:
     def __post_init__(self) -> None:
         W = self.weights
         if W.ndim != 2 or W.shape[0] != W.shape[1]:
-            raise ValueError(f"weights: came as {tuple(W.shape)}, expected (N, N)")
+            raise ValueError(f"weights: got {tuple(W.shape)}, expected (N, N)")
         if not torch.equal(W, W.T) or W.diagonal().any():
             raise ValueError(
-                "weights: came not symmetric or with a diagonal, so the energy could rise; take "
+                "weights: not symmetric or with a diagonal, so the energy could rise; take "
                 "(W + W.T) / 2 and fill_diagonal_(0)"
             )
 
@@ -91,7 +91,7 @@ def hebbian(patterns: Tensor) -> Hopfield:
     """
     if patterns.ndim != 2 or not (patterns.abs() == 1).all():
         raise ValueError(
-            f"patterns: came as {tuple(patterns.shape)} with numbers from {patterns.min():g} to "
+            f"patterns: got {tuple(patterns.shape)} with numbers from {patterns.min():g} to "
             f"{patterns.max():g}, expected (S, N) of -1 and 1: take 2 * bits - 1"
         )
     return Hopfield((patterns.T @ patterns).fill_diagonal_(0))
@@ -114,7 +114,7 @@ class ModernHopfield(nn.Module):
         super().__init__()
         if patterns.ndim != 2 or not len(patterns) or beta < 0:
             raise ValueError(
-                f"patterns: came as {tuple(patterns.shape)}, beta as {beta}; expected one row or "
+                f"patterns: got {tuple(patterns.shape)}, beta as {beta}; expected one row or "
                 "more, (S, d), and a beta of 0 or more"
             )
         self.patterns, self.beta = nn.Parameter(patterns), beta
@@ -132,7 +132,7 @@ class ModernHopfield(nn.Module):
     def energy(self, state: Tensor) -> Tensor:
         """Return the energy of states (..., d), (...). Raises ValueError when beta is 0."""
         if self.beta == 0:
-            raise ValueError("beta: came as 0, expected above 0: the energy divides by it")
+            raise ValueError("beta: got 0, expected above 0: the energy divides by it")
         pull = self.score(state).logsumexp(-1) / self.beta
         return 0.5 * state.square().sum(-1) - pull
 

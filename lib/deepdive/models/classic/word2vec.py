@@ -47,7 +47,7 @@ class SkipGram(nn.Module):
         """Return scores (..., C) of words (...) with contexts (..., C), both integer ids."""
         if contexts.shape[:-1] != words.shape:
             raise ValueError(
-                f"contexts: came with shape {tuple(contexts.shape)}, expected "
+                f"contexts: got shape {tuple(contexts.shape)}, expected "
                 f"{(*words.shape, 'C')}: C ids for each of the words {tuple(words.shape)}"
             )
         w = look_up(self.words, words, "words")  # (..., d_model)

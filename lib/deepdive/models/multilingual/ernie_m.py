@@ -69,7 +69,7 @@ def cross_lingual_mask(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
     """
     if len({tuple(one.shape) for one in (second, hidden, real)}) > 1 or real.ndim != 2:
         raise ValueError(
-            f"second, hidden, real: came as {describe(second)}, {describe(hidden)} and "
+            f"second, hidden, real: got {describe(second)}, {describe(hidden)} and "
             f"{describe(real)}; expected bool (B, T) three times"
         )
     if (hidden & ~real).any():

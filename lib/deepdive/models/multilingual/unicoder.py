@@ -48,7 +48,7 @@ class Recovered(nn.Module):
         """
         if x.shape[::2] != y.shape[::2] or (real is not None and real.shape != y.shape[:2]):
             raise ValueError(
-                f"x, y, real: came as {describe(x)}, {describe(y)} and {describe(real)}; expected "
+                f"x, y, real: got {describe(x)}, {describe(y)} and {describe(real)}; expected "
                 "(B, S, d), (B, T, d) and bool (B, T)"
             )
         first, other, product = self.score.weight[0].chunk(3)

@@ -83,7 +83,7 @@ class Detr(nn.Module):
         if real is not None:
             if real.shape != (len(images), *images.shape[2:]) or real.dtype != torch.bool:
                 raise ValueError(
-                    f"real: came {real.dtype} {tuple(real.shape)}, expected bool (B, H, W) for the "
+                    f"real: got {real.dtype} {tuple(real.shape)}, expected bool (B, H, W) for the "
                     f"images {tuple(images.shape)}: True is a pixel of the image"
                 )
             pixel_mask = F.interpolate(real[:, None].to(seen.dtype), pixel_mask.shape[1:])[:, 0] > 0

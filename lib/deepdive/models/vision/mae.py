@@ -67,7 +67,7 @@ class Mae(nn.Module):
     def forward(self, images: Tensor, hidden: Tensor | None = None) -> Tensor:
         """Return the predicted pixels of every patch; with `hidden` None, no patch is masked."""
         if images.ndim != 4:
-            raise ValueError(f"images: came {tuple(images.shape)}, expected (B, C, H, W)")
+            raise ValueError(f"images: got {tuple(images.shape)}, expected (B, C, H, W)")
         sides = [side // self.config.patch_size for side in images.shape[2:]]
         if hidden is None:
             shape = len(images), sides[0] * sides[1]

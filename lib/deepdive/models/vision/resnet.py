@@ -36,7 +36,7 @@ class ResNet(nn.Module):
         """Return the last stage's map. Raises ValueError for other than (B, channels, H, W)."""
         if images.ndim != 4 or images.shape[1] != self.config.channels:
             raise ValueError(
-                f"images: came {tuple(images.shape)}, expected (B, {self.config.channels}, H, W)"
+                f"images: got {tuple(images.shape)}, expected (B, {self.config.channels}, H, W)"
             )
         check_pixels(images)
         x = F.max_pool2d(F.relu(self.stem(images)), 3, 2, 1)

@@ -106,7 +106,7 @@ class Discriminator(nn.Module):
         """Return a score for each image, (B,)."""
         check_pixels(images, "(B, 1, 28, 28)")
         if images.shape[1:] != (1, 28, 28):
-            raise ValueError(f"images: came {tuple(images.shape)}, expected (B, 1, 28, 28)")
+            raise ValueError(f"images: got {tuple(images.shape)}, expected (B, 1, 28, 28)")
         return self.layers(images)[:, 0]
 
 

@@ -96,7 +96,7 @@ class VideoAction(nn.Module):
         real_input("boxes", boxes, "(B, R, 4)", "middle and sides as parts of the image")
         if features.ndim != 5 or boxes.ndim != 3 or boxes.shape[-1] != 4:
             raise ValueError(
-                f"features, boxes: came {tuple(features.shape)}, {tuple(boxes.shape)}; expected "
+                f"features, boxes: got {tuple(features.shape)}, {tuple(boxes.shape)}; expected "
                 f"{shape} and (B, R, 4)"
             )
         film = self.located(features)

@@ -39,7 +39,7 @@ def framewise(films: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
     C, H, W), and for frames of another size than the grid, which defines where a frame ends.
     """
     if films.ndim != 5:
-        raise ValueError(f"films: came {tuple(films.shape)}, expected (B, F, C, H, W)")
+        raise ValueError(f"films: got {tuple(films.shape)}, expected (B, F, C, H, W)")
     check_pixels(films, "(B, F, C, H, W)")
     sides = (size * grid[0], size * grid[1])
     if tuple(films.shape[3:]) != sides:

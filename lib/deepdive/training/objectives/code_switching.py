@@ -82,7 +82,7 @@ def code_switch(
     is given as remembered.
     """
     if not 0 <= ratio <= 1:
-        raise ValueError(f"ratio: came as {ratio}, expected a share from 0 to 1")
+        raise ValueError(f"ratio: got {ratio}, expected a share from 0 to 1")
     for one in phrases:
         if not (0 <= one.a < one.b <= len(source) and 0 <= one.c < one.d <= len(target)):
             raise ValueError(

@@ -171,18 +171,18 @@ def _check(
     logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor, blank: int
 ) -> None:
     if logits.ndim != 3 or not logits.is_floating_point():
-        raise ValueError(f"logits: came as {describe(logits)}, expected floats (B, T, V)")
+        raise ValueError(f"logits: got {describe(logits)}, expected floats (B, T, V)")
     B, T, V = logits.shape
     if not 0 <= blank < V:
         raise ValueError(f"blank={blank}: expected one of the {V} symbols of the logits")
     if targets.ndim != 2 or len(targets) != B or targets.dtype != torch.int64:
-        raise ValueError(f"targets: came as {describe(targets)}, expected int64 ({B}, U)")
+        raise ValueError(f"targets: got {describe(targets)}, expected int64 ({B}, U)")
     for name, value, most in (
         ("lengths", lengths, T),
         ("target_lengths", target_lengths, targets.shape[1]),
     ):
         if value.shape != (B,) or value.dtype != torch.int64:
-            raise ValueError(f"{name}: came as {describe(value)}, expected int64 ({B},)")
+            raise ValueError(f"{name}: got {describe(value)}, expected int64 ({B},)")
         if B and (int(value.min()) < 0 or int(value.max()) > most):
             raise ValueError(f"{name}={value.tolist()}: expected 0 to {most}")
     here = torch.arange(targets.shape[1], device=targets.device) < target_lengths[:, None]

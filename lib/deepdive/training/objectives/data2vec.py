@@ -27,7 +27,7 @@ def ema_update(teacher: nn.Module, student: nn.Module, decay: float) -> None:
     Both have the same parameters. Raises ValueError for a decay outside 0 to 1.
     """
     if not 0 <= decay <= 1:
-        raise ValueError(f"decay: came as {decay}, expected 0 to 1")
+        raise ValueError(f"decay: got {decay}, expected 0 to 1")
     for slow, fast in zip(teacher.parameters(), student.parameters(), strict=True):
         slow.lerp_(fast, 1 - decay)
 

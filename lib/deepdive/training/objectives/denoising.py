@@ -12,7 +12,7 @@ from itertools import chain
 def check_rate(rate: float) -> None:
     """Raise ValueError for a rate that is not a probability."""
     if not 0.0 <= rate <= 1.0:
-        raise ValueError(f"rate: came as {rate}, expected a probability from 0 to 1")
+        raise ValueError(f"rate: got {rate}, expected a probability from 0 to 1")
 
 
 def mask_each(tokens: Sequence[int], mask: int, rate: float, draws: random.Random) -> list[int]:
@@ -69,7 +69,7 @@ def poisson(mean: float, draws: random.Random) -> int:
     Raises ValueError for a mean that is not above 0.
     """
     if not mean > 0:
-        raise ValueError(f"mean: came as {mean}, expected a number above 0")
+        raise ValueError(f"mean: got {mean}, expected a number above 0")
     left, n, here = draws.random(), 0, math.exp(-mean)
     while left >= here and here > 0:
         left, n = left - here, n + 1

@@ -27,7 +27,7 @@ def soft_cross_entropy(
     Source: Hinton, Vinyals, Dean 2015, section 2; Sanh et al. 2019, section 3.
     """
     if not temperature > 0:
-        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+        raise ValueError(f"temperature: got {temperature}, expected a number above 0")
     student, teacher = _rows(student, teacher, mask, "student", "teacher")
     log_p = (teacher / temperature).log_softmax(-1)
     log_q = (student / temperature).log_softmax(-1)
@@ -85,7 +85,7 @@ def _rows(
     """Return the vectors (N, d) that count, the teacher's without gradient."""
     if student.shape != teacher.shape:
         raise ValueError(
-            f"{names[0]}, {names[1]}: came with shapes {tuple(student.shape)} and "
+            f"{names[0]}, {names[1]}: got shapes {tuple(student.shape)} and "
             f"{tuple(teacher.shape)}, expected one shape; student and teacher need the same "
             "vocabulary and width"
         )
@@ -93,7 +93,7 @@ def _rows(
         mask = torch.ones(student.shape[:-1], dtype=torch.bool, device=student.device)
     if mask.dtype != torch.bool or mask.shape != student.shape[:-1]:
         raise ValueError(
-            f"mask: came as {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of "
+            f"mask: got {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of "
             f"shape {tuple(student.shape[:-1])}, True = real token"
         )
     if not mask.any():

@@ -31,9 +31,9 @@ def mask_entities(
     Source: Yamada et al. 2020, section 3.3: a chosen entity is always masked, never replaced.
     """
     if not isinstance(entities, Tensor) or entities.dtype != torch.int64:
-        raise TypeError(f"entities: came as {describe(entities)}, expected torch.int64 ids (B, E)")
+        raise TypeError(f"entities: got {describe(entities)}, expected torch.int64 ids (B, E)")
     if not 0.0 <= rate <= 1.0:
-        raise ValueError(f"rate: came as {rate}, expected a probability from 0 to 1")
+        raise ValueError(f"rate: got {rate}, expected a probability from 0 to 1")
     special = torch.tensor([pad, unknown, mask], device=entities.device)
     drawn = torch.rand(entities.shape, generator=generator, device=entities.device)
     chosen = (drawn < rate) & ~torch.isin(entities, special)

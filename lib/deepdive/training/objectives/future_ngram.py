@@ -26,14 +26,14 @@ def future_loss(
     """
     if logits.ndim != 4:
         raise ValueError(
-            f"logits: came with shape {tuple(logits.shape)}, expected (B, n, T, V) of n streams: "
+            f"logits: got shape {tuple(logits.shape)}, expected (B, n, T, V) of n streams: "
             "what ProphetNet.futures returns"
         )
     n = logits.shape[1]
     weights = [1.0] * n if weights is None else weights
     if len(weights) != n or min(weights) < 0 or sum(weights) <= 0:
         raise ValueError(
-            f"weights: came as {list(weights)} for {n} streams; expected one each, none below 0 "
+            f"weights: got {list(weights)} for {n} streams; expected one each, none below 0 "
             "and not all 0"
         )
     losses = [cross_entropy(logits[:, j], targets, pad, smoothing) for j in range(n) if weights[j]]

@@ -32,7 +32,7 @@ def select_gap_sentences(
     Source: Zhang et al. 2020, section 3.1 ("Ind" and "Seq", with "Orig" counts).
     """
     if not 0 <= count <= len(sentences):
-        raise ValueError(f"count: came as {count}, expected 0 to {len(sentences)} sentences")
+        raise ValueError(f"count: got {count}, expected 0 to {len(sentences)} sentences")
 
     def score(chosen: set[int]) -> float:
         inside = [sentence for i, sentence in enumerate(sentences) if i in chosen]
@@ -61,7 +61,7 @@ def gap_sentences(
     """
     check_rate(rate)
     if len(sentences) < 2:
-        raise ValueError(f"sentences: came as {len(sentences)}, expected 2 or more")
+        raise ValueError(f"sentences: got {len(sentences)}, expected 2 or more")
     count = min(max(round(rate * len(sentences)), 1), len(sentences) - 1)
     gaps = select_gap_sentences(sentences, count, one_by_one)
     read = ([mask] if i in gaps else sentence for i, sentence in enumerate(sentences))

@@ -45,7 +45,7 @@ def interpolate_hard_negatives(
     _alike(query, positive, "query", "positive")
     if negatives.ndim != 3 or negatives[:, 0].shape != query.shape:
         raise ValueError(
-            f"negatives: came with shape {tuple(negatives.shape)} for {tuple(query.shape)}, "
+            f"negatives: got shape {tuple(negatives.shape)} for {tuple(query.shape)}, "
             "expected (B, K, d), one at least"
         )
     if not (0 <= confidence <= 1 and 0 <= smoothing <= 1):
@@ -97,7 +97,7 @@ def word_contrast(
             "own, others: each row needs a word of its own and a wrong one, and none that is both"
         )
     if not temperature > 0:
-        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+        raise ValueError(f"temperature: got {temperature}, expected a number above 0")
     scores = pair @ words.T / temperature  # (B, V)
     wrong = scores.masked_fill(~others, -torch.inf).logsumexp(1, keepdim=True)  # (B, 1)
     each = torch.logaddexp(scores, wrong) - scores  # as if every word were a positive
@@ -121,5 +121,5 @@ def nearest_words(pair: Tensor, words: Tensor, own: Tensor, n: int) -> Tensor:
 
 def _first(scores: Tensor, temperature: float) -> Tensor:
     if not temperature > 0:
-        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+        raise ValueError(f"temperature: got {temperature}, expected a number above 0")
     return -(scores / temperature).log_softmax(1)[:, 0].mean()

@@ -49,7 +49,7 @@ def make_units(rows: Tensor, k: int, steps: int = 20, draw: torch.Generator | No
     """
     positive(k=k, steps=steps)
     if rows.ndim != 2 or len(rows) < k:
-        raise ValueError(f"rows: came {tuple(rows.shape)}, expected (n, d) with n >= k={k}")
+        raise ValueError(f"rows: got {tuple(rows.shape)}, expected (n, d) with n >= k={k}")
     mean, deviation = rows.mean(0), rows.std(0, unbiased=False).clamp(min=1e-8)
     scaled = (rows - mean) / deviation
     centres = scaled[torch.randint(len(rows), (1,), generator=draw)]

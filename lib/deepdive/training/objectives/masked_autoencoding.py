@@ -16,7 +16,7 @@ def hidden_patches(noise: Tensor, share: float) -> Tensor:
     Source: He et al. 2022, section 3, and their released code.
     """
     if not 0 <= share < 1:
-        raise ValueError(f"share: came as {share}, expected 0 or more, and less than 1")
+        raise ValueError(f"share: got {share}, expected 0 or more, and less than 1")
     stay = int(noise.shape[1] * (1 - share))
     if not stay:
         raise ValueError(f"share={share} of {noise.shape[1]} patches: none stays to be seen")

@@ -92,7 +92,7 @@ def word_ids(tokens: Tensor, tokenizer: WordPieceTokenizer) -> Tensor:
     """
     if not isinstance(tokenizer, WordPieceTokenizer):
         raise TypeError(
-            f"tokenizer: came as {type(tokenizer).__name__}, expected WordPiece, whose ## marks "
+            f"tokenizer: got {type(tokenizer).__name__}, expected WordPiece, whose ## marks "
             "the inside of a word; for others number the words yourself"
         )
     inside = torch.tensor([piece.startswith(INSIDE) for piece in tokenizer.vocab])
@@ -103,18 +103,18 @@ def word_ids(tokens: Tensor, tokenizer: WordPieceTokenizer) -> Tensor:
 def _check(tokens: Tensor, words: Tensor | None, rate: float, mask: float, random: float) -> None:
     if tokens.dtype != torch.int64 or tokens.ndim == 0 or tokens.numel() == 0:
         raise TypeError(
-            f"tokens: came as {tokens.dtype} of shape {tuple(tokens.shape)}, expected torch.int64 "
+            f"tokens: got {tokens.dtype} of shape {tuple(tokens.shape)}, expected torch.int64 "
             "token ids (..., T), at least one; use torch.tensor(ids)"
         )
     if words is not None and (words.dtype != torch.int64 or words.shape != tokens.shape):
         raise ValueError(
-            f"words: came as {words.dtype} of shape {tuple(words.shape)}, expected torch.int64 of "
+            f"words: got {words.dtype} of shape {tuple(words.shape)}, expected torch.int64 of "
             f"shape {tuple(tokens.shape)}, one number a token; word_ids(tokens, tokenizer) makes it"
         )
     if not 0.0 <= rate <= 1.0:
-        raise ValueError(f"rate: came as {rate}, expected a probability from 0 to 1")
+        raise ValueError(f"rate: got {rate}, expected a probability from 0 to 1")
     if not (mask >= 0.0 and random >= 0.0 and mask + random <= 1.0 + 1e-9):
         raise ValueError(
-            f"mask, random: came as {mask} and {random}, expected probabilities with a sum of at "
+            f"mask, random: got {mask} and {random}, expected probabilities with a sum of at "
             "most 1; what is left is the share that stays itself"
         )

@@ -22,7 +22,7 @@ def mask_span(
     """
     check_rate(share)
     if lengths.ndim != 1 or not len(lengths) or lengths.min() < 1:
-        raise ValueError(f"lengths: came as {lengths}, expected (B,), at least 1 each")
+        raise ValueError(f"lengths: got {lengths}, expected (B,), at least 1 each")
     run = (share * lengths).round().clamp(min=1)  # (B,)
     start = (torch.rand(len(lengths), generator=generator) * (lengths - run + 1)).floor()
     place = torch.arange(int(lengths.max()))

@@ -47,7 +47,7 @@ def two_streams(length: int, guessed: int) -> Tensor:
     """
     c = guessed
     if not 0 < c <= length:
-        raise ValueError(f"guessed: came as {c}, expected 1 to {length}, the length of the text")
+        raise ValueError(f"guessed: got {c}, expected 1 to {length}, the length of the text")
     before = torch.ones(c, c, dtype=torch.bool).tril()  # (t, s): s <= t
     strictly = before.tril(-1)  # s < t
     none, every = torch.zeros_like(before), torch.ones_like(before)
@@ -82,11 +82,11 @@ def permute(
     """
     if tokens.dtype != torch.int64 or tokens.ndim != 2:
         raise TypeError(
-            f"tokens: came as {tokens.dtype} of shape {tuple(tokens.shape)}, expected torch.int64 "
+            f"tokens: got {tokens.dtype} of shape {tuple(tokens.shape)}, expected torch.int64 "
             "(B, T); use torch.tensor(rows)"
         )
     if not 0.0 < rate <= 1.0:
-        raise ValueError(f"rate: came as {rate}, expected a share above 0, at most 1")
+        raise ValueError(f"rate: got {rate}, expected a share above 0, at most 1")
     ordinary = ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))
     shortest = int(ordinary.sum(1).min())
     if shortest == 0:

@@ -69,9 +69,9 @@ def sentence_order_pairs(
 def _filled(documents: Sequence[Sequence[S]], true_share: float) -> list[Sequence[S]]:
     """Return the documents that have sentences, after checking the arguments."""
     if not 0.0 <= true_share <= 1.0:
-        raise ValueError(f"true_share: came as {true_share}, expected a probability from 0 to 1")
+        raise ValueError(f"true_share: got {true_share}, expected a probability from 0 to 1")
     if any(isinstance(document, str) for document in documents):
         raise TypeError(
-            "documents: came as texts, expected lists of sentences; cut each text into sentences"
+            "documents: got texts, expected lists of sentences; cut each text into sentences"
         )
     return [document for document in documents if len(document) > 0]

@@ -55,9 +55,7 @@ def paraphrase_pairs(
     """
     n = len(first)
     if len(second) != n or wrong.shape != (n,):
-        raise ValueError(
-            f"second, wrong: {len(second)} and {tuple(wrong.shape)} came for {n} sentences"
-        )
+        raise ValueError(f"second, wrong: {len(second)} and {tuple(wrong.shape)} for {n} sentences")
     if (wrong == torch.arange(n, device=wrong.device)).any():
         raise ValueError("wrong: a sentence is its own wrong answer")
     given = [*first, *(first[i] for i in wrong.tolist())]
@@ -75,7 +73,7 @@ def alternate_sentences(
     """
     if len(document) != len(translation):
         raise ValueError(
-            f"translation: {len(translation)} sentences came for {len(document)}, expected as many"
+            f"translation: {len(translation)} sentences for {len(document)}, expected equal counts"
         )
     both = zip(document, translation, strict=True)
     return [other if i % 2 else own for i, (own, other) in enumerate(both)]

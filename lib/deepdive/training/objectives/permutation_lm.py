@@ -30,7 +30,7 @@ def order_tokens(
     that are not predicted attend to one another.
     """
     if not isinstance(tokens, Tensor) or tokens.dtype != torch.int64 or tokens.ndim != 2:
-        raise TypeError(f"tokens: came as {describe(tokens)}, expected torch.int64 ids (B, T)")
+        raise TypeError(f"tokens: got {describe(tokens)}, expected torch.int64 ids (B, T)")
     if part < 1 or tokens.numel() == 0:
         raise ValueError(
             f"part={part} for tokens of shape {tuple(tokens.shape)}: expected a part of 1 or more, "

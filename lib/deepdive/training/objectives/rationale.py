@@ -39,7 +39,7 @@ def rationale_loss(
     """
     positive(texts=len(labels))
     if len(labels) < 2:
-        raise ValueError("labels: came for one text, expected two or more: the others' mean cost is"
+        raise ValueError("labels: got one text, expected two or more: the others' mean cost is"
                          " the baseline")  # fmt: skip
     told = F.cross_entropy(logits, labels, reduction="none")
     cost = (told + penalty(kept, few, joined).to(told)).detach()

@@ -40,7 +40,7 @@ def recurring_spans(
     size = len(tokens)
     words = range(size) if words is None else words
     if len(words) != size:
-        raise ValueError(f"words: came with {len(words)} numbers for {size} tokens, one a token")
+        raise ValueError(f"words: got {len(words)} numbers for {size} tokens, one a token")
     begins = [i == 0 or words[i] != words[i - 1] for i in range(size)] + [True]
     content, taken = [token not in set(stop) for token in tokens], [False] * size
     clusters = []
@@ -131,7 +131,7 @@ def span_selection_loss(
         or not logits.shape[:2] == starts.shape == ends.shape
     ):
         raise ValueError(
-            f"logits: came with shape {tuple(logits.shape)} for starts {describe(starts)} and ends "
+            f"logits: got shape {tuple(logits.shape)} for starts {describe(starts)} and ends "
             f"{describe(ends)}; expected (B, K, T, 2), (B, K) and (B, K)"
         )
     if mask is not None:

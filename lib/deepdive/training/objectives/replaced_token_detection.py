@@ -31,7 +31,7 @@ def sample_replacements(
     count = int(chosen.sum())
     if chosen.dtype != torch.bool or chosen.shape != tokens.shape or logits.shape[:-1] != (count,):
         raise ValueError(
-            f"logits: came with shape {tuple(logits.shape)} for {describe(chosen)} with {count} "
+            f"logits: got shape {tuple(logits.shape)} for {describe(chosen)} with {count} "
             f"chosen places of tokens {tuple(tokens.shape)}; expected ({count}, V): "
             "masked_logits(states[chosen])"
         )
@@ -56,7 +56,7 @@ def replaced_loss(logits: Tensor, replaced: Tensor, mask: Tensor | None = None) 
     shapes = tuple(logits.shape), tuple(replaced.shape), tuple(real.shape)
     if len(set(shapes)) > 1 or replaced.dtype != torch.bool or real.dtype != torch.bool:
         raise ValueError(
-            f"logits, replaced, mask: came with shapes {', '.join(map(str, shapes))}, the last two "
+            f"logits, replaced, mask: got shapes {', '.join(map(str, shapes))}, the last two "
             f"as {replaced.dtype} and {real.dtype}; expected one shape (B, T), a logit a token, "
             "and bool, True = replaced, and real"
         )

@@ -18,7 +18,7 @@ def cosine_regression(u: Tensor, v: Tensor, targets: Tensor) -> Tensor:
     _alike(u, v, "u", "v")
     if targets.shape != u.shape[:-1]:
         raise ValueError(
-            f"targets: came with shape {tuple(targets.shape)}, expected {tuple(u.shape[:-1])}, one "
+            f"targets: got shape {tuple(targets.shape)}, expected {tuple(u.shape[:-1])}, one "
             "number a pair"
         )
     if targets.abs().max() > 1:
@@ -41,7 +41,7 @@ def triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 
     _alike(anchor, positive, "anchor", "positive")
     _alike(anchor, negative, "anchor", "negative")
     if margin < 0:
-        raise ValueError(f"margin: came as {margin}, expected 0 or more")
+        raise ValueError(f"margin: got {margin}, expected 0 or more")
     near = torch.linalg.vector_norm(anchor - positive, dim=-1)
     far = torch.linalg.vector_norm(anchor - negative, dim=-1)
     return (near - far + margin).clamp_min(0).mean()
@@ -62,11 +62,9 @@ def multiple_negatives(u: Tensor, v: Tensor, scale: float = 20.0) -> Tensor:
     """
     _alike(u, v, "u", "v")
     if len(u) < 2:
-        raise ValueError(
-            "u, v: came with one row, expected two or more; without others the loss is 0"
-        )
+        raise ValueError("u, v: got one row, expected two or more; without others the loss is 0")
     if not scale > 0:
-        raise ValueError(f"scale: came as {scale}, expected a number above 0")
+        raise ValueError(f"scale: got {scale}, expected a number above 0")
     scores = scale * F.normalize(u, dim=-1) @ F.normalize(v, dim=-1).T  # (B, B)
     return cross_entropy(scores, torch.arange(len(u), device=u.device), pad=None)
 
@@ -74,6 +72,6 @@ def multiple_negatives(u: Tensor, v: Tensor, scale: float = 20.0) -> Tensor:
 def _alike(a: Tensor, b: Tensor, left: str, right: str) -> None:
     if a.ndim != 2 or a.shape != b.shape or len(a) == 0:
         raise ValueError(
-            f"{left}, {right}: came with shapes {tuple(a.shape)} and {tuple(b.shape)}, expected "
+            f"{left}, {right}: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected "
             "one shape (B, d), a vector a text"
         )

@@ -83,7 +83,7 @@ def set_losses(
     """
     (B, N, K), device = logits.shape, logits.device
     if len(truths) != B:
-        raise ValueError(f"truths: came {len(truths)}, expected one for each of {B} scenes")
+        raise ValueError(f"truths: got {len(truths)}, expected one for each of {B} scenes")
     most = max((len(truth.kinds) for truth in truths), default=0)
     if most > N:
         raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")

@@ -16,7 +16,7 @@ def negative_sampling_loss(true: Tensor, drawn: Tensor) -> Tensor:
     """
     if true.ndim != 1 or drawn.ndim != 2 or len(true) != len(drawn):
         raise ValueError(
-            f"true: came with shape {tuple(true.shape)}, drawn {tuple(drawn.shape)}, expected "
+            f"true: got shape {tuple(true.shape)}, drawn {tuple(drawn.shape)}, expected "
             "(B,) and (B, k): one true word a pair, and k drawn ones"
         )
     return -(F.logsigmoid(true) + F.logsigmoid(-drawn).sum(1)).mean()
@@ -43,7 +43,7 @@ def keep_probability(counts: Tensor, threshold: float = 1e-5) -> Tensor:
     """
     _check_counts(counts)
     if threshold <= 0:
-        raise ValueError(f"threshold: came as {threshold}, expected a share above 0, such as 1e-4")
+        raise ValueError(f"threshold: got {threshold}, expected a share above 0, such as 1e-4")
     share = counts.double() / counts.sum()
     return (threshold / share).sqrt().clamp(max=1.0).float()  # no count: 1
 
@@ -84,5 +84,5 @@ def skip_gram_pairs(
 def _check_counts(counts: Tensor) -> None:
     if counts.ndim != 1 or bool((counts < 0).any()) or not bool((counts > 0).any()):
         raise ValueError(
-            f"counts: came as {describe(counts)}; expected (V,) counts of 0 or more, not all 0"
+            f"counts: got {describe(counts)}; expected (V,) counts of 0 or more, not all 0"
         )

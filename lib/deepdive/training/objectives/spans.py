@@ -17,7 +17,7 @@ def hidden_counts(length: int, rate: float = 0.15, mean: float = 3.0) -> tuple[i
     """
     if length < 2 or not 0.0 < rate < 1.0 or not mean >= 1.0:
         raise ValueError(
-            f"length, rate, mean: came as {length}, {rate}, {mean}; expected 2 tokens at least, a "
+            f"length, rate, mean: got {length}, {rate}, {mean}; expected 2 tokens at least, a "
             "share between 0 and 1, and spans of 1 token at least"
         )
     hidden = min(max(round(length * rate), 1), length - 1)
@@ -93,10 +93,10 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
 def check_hidden(tokens: Tensor, hidden: Tensor) -> None:
     """Raise TypeError or ValueError unless tokens are int64 (B, T), and hidden bool (B, T)."""
     if tokens.dtype != torch.int64 or tokens.ndim != 2:
-        raise TypeError(f"tokens: came as {tokens.dtype} {tuple(tokens.shape)}, expected int64 "
+        raise TypeError(f"tokens: got {tokens.dtype} {tuple(tokens.shape)}, expected int64 "
                         "(B, T)")  # fmt: skip
     if hidden.dtype != torch.bool or hidden.shape != tokens.shape:
-        raise ValueError(f"hidden: came as {hidden.dtype} {tuple(hidden.shape)}, expected bool "
+        raise ValueError(f"hidden: got {hidden.dtype} {tuple(hidden.shape)}, expected bool "
                          f"{tuple(tokens.shape)}, like tokens")  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def choose_columns(
     """
     if columns.dtype != torch.bool or not columns.any(-1).all():
         raise ValueError(
-            f"columns: came as {columns.dtype} of shape {tuple(columns.shape)}, expected bool "
+            f"columns: got {columns.dtype} of shape {tuple(columns.shape)}, expected bool "
             "(B, C), True = a real column, one at least a table"
         )
     drawn = torch.rand(columns.shape, generator=generator).to(columns.device)

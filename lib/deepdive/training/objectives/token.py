@@ -12,16 +12,16 @@ def _check(logits: Tensor, targets: Tensor) -> None:
     """Raise an error, naming the argument, for logits and targets that do not fit."""
     if not logits.is_floating_point() or logits.ndim < 2:
         raise TypeError(
-            f"logits: came as {logits.dtype} of shape {tuple(logits.shape)}, expected floating "
+            f"logits: got {logits.dtype} of shape {tuple(logits.shape)}, expected floating "
             "point scores of shape (B, T, V); pass the model's output, not its argmax"
         )
     if targets.dtype != torch.int64:
         raise TypeError(
-            f"targets: came as {targets.dtype}, expected torch.int64 token ids; use targets.long()"
+            f"targets: got {targets.dtype}, expected torch.int64 token ids; use targets.long()"
         )
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
-            f"targets: came with shape {tuple(targets.shape)}, expected "
+            f"targets: got shape {tuple(targets.shape)}, expected "
             f"{tuple(logits.shape[:-1])}, one id for each position of logits {tuple(logits.shape)}"
         )
 
@@ -75,7 +75,7 @@ def cross_entropy(
     """
     _check(logits, targets)
     if not 0.0 <= smoothing < 1.0:
-        raise ValueError(f"smoothing: came as {smoothing}, expected 0 <= smoothing < 1")
+        raise ValueError(f"smoothing: got {smoothing}, expected 0 <= smoothing < 1")
     rows, ids = _pack(logits, targets, pad)
     if rows.dtype in (torch.float16, torch.bfloat16):
         rows = rows.float()
@@ -96,7 +96,7 @@ def bilm_loss(logits: Tensor, tokens: Tensor, pad: int | None = PAD) -> Tensor:
     """
     if logits.ndim != 4 or logits.shape[2] != 2 or tokens.shape != logits.shape[:2]:
         raise ValueError(
-            f"logits: came with shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}, "
+            f"logits: got shape {tuple(logits.shape)} for tokens {tuple(tokens.shape)}, "
             "expected (B, T, 2, V) and (B, T): what BiLM returns"
         )
     after = cross_entropy(logits[:, :-1, 0], tokens[:, 1:], pad)
@@ -129,5 +129,5 @@ def token_count(targets: Tensor, pad: int = PAD) -> int:
     5
     """
     if targets.is_floating_point():
-        raise TypeError(f"targets: came as {targets.dtype}, expected integer token ids")
+        raise TypeError(f"targets: got {targets.dtype}, expected integer token ids")
     return int((targets != pad).sum())

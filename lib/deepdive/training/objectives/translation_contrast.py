@@ -50,7 +50,7 @@ def translation_contrast(
     """
     _alike(queries, keys, "queries", "keys")
     if not temperature > 0:
-        raise ValueError(f"temperature: came as {temperature}, expected a number above 0")
+        raise ValueError(f"temperature: got {temperature}, expected a number above 0")
     every = keys.detach()
     if queue is not None and queue.keys is not None:
         every = torch.cat((every, queue.keys.to(every)))
@@ -74,7 +74,7 @@ def mix_translations(
     Source: Chi et al. 2021, section 3.3, "mixup contrast".
     """
     if len(pairs) != len(others):
-        raise ValueError(f"others: {len(others)} came for {len(pairs)} pairs, expected one each")
+        raise ValueError(f"others: {len(others)} for {len(pairs)} pairs, expected one each")
     crossed = (torch.rand(len(pairs), generator=draw) < 0.5).tolist()
     mixed: list[Pair] = []
     for (c, d), other, cross in zip(pairs, others, crossed, strict=True):

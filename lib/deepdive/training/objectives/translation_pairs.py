@@ -52,7 +52,7 @@ def join_translations(
     """
     if len(first) != len(second) or not len(first):
         raise ValueError(
-            f"first has {len(first)} sentences, second {len(second)}: expected as many of both, "
+            f"first has {len(first)} sentences, second {len(second)}: expected equal counts, "
             "and one at least"
         )
     lengths = torch.tensor([[len(a), len(b)] for a, b in zip(first, second, strict=True)])
@@ -80,6 +80,6 @@ def _of_each(language: int | Sequence[int] | Tensor, rows: int) -> Tensor:
     ids = torch.as_tensor(language)
     if ids.is_floating_point() or ids.ndim > 1 or (ids.ndim == 1 and len(ids) != rows):
         raise ValueError(
-            f"languages: came as {describe(ids)} for {rows} pairs; give one id, or one a row"
+            f"languages: got {describe(ids)} for {rows} pairs; give one id, or one a row"
         )
     return ids.expand(rows)[:, None]

@@ -37,11 +37,11 @@ def additive_margin(
         raise ValueError(f"margin={margin}, scale={scale}: expected 0 or more, and above 0")
     if hard is not None and (hard.ndim != 3 or hard[:, 0].shape != u.shape):
         raise ValueError(
-            f"hard: came with shape {tuple(hard.shape)} for {tuple(u.shape)}; expected (B, K, d), "
+            f"hard: got shape {tuple(hard.shape)} for {tuple(u.shape)}; expected (B, K, d), "
             "K wrong answers a row, one at least"
         )
     if len(u) < 2 and hard is None:
-        raise ValueError("u, v: came with one row and no hard negatives; the loss would be 0")
+        raise ValueError("u, v: got one row and no hard negatives; the loss would be 0")
     asked = F.normalize(u, dim=-1)
     cosines = asked @ F.normalize(v, dim=-1).T  # (B, B)
     scores = cosines - margin * torch.eye(len(u), dtype=u.dtype, device=u.device)

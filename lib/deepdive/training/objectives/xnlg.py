@@ -22,7 +22,7 @@ def local_shuffle(tokens: Sequence[int], reach: float, draws: random.Random) -> 
     Machine Translation Using Monolingual Corpora Only", section 2.3 (reach 4: at most three).
     """
     if reach < 0:
-        raise ValueError(f"reach: came as {reach}, expected 0 or more")
+        raise ValueError(f"reach: got {reach}, expected 0 or more")
     keys = [place + reach * draws.random() for place in range(len(tokens))]
     return [tokens[i] for i in sorted(range(len(tokens)), key=keys.__getitem__)]
 
@@ -53,7 +53,7 @@ def language_prefix(written: Tensor, languages: Tensor) -> Tensor:
     [[30, 5, 6]]
     """
     if languages.shape != written.shape[:1]:
-        raise ValueError(f"languages: came as {tuple(languages.shape)}, expected one for each of "
+        raise ValueError(f"languages: got {tuple(languages.shape)}, expected one for each of "
                          f"{len(written)} rows")  # fmt: skip
     return torch.cat((languages[:, None], written[:, :-1]), 1)
 

@@ -72,7 +72,7 @@ def cross_lingual_masks(lessons: Sequence[Example], first: int = 0) -> Html:
     if not lessons:
         raise ValueError("lessons: expected at least one")
     if not 0 <= first < len(lessons):
-        raise ValueError(f"first: came {first}, expected 0 to {len(lessons) - 1}")
+        raise ValueError(f"first: got {first}, expected 0 to {len(lessons) - 1}")
     for lesson in lessons:
         n = len(lesson.words)
         rows = [len(lesson.lines), len(lesson.sees), *(len(row) for row in lesson.sees)]

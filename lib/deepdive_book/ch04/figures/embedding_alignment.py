@@ -46,10 +46,12 @@ def embedding_alignment(
     Raises ValueError where these are not as many, and for no step.
     """
     if not steps:
-        raise ValueError("steps: came none, expected one at least")
+        raise ValueError("steps: got none, expected one at least")
     sizes = {len(one), len(other), *(len(side) for both in steps.values() for side in both)}
     if len(sizes) > 1:
-        raise ValueError(f"one, other, steps: have {sorted(sizes)} sentences; expected as many")
+        raise ValueError(
+            f"one, other, steps: have {sorted(sizes)} sentences; expected equal counts"
+        )
     spec = {
         "one": list(one), "other": list(other), "names": list(names), "steps": list(steps),
         "frames": _frames(list(steps.values())), "side": SIDE, "edge": EDGE,

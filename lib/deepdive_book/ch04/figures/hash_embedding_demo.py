@@ -34,7 +34,7 @@ def hash_embedding_demo(pairs: Sequence[tuple[str, str]]) -> Html:
     Raises ValueError without pairs, and for what is no pair of single characters.
     """
     if not pairs or any(len(pair) != 2 or {*map(len, pair)} != {1} for pair in pairs):
-        raise ValueError(f"pairs: came as {pairs!r}, expected one or more pairs of characters")
+        raise ValueError(f"pairs: got {pairs!r}, expected one or more pairs of characters")
     first, second = pairs[0]
     spec = {"primes": PRIMES[:SLICES], "lengths": LENGTHS, "length": LENGTH, "pairs": pairs}
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)

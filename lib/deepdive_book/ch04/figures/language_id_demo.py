@@ -53,13 +53,13 @@ def language_id_demo(
     wanted = len(languages) * len(forms) * len(days)
     if len(slips) != wanted or not wanted:
         raise ValueError(
-            f"came {len(slips)} slips for {len(languages)} languages, {len(forms)} forms and "
+            f"got {len(slips)} slips for {len(languages)} languages, {len(forms)} forms and "
             f"{len(days)} days, expected {wanted}, and one at least"
         )
     wrong = {way: tuple(s.shape) for way, s in says.items() if s.shape != (wanted, 12)}
     if wrong or set(says) != set(WAYS):
         raise ValueError(
-            f"says: came {wrong or sorted(says)}, expected {sorted(WAYS)}, each ({wanted}, 12)"
+            f"says: got {wrong or sorted(says)}, expected {sorted(WAYS)}, each ({wanted}, 12)"
         )
     spec: dict[str, Any] = {
         "languages": list(languages), "short": list(languages.values()), "forms": list(forms),

@@ -36,7 +36,7 @@ def language_sampling(sizes: Mapping[str, int], *, drawn: int, alpha: float = 1.
     """
     if not 2 <= len(sizes) <= 8 or abs(alpha * STEPS - round(alpha * STEPS)) > 1e-9:
         raise ValueError(
-            f"sizes, alpha: came {len(sizes)} languages and {alpha}; expected 2 to 8, and a "
+            f"sizes, alpha: got {len(sizes)} languages and {alpha}; expected 2 to 8, and a "
             f"multiple of 1/{STEPS}"
         )
     spec = {"sizes": [*sizes.values()], "drawn": drawn, "models": models()}

@@ -45,7 +45,7 @@ def embedding_losses_demo(pairs: Sequence[tuple[str, str]], seed: int = 0) -> Ht
     Raises ValueError unless there are 2 to 6 pairs.
     """
     if not 2 <= len(pairs) <= 6:
-        raise ValueError(f"pairs: came {len(pairs)}, expected 2 to 6")
+        raise ValueError(f"pairs: got {len(pairs)}, expected 2 to 6")
     begin = angles(len(pairs), seed)
     spec = {
         "pairs": [list(pair) for pair in pairs],

@@ -28,7 +28,7 @@ def bytes_vs_subwords(text: str, tokenizer: ByteBPETokenizer) -> Html:
     Raises ValueError for a text that is empty or longer than 60 characters.
     """
     if not 0 < len(text) <= LONGEST:
-        raise ValueError(f"text: came with {len(text)} characters, expected 1 to {LONGEST}")
+        raise ValueError(f"text: got {len(text)} characters, expected 1 to {LONGEST}")
     spec = {
         "text": text, "merges": [m.split(" ") for m in tokenizer.merges],
         "visible": [VISIBLE[byte] for byte in range(256)],

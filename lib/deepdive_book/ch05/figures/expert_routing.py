@@ -35,12 +35,12 @@ def expert_routing(
     for weight, experts in routes.items():
         if len(experts) != len(line) or not all(0 <= e < n_experts for e in experts):
             raise ValueError(
-                f"weight {weight}: came {len(experts)} experts for {len(line)} letters; expected "
+                f"weight {weight}: got {len(experts)} experts for {len(line)} letters; expected "
                 f"one for each, from 0 to {n_experts - 1}"
             )
     if not routes or not 0 < len(line) <= MOST or n_experts > 8 or not 1 <= room <= A_LINE:
         raise ValueError(
-            f"came {len(routes)} routes of {len(line)} letters, {n_experts} experts, room {room}; "
+            f"got {len(routes)} routes of {len(line)} letters, {n_experts} experts, room {room}; "
             f"expected routes, at most {MOST} letters and 8 experts, and a room from 1 to {A_LINE}"
         )
     weights = list(routes)

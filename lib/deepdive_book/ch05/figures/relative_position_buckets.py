@@ -31,7 +31,7 @@ def relative_position_buckets(schemes: Mapping[str, T5Bias], length: int, at: in
     """
     if not schemes or not 0 <= at < length:
         raise ValueError(
-            f"came {len(schemes)} schemes, place {at} of {length}; expected a scheme and a place"
+            f"got {len(schemes)} schemes, place {at} of {length}; expected a scheme and a place"
         )
     offsets = torch.arange(1 - length, length)
     tables = [scheme.buckets(offsets).tolist() for scheme in schemes.values()]

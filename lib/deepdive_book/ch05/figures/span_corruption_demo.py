@@ -26,7 +26,7 @@ def span_corruption_demo(texts: Sequence[str], hidden: Collection[int]) -> Html:
     Raises ValueError where there is no text, or one has more than 50 words.
     """
     if not texts or any(not 0 < len(text.split()) <= 2 * len(MARKS) - 2 for text in texts):
-        raise ValueError(f"texts: came {len(texts)}, expected texts of 1 to 50 words")
+        raise ValueError(f"texts: got {len(texts)}, expected texts of 1 to 50 words")
     spec = {"texts": [text.split() for text in texts], "hidden": sorted(hidden), "marks": MARKS}
     given = json.dumps(spec, separators=(",", ":"))
     name = f"sn{hashlib.sha256(given.encode()).hexdigest()[:10]}"

@@ -78,7 +78,7 @@ def few_shot_prompt(built: Built, key: str = "", number: int = 0) -> Html:
         len(built.asked)
     }:
         raise ValueError(
-            f"shares: came {len(built.shares)} prompts, expected {len(wanted)}, each with "
+            f"shares: got {len(built.shares)} prompts, expected {len(wanted)}, each with "
             f"{len(built.asked)} answers"
         )
     spec = {

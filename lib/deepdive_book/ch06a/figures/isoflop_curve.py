@@ -43,7 +43,7 @@ def isoflop_slider(
     Raises ValueError for no runs, and for a budget or a size that no slider has.
     """
     if not seen:
-        raise ValueError("seen: came empty, expected runs (parameters, tokens, loss)")
+        raise ValueError("seen: got none, expected runs (parameters, tokens, loss)")
     if not (BUDGETS[0] <= budget <= BUDGETS[1] and SIZES[0] <= size <= SIZES[1]):
         raise ValueError(
             f"budget={budget}, size={size}: expected powers of ten from {BUDGETS[0]:g} to "

@@ -54,7 +54,7 @@ def layernorm_vs_rmsnorm(row: Sequence[int]) -> Html:
         ValueError: fewer than two numbers, or one that is no whole number from -12 to 12.
     """
     if len(row) < 2 or any(int(x) != x or not LOW <= x <= HIGH for x in row):
-        raise ValueError(f"row: came as {list(row)}, expected whole numbers from {LOW} to {HIGH}")
+        raise ValueError(f"row: got {list(row)}, expected whole numbers from {LOW} to {HIGH}")
     values, count = normed(row), len(row)
     lines = "".join(
         f'<div class="tn-row"><span class="tn-name">{name}</span><div class="tn-bars">'

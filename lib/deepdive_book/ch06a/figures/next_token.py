@@ -122,7 +122,7 @@ def next_token(texts: Sequence[Candidates], setting: Setting = Setting()) -> Htm
     Raises ValueError for no text, and for one whose logits are not the likeliest first.
     """
     if not texts:
-        raise ValueError("texts: came none, expected one at least")
+        raise ValueError("texts: got none, expected one at least")
     for each in texts:
         if list(each.logits) != sorted(each.logits, reverse=True) or each.logits[0] != 0:
             raise ValueError(f"{each.text!r}: expected logits that begin with 0 and fall")

@@ -65,7 +65,7 @@ def quantization_slider(
     """
     if not weights or len(weights) % BLOCKS[-1] or not 0 <= outlier < len(weights):
         raise ValueError(
-            f"weights, outlier: came {len(weights)} weights and place {outlier}; expected a "
+            f"weights, outlier: got {len(weights)} weights and place {outlier}; expected a "
             f"multiple of {BLOCKS[-1]} weights, and one of their places"
         )
     if bits not in BITS or block not in BLOCKS:

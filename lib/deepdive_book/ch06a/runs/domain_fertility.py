@@ -33,7 +33,7 @@ def fertility(tokenizer: BPETokenizer | WordPieceTokenizer, words: Sequence[str]
     one stretch.
     """
     if len(words) < STRETCH:
-        raise ValueError(f"words: came {len(words)}, expected {STRETCH} or more")
+        raise ValueError(f"words: got {len(words)}, expected {STRETCH} or more")
     counts = {word: len(pieces(tokenizer, word)) for word in set(words)}
     whole = len(words) // STRETCH * STRETCH
     each = np.array([counts[word] for word in words[:whole]], dtype=float)

@@ -122,7 +122,7 @@ def relabelled(labels: Sequence[int], kind: str, n_classes: int, seed: int) -> l
     """
     draw = random.Random(f"labels {seed}")
     if kind not in LABELS:
-        raise ValueError(f"kind: came as {kind!r}, expected one of {', '.join(LABELS)}")
+        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(LABELS)}")
     if kind == "random":
         return [draw.randrange(n_classes) for _ in labels]
     return [(label + (kind == "flipped")) % n_classes for label in labels]

@@ -62,12 +62,12 @@ def distillation_heads(images: Sequence[Opinion], names: Sequence[str]) -> Html:
     for image in images:
         pixels = np.asarray(image.pixels)
         if pixels.ndim != 2 or pixels.shape[0] != pixels.shape[1] or pixels.dtype != np.uint8:
-            raise ValueError(f"{image.called}: pixels came {pixels.shape}, expected a byte square")
+            raise ValueError(f"{image.called}: pixels got {pixels.shape}, expected a byte square")
         logits = []
         for said in (image.teacher, image.label_head, image.taught_head):
             row = np.asarray(said, dtype=np.float64)
             if row.shape != (len(names),):
-                raise ValueError(f"{image.called}: came {row.shape}, expected ({len(names)},)")
+                raise ValueError(f"{image.called}: got {row.shape}, expected ({len(names)},)")
             logits.append(row.round(3).tolist())
         values.append(
             {"called": image.called, "label": image.label, "logits": logits, "png": _png(pixels)}

@@ -162,7 +162,7 @@ def drawing(
         raise ValueError(f"model: expected one special token and grey images of {side} x {side}")
     if start not in examples or len(names) != model.out.out_features:
         raise ValueError(
-            f"start, names: came as {start!r} and {len(names)} names; expected one of "
+            f"start, names: got {start!r} and {len(names)} names; expected one of "
             f"{list(examples)}, and {model.out.out_features} names"
         )
     spec |= {

@@ -67,9 +67,9 @@ def corruption_slider(
     """
     models = list(images[0].says) if images else []
     if len(models) != len(COLOURS):
-        raise ValueError(f"images: came with models {models}, expected one image or more, of two")
+        raise ValueError(f"images: got models {models}, expected one image or more, of two")
     if not 0 <= level < len(next(iter(ways.values()))):
-        raise ValueError(f"level: came as {level}, expected one of the first way's")
+        raise ValueError(f"level: got {level}, expected one of the first way's")
     values = [_values(image, models, names, ways) for image in images]
     given = json.dumps(
         {"images": values, "names": list(names), "models": models, "level": level,
@@ -109,12 +109,12 @@ def _values(
         draws, high, wide = shown.shape[0], *shown.shape[-2:]
         if shown.shape != (draws, len(levels), high, high) or shown.dtype != np.uint8:
             wanted = f"bytes (draws, {len(levels)}, side, side)"
-            raise ValueError(f"{image.called}, {way}: came {shown.shape}, expected {wanted}")
+            raise ValueError(f"{image.called}, {way}: got {shown.shape}, expected {wanted}")
         for model in models:
             rows = np.asarray(image.says[model][way], dtype=np.float64)
             if rows.shape != (draws, len(levels), len(names)):
                 raise ValueError(
-                    f"{image.called}, {model}, {way}: came {rows.shape}, expected "
+                    f"{image.called}, {model}, {way}: got {rows.shape}, expected "
                     f"{(draws, len(levels), len(names))}"
                 )
             said.append(

@@ -61,17 +61,17 @@ def image_shift_robustness(images: Sequence[Moved], names: Sequence[str], *, rea
     n = 2 * reach + 1
     models = list(images[0].says) if images else []
     if len(models) != len(COLOURS):
-        raise ValueError(f"images: came with models {models}, expected one image or more, of two")
+        raise ValueError(f"images: got models {models}, expected one image or more, of two")
     values: list[dict[str, Any]] = []
     for image in images:
         pixels, said = np.asarray(image.pixels), {}
         if pixels.ndim != 2 or pixels.shape[0] != pixels.shape[1] or pixels.dtype != np.uint8:
-            raise ValueError(f"{image.called}: pixels came {pixels.shape}, expected a byte square")
+            raise ValueError(f"{image.called}: pixels got {pixels.shape}, expected a byte square")
         for model in models:
             rows = np.asarray(image.says.get(model, ()), dtype=np.float64)
             if rows.shape != (n, n, len(names)):
                 wanted = (n, n, len(names))
-                raise ValueError(f"{image.called}, {model}: came {rows.shape}, expected {wanted}")
+                raise ValueError(f"{image.called}, {model}: got {rows.shape}, expected {wanted}")
             said[model] = {
                 "top": rows.argmax(-1).tolist(), "sure": rows[..., image.kind].round(2).tolist(),
             }  # fmt: skip

@@ -42,7 +42,7 @@ def patch_shuffle(images: Mapping[str, Any], *, sizes: Sequence[int], size: int)
     shapes = {pixels.shape for pixels in found.values()}
     shape = next(iter(shapes), ())
     if len(shapes) != 1 or len(shape) != 3 or shape[0] not in (1, 3) or shape[1] != shape[2]:
-        raise ValueError(f"images: came as {shapes or 'none'}; expected one shape (1 or 3, S, S)")
+        raise ValueError(f"images: got {shapes or 'none'}; expected one shape (1 or 3, S, S)")
     side = shape[1]
     if size not in sizes or any(side % each for each in sizes):
         raise ValueError(f"size {size} of {list(sizes)}: expected sizes that divide {side}")

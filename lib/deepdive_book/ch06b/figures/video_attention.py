@@ -45,7 +45,7 @@ def video_attention(
     """
     film = np.asarray(frames)
     if film.ndim != 3 or film.shape[1] != film.shape[2] or film.dtype != np.uint8:
-        raise ValueError(f"frames: came {film.shape} of {film.dtype}, expected byte squares")
+        raise ValueError(f"frames: got {film.shape} of {film.dtype}, expected byte squares")
     n = len(film) * side * side
     scheme = scheme or next(iter(schemes), "")
     if scheme not in schemes or not 0 <= chosen < n:
@@ -57,7 +57,7 @@ def video_attention(
             raise ValueError(f"{name}: {len(steps)} steps; expected 1 to {len(COLOURS)}")
         for step, pairs in steps:
             if np.shape(pairs) != (n, n):
-                raise ValueError(f"{name}, {step}: came {np.shape(pairs)}, expected {(n, n)}")
+                raise ValueError(f"{name}, {step}: got {np.shape(pairs)}, expected {(n, n)}")
         values[name] = [
             {"name": step, "met": [np.flatnonzero(row).tolist() for row in np.asarray(pairs)]}
             for step, pairs in steps

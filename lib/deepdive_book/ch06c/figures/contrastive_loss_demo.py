@@ -35,9 +35,9 @@ def contrastive_loss_demo(codes: Sequence[int], *, said: int, temperature: float
         ValueError: there are too few or too many codes, or the temperature is out of its range.
     """
     if not 2 <= len(codes) <= 6:
-        raise ValueError(f"codes: came {len(codes)}, expected two to six")
+        raise ValueError(f"codes: got {len(codes)}, expected two to six")
     if not 0.1 <= temperature <= 1:
-        raise ValueError(f"temperature: came {temperature}, expected 0.1 to 1")
+        raise ValueError(f"temperature: got {temperature}, expected 0.1 to 1")
     status = alt_text(codes, said, temperature)
     return living(
         "find-code", "Find the right code", code=_SCRIPT, status=status, wide=30,

@@ -81,7 +81,7 @@ def spoken_digit_recognizer(
         ValueError: there is no sample, or the whole is larger than 700 kB.
     """
     if not samples:
-        raise ValueError("samples: came none, expected what stands there first")
+        raise ValueError("samples: got none, expected what stands there first")
     waves = [(name, resampled(wave, rate, RATE)) for name, wave in samples]
     block = model.encoder["stack"].blocks[0]
     state = model.state_dict()

@@ -103,11 +103,11 @@ def _check(one: Exchange, heads: int, rows: int) -> None:
     words, sets = len(one.clean), 1 << heads
     if len(one.other) != words or tuple(one.rows.shape) != (2, rows, words):
         raise ValueError(
-            f"{one.called}: rows came {tuple(one.rows.shape)}, expected (2, {rows}, {words}) and "
+            f"{one.called}: rows got {tuple(one.rows.shape)}, expected (2, {rows}, {words}) and "
             f"two texts of {words} words"
         )
     if tuple(one.heads.shape) != (2, sets):
-        raise ValueError(f"{one.called}: heads came {tuple(one.heads.shape)}, expected (2, {sets})")
+        raise ValueError(f"{one.called}: heads got {tuple(one.heads.shape)}, expected (2, {sets})")
     if one.numbers[0] == one.numbers[1]:
         raise ValueError(f"{one.called}: both runs say the same; choose texts that differ")
 

@@ -48,7 +48,7 @@ def adversarial_attention_slider(
         raise ValueError("steps: expected at least one")
     for shape in [tuple(base.shape)] + [tuple(t.shape) for s in steps for t in s[1:3]]:
         if shape != (len(words),):
-            raise ValueError(f"came {shape}, expected ({len(words)},), a number for each word")
+            raise ValueError(f"got {shape}, expected ({len(words)},), a number for each word")
     marks = [f"{step.far:g}" for step in steps]
 
     def draw(far: str) -> tuple[str, str]:

@@ -51,7 +51,7 @@ def attention_graph(readings: Sequence[Reading]) -> Html:
         fits = weights.ndim == 3 and weights.shape[1:] == (size, size) and len(weights) > 0
         if not fits or np.abs(weights.sum(-1) - 1).max() > 1e-3:
             raise ValueError(
-                f"{' '.join(reading.words)!r}: came {weights.shape}, expected (L, {size}, {size}), "
+                f"{' '.join(reading.words)!r}: got {weights.shape}, expected (L, {size}, {size}), "
                 "each row with a sum of 1"
             )
         values.append({"words": list(reading.words), "weights": weights.round(4).tolist()})

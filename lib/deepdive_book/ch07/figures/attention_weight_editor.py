@@ -61,7 +61,7 @@ def attention_weight_editor(texts: Sequence[Weighed], names: tuple[str, str]) ->
         for what in ("votes", "weights", "found"):
             shape = tuple(getattr(text, what).shape)
             if shape != (len(text.words),):
-                raise ValueError(f"{text.called}: {what} came {shape}, expected one for each word")
+                raise ValueError(f"{text.called}: {what} got {shape}, expected one for each word")
     first, most = texts[0], max(len(text.words) for text in texts)
     rows = "".join(_row(first, place) for place in range(most))
     return living(

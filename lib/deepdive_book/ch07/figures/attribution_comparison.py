@@ -60,13 +60,13 @@ def attribution_comparison(
     at_first = list(methods) if shown is None else list(shown)
     if not words or not methods or not names or not 1 <= most <= len(words):
         raise ValueError(
-            f"came {len(words)} words, {len(methods)} methods, {len(names)} names and most={most}, "
+            f"got {len(words)} words, {len(methods)} methods, {len(names)} names and most={most}, "
             "expected some of each, and 1 word or more that may be gone"
         )
     if len(words) >= NONE:
-        raise ValueError(f"words: came {len(words)}, expected fewer than {NONE}")
+        raise ValueError(f"words: got {len(words)}, expected fewer than {NONE}")
     if set(at_first) - set(methods):
-        raise ValueError(f"shown: came as {at_first}, expected some of {list(methods)}")
+        raise ValueError(f"shown: got {at_first}, expected some of {list(methods)}")
     sets = removed_sets(len(words), most)
     size = 4 * len(sets) * (len(names) + len(methods) * (5 + len(words)) / 4) * 4 / 3
     if size > LARGEST:
@@ -123,7 +123,7 @@ def tables(
         row = torch.as_tensor(says(kept)).detach().cpu().double()
         if row.shape != (classes,) or not row.isfinite().all():
             raise ValueError(
-                f"says: came {tuple(row.shape)}, expected ({classes},), a finite number a class"
+                f"says: got {tuple(row.shape)}, expected ({classes},), a finite number a class"
             )
         predictions.append(row.numpy())
         each_method = [

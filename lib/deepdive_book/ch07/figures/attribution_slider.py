@@ -30,11 +30,11 @@ def attribution_slider(
         ValueError: a method has not one row of finite numbers a step, or `told` not one text.
     """
     if not methods or not steps or len(told) != len(steps):
-        raise ValueError(f"came {len(steps)} steps and {len(told)} texts, expected one text a step")
+        raise ValueError(f"got {len(steps)} steps and {len(told)} texts, expected one text a step")
     shares: dict[str, list[list[float]]] = {}
     for name, values in methods.items():
         if len(values) != len(steps):
-            raise ValueError(f"{name}: came {len(values)} rows, expected {len(steps)}, one a step")
+            raise ValueError(f"{name}: got {len(values)} rows, expected {len(steps)}, one a step")
         rows = [relative(row, len(words), name) for row in values]
         shares[name] = [[round(share, 2) for share in row] for row in rows]
 

@@ -74,7 +74,7 @@ def choose_explanation(ways: Sequence[Way], kinds: Mapping[str, str], measured: 
     for way in ways:
         if way.about not in ABOUT or way.needs not in NEEDS:
             raise ValueError(
-                f"{way.name}: came {way.about!r} and {way.needs!r}, expected one of {list(ABOUT)} "
+                f"{way.name}: got {way.about!r} and {way.needs!r}, expected one of {list(ABOUT)} "
                 f"and of {list(NEEDS)}"
             )
         if way.about == "answer" and set(way.right) != set(kinds):

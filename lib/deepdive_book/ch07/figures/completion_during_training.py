@@ -44,7 +44,7 @@ def completion_during_training(
     Raises ValueError: there is no name or stage, or a name has not a stage for each of `epochs`.
     """
     if not names or not epochs:
-        raise ValueError(f"came {len(names)} names and {len(epochs)} stages, expected some")
+        raise ValueError(f"got {len(names)} names and {len(epochs)} stages, expected some")
     for each in names:
         if len(each.stages) != len(epochs):
             raise ValueError(f"{each.name}: {len(each.stages)} stages, expected {len(epochs)}")

@@ -50,7 +50,7 @@ def integrated_gradients_path(words: Sequence[str], ways: Sequence[Way]) -> Html
             is not finite, or areas that do not add up to the change of its answer within 0.01.
     """
     if not words or not ways:
-        raise ValueError(f"came {len(words)} words and {len(ways)} ways, expected some")
+        raise ValueError(f"got {len(words)} words and {len(ways)} ways, expected some")
     places = len(np.asarray(ways[0].answers))
     values = [_checked(way, places, len(words)) for way in ways]
     answers, slopes = ([v for way in values for v in way[key]] for key in ("answers", "total"))
@@ -104,7 +104,7 @@ def _checked(way: Way, places: int, words: int) -> dict[str, Any]:
     expected = ((places,), (places, words), (places, words))
     came = (answers.shape, slopes.shape, sums.shape)
     if came != expected or places < 2:
-        raise ValueError(f"{way.name}: came {came}, expected {expected}, two places or more")
+        raise ValueError(f"{way.name}: got {came}, expected {expected}, two places or more")
     if not all(np.isfinite(v).all() for v in (answers, slopes, sums)):
         raise ValueError(f"{way.name}: a number is not finite")
     gap = np.abs(sums.sum(1) - (answers - answers[0])).max()

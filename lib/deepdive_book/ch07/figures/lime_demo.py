@@ -49,7 +49,7 @@ def lime_demo(judges: Mapping[str, Near], width: int = 3, samples: int = 1) -> H
     for name, judge in judges.items():
         if not len(judge.words) == judge.game.size == len(judge.value):
             raise ValueError(
-                f"{name}: came {len(judge.words)} words and {len(judge.value)} values for a game "
+                f"{name}: got {len(judge.words)} words and {len(judge.value)} values for a game "
                 f"of {judge.game.size} parts"
             )
     measured = [_measured(name, judge) for name, judge in judges.items()]

@@ -57,7 +57,7 @@ def name_swap_demo(
     gaps = template.split().count("{}")
     both = {**{b: a for a, b in pairs.items()}, **pairs}
     if gaps != len(choices) or not models:
-        raise ValueError(f"came {len(choices)} choices for {gaps} gaps, {len(models)} models")
+        raise ValueError(f"got {len(choices)} choices for {gaps} gaps, {len(models)} models")
     words = [w for w in template.split() if w != "{}"] + [w for _, some in choices for w in some]
     words += [both[word] for word in choices[0][1] if word in both]
     unknown = sorted({w for w in words if tokenizer.unk in tokenizer.encode(w)})

@@ -123,7 +123,7 @@ def _check(models: Mapping[str, Judge], text: str, draws: Tensor) -> None:
                 f"{ {way: game.size for way, game in games.items()} }"
             )
         if draws.shape[1:] != tokens.shape:
-            raise ValueError(f"draws: came {tuple(draws.shape)}, expected (J, {len(tokens)})")
+            raise ValueError(f"draws: got {tuple(draws.shape)}, expected (J, {len(tokens)})")
 
 
 def _percent(share: float) -> str:

@@ -49,7 +49,7 @@ def rationale_slider(texts: Sequence[Kept], points: Sequence[Point], start: int 
             has not one row and one answer a point, or not one boolean a word.
     """
     if not texts or not 0 <= start < len(points):
-        raise ValueError(f"came {len(texts)} texts, {len(points)} points and start {start}; "
+        raise ValueError(f"got {len(texts)} texts, {len(points)} points and start {start}; "
                          "expected a text, and a point where it starts")  # fmt: skip
     names = list(points[0].bars)
     for point in points:
@@ -61,7 +61,7 @@ def rationale_slider(texts: Sequence[Kept], points: Sequence[Point], start: int 
     for text in texts:
         words = text.text.split()
         if {len(text.kept), len(text.says)} != {len(points)}:
-            raise ValueError(f"{text.text!r}: came {len(text.kept)} rows and {len(text.says)} "
+            raise ValueError(f"{text.text!r}: got {len(text.kept)} rows and {len(text.says)} "
                              f"answers, expected {len(points)}, one a point")  # fmt: skip
         if any(len(row) != len(words) for row in text.kept):
             raise ValueError(f"{text.text!r}: expected {len(words)} booleans a row, one a word")

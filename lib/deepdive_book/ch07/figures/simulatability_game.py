@@ -57,7 +57,7 @@ def simulatability_game(
     """
     if not examples or not new or len(names) < 2:
         raise ValueError(
-            f"came {len(examples)} examples, {len(new)} new texts and {len(names)} classes, "
+            f"got {len(examples)} examples, {len(new)} new texts and {len(names)} classes, "
             "expected some of each, and 2 classes or more"
         )
     classes: list[tuple[int, ...]] = [(one.said,) for one in examples]

@@ -48,7 +48,7 @@ def word_substitution(
     """
     words, vocab = text.split(), toy.tokenizer.vocab
     if len(choices) != len(words):
-        raise ValueError(f"choices: came {len(choices)} lists, expected one a word, {len(words)}")
+        raise ValueError(f"choices: got {len(choices)} lists, expected one a word, {len(words)}")
     every = [[word, *others] for word, others in zip(words, choices, strict=True)]
     unknown = sorted({word for some in every for word in some} - set(vocab))
     if unknown:

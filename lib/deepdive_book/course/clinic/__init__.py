@@ -97,7 +97,7 @@ class BuggyModel:
         Raises ValueError for a word that is not in DIAGNOSES.
         """
         if diagnosis not in DIAGNOSES:
-            raise ValueError(f"diagnosis: came as {diagnosis!r}, expected one of {[*DIAGNOSES]}")
+            raise ValueError(f"diagnosis: got {diagnosis!r}, expected one of {[*DIAGNOSES]}")
         parts = {**self.parts, diagnosis: HEALTHY[diagnosis]}
         return healthy() if parts == HEALTHY else self
 

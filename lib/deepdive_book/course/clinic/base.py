@@ -74,7 +74,7 @@ class Clinic(Generic[P]):
         letters = [*self.patients]
         doors = {frozenset(letters[i : i + 2]) for i in range(0, len(letters), 2)}
         if {frozenset(order[i : i + 2]) for i in range(0, len(order), 2)} != doors:
-            raise ValueError(f"order: came as {order!r}, expected the pairs of {letters} in some")
+            raise ValueError(f"order: got {order!r}, expected the pairs of {letters} in some")
         self.order.update(zip(letters, order, strict=True))
 
     def admit(self, letter: str) -> P:
@@ -123,7 +123,7 @@ class Clinic(Generic[P]):
     def _word(self, letter: str) -> str:
         if letter not in self.patients:
             expected = " ".join(self.patients)
-            raise ValueError(f"letter: came as {letter!r}, expected one of {expected}")
+            raise ValueError(f"letter: got {letter!r}, expected one of {expected}")
         return self.patients[self.order.get(letter, letter)]
 
     def _made(self, name: str, seed: int, *, steps: int | None = None) -> P:

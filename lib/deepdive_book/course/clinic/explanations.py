@@ -183,7 +183,7 @@ def _tokens(toy: ReviewToy, text: str) -> Tensor:
     words = text.split()
     if not words or (unknown := [word for word in words if word not in _ids()]):
         what = f"does not know {', '.join(unknown)}" if words else "needs a word"
-        raise ValueError(f"text: came as {text!r}, and the classifier {what}")
+        raise ValueError(f"text: got {text!r}, and the classifier {what}")
     return torch.tensor([toy.tokenizer.bos, *(_ids()[word] for word in words), toy.tokenizer.eos])
 
 

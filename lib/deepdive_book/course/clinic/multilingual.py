@@ -126,7 +126,7 @@ class Reader(nn.Module):
         Raises ValueError for a word of no language, and for a first line without words.
         """
         if empty := [pair for pair in some if not pair[0].split()]:
-            raise ValueError(f"pairs: came with {tuple(empty[0])}, whose first line has no word")
+            raise ValueError(f"pairs: got {tuple(empty[0])}, whose first line has no word")
         each = [[_ids(text) for text in pair] for pair in some]
         width = max(len(a) + len(b) for a, b in each)
         tokens = torch.full((len(each), width), PAD)
@@ -200,7 +200,7 @@ class Reader(nn.Module):
 def _ids(text: str) -> list[int]:
     """The text's words as ids. Raises ValueError for a word of no language."""
     if unknown := [word for word in text.split() if word not in NUMBER]:
-        raise ValueError(f"text: came as {text!r}, and nobody knows {', '.join(unknown)}")
+        raise ValueError(f"text: got {text!r}, and nobody knows {', '.join(unknown)}")
     return [NUMBER[word] for word in text.split()]
 
 

@@ -62,13 +62,13 @@ def _check(maps: list[Maps], links: bool, marked: Marked) -> None:
     L, H, T, S = maps[0].weights.shape
     if (links or marked) and (len(maps) > 1 or max(T, S) > LINKED):
         raise ValueError(
-            f"links, marked: came for {len(maps)} kinds of attention over {max(T, S)} tokens, "
+            f"links, marked: {len(maps)} kinds of attention over {max(T, S)} tokens, "
             f"expected one kind over {LINKED} at most: leave them out"
         )
     for place, (_, heads) in marked.items():
         if not 0 <= place < T or tuple(heads.shape) != (L, H):
             raise ValueError(
-                f"marked: came with token {place} and heads of shape {tuple(heads.shape)}, "
+                f"marked: got token {place} and heads of shape {tuple(heads.shape)}, "
                 f"expected a token from 0 to {T - 1} and a bool ({L}, {H})"
             )
 
@@ -81,12 +81,11 @@ def _pair(tokens: Names | tuple[Names, Names], two: bool) -> tuple[list[str], li
         for token in entry if isinstance(entry, list | tuple) else [entry]:
             if not isinstance(token, str):
                 raise TypeError(
-                    f"tokens: came {token!r}, expected strings: "
-                    "tokenizer.convert_ids_to_tokens(ids)"
+                    f"tokens: got {token!r}, expected strings: tokenizer.convert_ids_to_tokens(ids)"
                 )
     if (single and two) or len(lists) != 2:
         wanted = "a pair, tokens=(source tokens, target tokens)" if two else "one list of strings"
-        raise ValueError(f"tokens: came {len(tokens)} entries, but this model reads {wanted}")
+        raise ValueError(f"tokens: got {len(tokens)} entries, but this model reads {wanted}")
     source, target = lists
     return list(source), list(target)
 
@@ -103,7 +102,7 @@ def _sides(part: Maps, source: list[str], target: list[str]) -> tuple[list[str],
     if source != target:
         counts = f"{len(source)} (source) and {len(target)} (target)"
     raise ValueError(
-        f"tokens: came {counts}, but {part.name} has {T} queries and {S} keys: give one string a "
+        f"tokens: got {counts}, but {part.name} has {T} queries and {S} keys: give one string a "
         "position, special tokens included"
     )
 

@@ -71,7 +71,7 @@ def live(
     for name, tokenizer in (("source", source), ("target", target)):
         if type(tokenizer) not in (WordTokenizer, CharTokenizer):
             kind = type(tokenizer).__name__
-            raise TypeError(f"{name}: the page reads words or characters; came {kind}")
+            raise TypeError(f"{name}: the page reads words or characters; got {kind}")
         if tuple(tokenizer.vocab[: len(SPECIALS)]) != SPECIALS:
             raise ValueError(f"{name}: its vocabulary must begin with {', '.join(SPECIALS)}")
     for given in (text, *examples):

@@ -126,7 +126,7 @@ def described_judge(model: Any) -> dict[str, Any]:
     """
     if type(model) is not Classifier or not hasattr(model.encoder, "config"):
         raise TypeError(
-            f"model: came as {type(model).__name__}; the page runs a deepdive.layers.heads."
+            f"model: got {type(model).__name__}; the page runs a deepdive.layers.heads."
             "Classifier on what deepdive.models.bert.bert.bert builds"
         )
     encoder: Any = model.encoder
@@ -157,7 +157,7 @@ def described_writer(model: Any) -> dict[str, Any]:
     """
     if not all(hasattr(model, name) for name in ("decoder", "head", "config")):
         raise TypeError(
-            f"model: came as {type(model).__name__}; the page runs what "
+            f"model: got {type(model).__name__}; the page runs what "
             "deepdive.models.generative.gpt2.gpt2 builds"
         )
     decoder = model.decoder
@@ -188,7 +188,7 @@ def described_viewer(model: Any) -> dict[str, Any]:
     parts = ("embeddings", "stack", "config")
     if type(model) is not ImageClassifier or not all(hasattr(model.encoder, p) for p in parts):
         raise TypeError(
-            f"model: came as {type(model).__name__}; the page runs a deepdive.layers.heads."
+            f"model: got {type(model).__name__}; the page runs a deepdive.layers.heads."
             "ImageClassifier on what deepdive.models.vision.vit builds"
         )
     encoder: Any = model.encoder
@@ -250,7 +250,7 @@ def restored(
     rows = [_rows(tensor)[0] for tensor in named.values()]
     wanted = (sum(tensor.numel() for tensor in named.values()), sum(rows))
     if (len(codes), len(scales)) != wanted:
-        raise ValueError(f"came {len(codes)} codes and {len(scales)} scales, expected {wanted}")
+        raise ValueError(f"got {len(codes)} codes and {len(scales)} scales, expected {wanted}")
     found = {}
     ends = accumulate(tensor.numel() for tensor in named.values())
     for (name, tensor), end, scale in zip(
@@ -283,7 +283,7 @@ def _text(tensor: Tensor) -> str:
 def _be(right: object, where: str, wanted: str, came: object) -> None:
     if not right:
         name = type(came).__name__ if isinstance(came, nn.Module) else came
-        raise ValueError(f"{where}: the page needs it {wanted}; came {name}")
+        raise ValueError(f"{where}: the page needs it {wanted}; got {name}")
 
 
 def _norm(where: str, norm: Any) -> float:

@@ -88,12 +88,12 @@ def _check(texts: Sequence[Kept], heads: int) -> None:
         raise ValueError("texts is empty; give one at least")
     for text in texts:
         if list(text.asked) != list(texts[0].asked) or not text.asked:
-            raise ValueError(f"asked: came {list(text.asked)}, expected {list(texts[0].asked)}")
+            raise ValueError(f"asked: got {list(text.asked)}, expected {list(texts[0].asked)}")
         for one in text.asked.values():
             if [len(look) for look in one.looks] != [len(text.words)] * heads:
                 raise ValueError(f"looks: expected {heads} heads for {len(text.words)} words")
             if len(one.says) != 1 << heads:
-                raise ValueError(f"says: came {len(one.says)}, expected {1 << heads}, one a set")
+                raise ValueError(f"says: got {len(one.says)}, expected {1 << heads}, one a set")
 
 
 def _plain(one: Kept) -> dict[str, object]:

@@ -45,7 +45,7 @@ def lstm_belt(
     if len(words) != len(says):
         raise ValueError(f"says has {len(says)} numbers for {len(words)} words: one a word")
     if not {start, *says} <= set(SIGNS):
-        raise ValueError(f"says and start are -1, 0 or +1; came {start} and {list(says)}")
+        raise ValueError(f"says and start are -1, 0 or +1; got {start} and {list(says)}")
     c, held = start, []
     for said in says:  # all gates open, as it stands without a script
         c += said
