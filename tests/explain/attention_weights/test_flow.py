@@ -110,7 +110,7 @@ def test_what_does_not_fit_is_refused() -> None:
         flow([torch.eye(3).expand(2, 1, 3, 3)])
     with pytest.raises(ValueError, match=r"batches of \[\]"):
         flow([])
-    with pytest.raises(ValueError, match="leave out padding"):
+    with pytest.raises(ValueError, match="remove padding"):
         flow([torch.zeros(1, 1, 3, 3)])
     with (
         mock.patch.dict(sys.modules, {"networkx": None}),
