@@ -199,6 +199,6 @@ def _check(
         b = int(short[0])
         raise ValueError(
             f"targets[{b}] needs {int(needed[b])} frames, {int(target_lengths[b])} symbols and a "
-            f"blank for each that repeats the one before; lengths[{b}] is {int(lengths[b])}. "
-            "Subsample less, or leave out rows by `frames_needed`"
+            f"blank between repeated symbols; lengths[{b}] is {int(lengths[b])}. "
+            "Subsample less, or drop such sequences by `frames_needed`"
         )

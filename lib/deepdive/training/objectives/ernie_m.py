@@ -32,7 +32,7 @@ def back_translate(
     Source: Ouyang et al. 2021, section 3.2, "back-translation masked language modeling".
     """
     if count < 1:
-        raise ValueError(f"count: got {count}, expected one placeholder at least")
+        raise ValueError(f"count: got {count}, expected 1 placeholder or more")
     rows, width = tokens.shape
     lengths = real.sum(1, keepdim=True)  # (B, 1)
     places = torch.arange(width + count, device=tokens.device)

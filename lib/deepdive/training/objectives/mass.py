@@ -56,7 +56,7 @@ def split_masked_span(
     before = torch.nn.functional.pad(hidden, (1, -1))  # whether the token before is masked
     runs = (hidden & ~before).sum(1)
     if (runs != 1).any():
-        raise ValueError(f"hidden: {runs.tolist()} runs in the rows, expected one in each")
+        raise ValueError(f"hidden: got {runs.tolist()} spans, expected one per sequence")
     read = tokens.masked_fill(hidden, mask)
     fed = torch.where(hidden & before, tokens.roll(1, 1), mask)
     return read, fed, tokens.masked_fill(~hidden, pad)

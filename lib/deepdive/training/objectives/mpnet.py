@@ -86,11 +86,11 @@ def permute(
             "(B, T); use torch.tensor(rows)"
         )
     if not 0.0 < rate <= 1.0:
-        raise ValueError(f"rate: got {rate}, expected a share above 0, at most 1")
+        raise ValueError(f"rate: got {rate}, expected a probability above 0, at most 1")
     ordinary = ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))
     shortest = int(ordinary.sum(1).min())
     if shortest == 0:
-        raise ValueError("tokens: a row has special tokens alone; leave such texts out")
+        raise ValueError("tokens: a sequence has only special tokens; drop such texts")
     c = max(1, round(rate * shortest))
     drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
     order = (drawn + ordinary).argsort(1)  # special tokens first

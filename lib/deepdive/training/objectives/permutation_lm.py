@@ -33,8 +33,8 @@ def order_tokens(
         raise TypeError(f"tokens: got {describe(tokens)}, expected torch.int64 ids (B, T)")
     if part < 1 or tokens.numel() == 0:
         raise ValueError(
-            f"part={part} for tokens of shape {tuple(tokens.shape)}: expected a part of 1 or more, "
-            "of one token at least; 1 asks for all"
+            f"part={part} for tokens of shape {tuple(tokens.shape)}: expected 1 or more, with at "
+            "least one token to predict; 1 predicts all"
         )
     real = tokens != tokenizer.pad
     ordinary = real & ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))

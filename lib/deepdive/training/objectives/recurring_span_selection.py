@@ -40,7 +40,7 @@ def recurring_spans(
     size = len(tokens)
     words = range(size) if words is None else words
     if len(words) != size:
-        raise ValueError(f"words: got {len(words)} numbers for {size} tokens, one a token")
+        raise ValueError(f"words: got {len(words)} ids for {size} tokens, expected one per token")
     begins = [i == 0 or words[i] != words[i - 1] for i in range(size)] + [True]
     content, taken = [token not in set(stop) for token in tokens], [False] * size
     clusters = []
@@ -141,7 +141,7 @@ def span_selection_loss(
     if not counts.any() or not bool(((starts <= ends) & (ends < size))[counts].all()):
         raise ValueError(
             f"starts, ends: no question has an answer, or one is outside the {size} tokens or ends "
-            "before it begins; leave such rows out, and write 0 where there is no question"
+            "before it begins; drop such sequences, and use 0 where there is no question"
         )
     first, last = logits[counts].unbind(-1)  # (N, T) each
     return (F.cross_entropy(first, starts[counts]) + F.cross_entropy(last, ends[counts])) / 2

@@ -86,7 +86,7 @@ def set_losses(
         raise ValueError(f"truths: got {len(truths)}, expected one for each of {B} scenes")
     most = max((len(truth.kinds) for truth in truths), default=0)
     if most > N:
-        raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")
+        raise ValueError(f"truths: a scene has {most} objects, expected at most {N}, the queries")
     wanted = torch.full((B, N), K - 1, device=device)
     every = Truth(*(torch.cat(parts) for parts in zip(*truths, strict=True)))
     with torch.no_grad():  # all pairs of the batch at once; each image takes its own

@@ -39,7 +39,7 @@ def _pack(logits: Tensor, targets: Tensor, pad: int | None) -> tuple[Tensor, Ten
     if len(ids) == 0:
         raise ValueError(
             f"targets: no token to predict in shape {tuple(targets.shape)}: every id is pad={pad}, "
-            "or the batch is empty; leave such batches out"
+            "or the batch is empty; drop such batches"
         )
     low, high = int(ids.min()), int(ids.max())
     if low < 0 or high >= rows.shape[1]:

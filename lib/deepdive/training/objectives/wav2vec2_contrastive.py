@@ -20,8 +20,8 @@ def hidden_spans(
     lengths = real.sum(1)
     if not 0 < share <= 1 or span < 1 or lengths.min() < span:
         raise ValueError(
-            f"share={share}, span={span}, shortest recording of {int(lengths.min())} rows: a span "
-            "must fit, and the share be above 0 and at most 1"
+            f"share={share}, span={span}, shortest recording of {int(lengths.min())} frames: a "
+            "span must fit, and the share be above 0 and at most 1"
         )
     noise = torch.rand(real.shape, generator=draw)
     starts = torch.arange(real.shape[1]) <= (lengths - span)[:, None].cpu()
@@ -39,7 +39,7 @@ def sample_negatives(hidden: Tensor, n: int, draw: torch.Generator | None = None
     """
     count = hidden.sum(1)
     if (count == 1).any():
-        raise ValueError("hidden: a recording with one hidden row has no wrong place; hide two")
+        raise ValueError("hidden: a recording with one masked frame has no negatives; mask two")
     places = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
     rank = hidden.cumsum(1) - 1
     others = (count - 1).clamp(min=1)[:, None, None]
@@ -76,7 +76,7 @@ def contrastive_loss(
     Raises ValueError where nothing is masked.
     """
     if not hidden.any():
-        raise ValueError("hidden: nothing is hidden, so that there is nothing to find")
+        raise ValueError("hidden: no frame is masked, so there is nothing to predict")
     logits = contrastive_logits(said, target, hidden, wrong, temperature)
     return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=said.device))
 
