@@ -1,4 +1,4 @@
-"""Rows or columns of a grid of positions, folded into the batch."""
+"""Axial attention: rows or columns of a grid of positions, folded into the batch."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from torch import Tensor
 def lines(
     q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, width: int, *, by_column: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tensor]]:
-    """Return q, k and v (B * lines, H, line, d), which keys are real (B * lines, line), and what
-    puts rows that are mixed line by line back into (B, H, T, d).
+    """Return q, k and v (B * lines, H, line, d), which keys are real (B * lines, line), and a
+    function that restores the attention outputs of the lines to (B, H, T, d).
 
-    The table has `width` columns; queries are the last of the keys.
+    The grid has `width` columns; queries are at the last T of the S positions.
     """
     B, T, S = q.shape[0], q.shape[2], k.shape[2]
     front, back = (S - T) % width, -S % width
@@ -27,7 +27,7 @@ def lines(
         q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
         real = None if real is None else real.transpose(1, 2)
     n_lines = q.shape[2]
-    if not by_column:  # rows without a query are not needed
+    if not by_column:  # grid rows without a query are not needed
         k, v = k[:, :, -n_lines:], v[:, :, -n_lines:]
         real = None if real is None else real[:, -n_lines:]
     q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))

@@ -1,4 +1,4 @@
-"""Dilated attention: positions of one remainder form a sequence without gaps."""
+"""Dilated attention: positions that are equal modulo the dilation form a dense sequence."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,8 +12,8 @@ Attend = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 def by_dilation(
     attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gaps: Sequence[int]
 ) -> Tensor:
-    """Return the output (B, H, T, d_v): heads of one gap together, by one `attend` of q, k, v
-    (B * gap, heads, length, d) and the real keys. `gaps` has one number per head.
+    """Return the output (B, H, T, d_v): one call of `attend` for the heads of each dilation, with
+    q, k, v (B * gap, heads, length, d) and the real keys. `gaps` is the dilation of each head.
     """
     if len(set(gaps)) == 1:
         return _texts(attend, q, k, v, real, gaps[0])
@@ -29,7 +29,7 @@ def by_dilation(
 def _texts(
     attend: Attend, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, gap: int
 ) -> Tensor:
-    """Attend with one gap: positions from the end, modulo the gap, form its sequences."""
+    """Attend with one dilation: positions from the end, modulo `gap`, form the sequences."""
     B, T, S = q.shape[0], q.shape[2], k.shape[2]
     if fill := -S % gap:  # the padding in front has no real keys
         real = k.new_ones(1, S).bool() if real is None else real
