@@ -21,7 +21,7 @@ def stretches(
     # reach, or cut off the keys that no query attends to.
     around = (reach - (S - T), blocks * block - T)
     q = F.pad(q, (0, 0, 0, blocks * block - T)).unflatten(2, (blocks, block))
-    k, v = (F.pad(rows, (0, 0, *around)).unfold(2, block + reach, block).mT for rows in (k, v))
+    k, v = (F.pad(x, (0, 0, *around)).unfold(2, block + reach, block).mT for x in (k, v))
     keys = F.pad(real, around, value=False).unfold(1, block + reach, block)
     behind = torch.arange(reach, reach + block, device=q.device).unsqueeze(1)
     behind = behind - torch.arange(block + reach, device=q.device)

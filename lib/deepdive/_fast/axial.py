@@ -21,16 +21,16 @@ def lines(
         real = torch.ones(1, S, dtype=torch.bool, device=k.device) if real is None else real
         real = F.pad(real, (0, back), value=False)
     q = F.pad(q, (0, 0, front, back)).unflatten(2, (-1, width))
-    k, v = (F.pad(rows, (0, 0, 0, back)).unflatten(2, (-1, width)) for rows in (k, v))
+    k, v = (F.pad(x, (0, 0, 0, back)).unflatten(2, (-1, width)) for x in (k, v))
     real = None if real is None else real.expand(B, -1).unflatten(1, (-1, width))
     if by_column:
-        q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
+        q, k, v = (x.transpose(2, 3) for x in (q, k, v))
         real = None if real is None else real.transpose(1, 2)
     n_lines = q.shape[2]
     if not by_column:  # grid rows without a query are not needed
         k, v = k[:, :, -n_lines:], v[:, :, -n_lines:]
         real = None if real is None else real[:, -n_lines:]
-    q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))
+    q, k, v = (x.transpose(1, 2).flatten(0, 1) for x in (q, k, v))
 
     def join(mixed: Tensor) -> Tensor:
         mixed = mixed.unflatten(0, (B, n_lines)).transpose(1, 2)  # (B, H, lines, line, d)

@@ -20,7 +20,7 @@ def by_dilation(
     mixed = q.new_empty(*q.shape[:3], v.shape[3])
     for gap in sorted(set(gaps)):
         heads = torch.tensor([h for h, own in enumerate(gaps) if own == gap], device=q.device)
-        own_q, own_k, own_v = (rows.index_select(1, heads) for rows in (q, k, v))
+        own_q, own_k, own_v = (x.index_select(1, heads) for x in (q, k, v))
         own = _texts(attend, own_q, own_k, own_v, real, gap)
         mixed = mixed.index_copy(1, heads, own)
     return mixed
@@ -34,7 +34,7 @@ def _texts(
     if fill := -S % gap:  # the padding in front has no real keys
         real = k.new_ones(1, S).bool() if real is None else real
         real = F.pad(real, (fill, 0), value=False)
-    q, k, v = (_every(rows, gap) for rows in (q, k, v))
+    q, k, v = (_every(x, gap) for x in (q, k, v))
     if real is not None:
         real = real.expand(B, -1).unflatten(1, (-1, gap)).transpose(1, 2).flatten(0, 1)
     mixed = attend(q, k, v, real)

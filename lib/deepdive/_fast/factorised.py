@@ -17,9 +17,9 @@ def near_and_far(
     T, S = q.shape[2], k.shape[2]
     front, back = (S - T) % stride, -S % stride
     q = F.pad(q, (0, 0, front, back)).unflatten(2, (-1, stride))
-    k, v = (F.pad(rows, (0, 0, 0, back)).unflatten(2, (-1, stride)) for rows in (k, v))
+    k, v = (F.pad(x, (0, 0, 0, back)).unflatten(2, (-1, stride)) for x in (k, v))
     chunks = q.shape[2]
-    near_k, near_v = (_with_the_one_before(rows)[:, :, -chunks:] for rows in (k, v))
+    near_k, near_v = (_with_the_one_before(x)[:, :, -chunks:] for x in (k, v))
     real = F.pad(real, (0, back)).unflatten(1, (-1, stride)).unsqueeze(1)
     behind = torch.arange(stride, 2 * stride, device=q.device).unsqueeze(1)
     behind = behind - torch.arange(2 * stride, device=q.device)

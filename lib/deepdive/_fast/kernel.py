@@ -32,7 +32,7 @@ def causal_products(q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
     size = min(chunk, T)
     chunks = -(-T // size)
     q, k, v = (
-        F.pad(rows, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size)) for rows in (q, k, v)
+        F.pad(x, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size)) for x in (q, k, v)
     )  # (B, H, chunks, size, ...)
     sums = k.mT @ v  # (B, H, chunks, m, d_v)
     first = old.mT @ before

@@ -58,9 +58,9 @@ class Chunks:
         """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries
         attends to its own chunk of keys and to the one before.
         """
-        rows_met = rows[start * self.chunk : (end + 1) * self.chunk]
-        rows_met = rows_met.unfold(0, 2 * self.chunk, self.chunk)
-        return rows_met if rows.ndim == 1 else rows_met.transpose(-2, -1)
+        k_chunks = rows[start * self.chunk : (end + 1) * self.chunk]
+        k_chunks = k_chunks.unfold(0, 2 * self.chunk, self.chunk)
+        return k_chunks if rows.ndim == 1 else k_chunks.transpose(-2, -1)
 
     def forbidden(self, n: int, r: int, start: int, end: int) -> Tensor:
         """Return int32 (chunks, chunk, 2 chunk): 0 if a query attends to a key; never to its own.

@@ -43,13 +43,13 @@ def _read_real(
     packed = pack_padded_sequence(
         front, count.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
     )
-    rows, back = packed.sorted_indices, packed.unsorted_indices
-    assert rows is not None
+    idx, back = packed.sorted_indices, packed.unsorted_indices
+    assert idx is not None
     data, last = _call(
-        kernel, weights, tuple(value[rows] for value in values), packed.data, packed.batch_sizes
+        kernel, weights, tuple(value[idx] for value in values), packed.data, packed.batch_sizes
     )
     states, _ = pad_packed_sequence(
-        PackedSequence(data, packed.batch_sizes, rows, back), batch_first=True
+        PackedSequence(data, packed.batch_sizes, idx, back), batch_first=True
     )
     states = torch.cat([values[0].unsqueeze(1), states], dim=1)  # index 0: before any token
     last_real = real.cumsum(1).unsqueeze(-1).expand(-1, -1, states.shape[2])

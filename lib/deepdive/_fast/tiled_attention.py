@@ -65,8 +65,8 @@ def attend(
     B, H = q.shape[:2]
     if real is not None and real.all():
         real = None
-    flat = [rows.reshape(B * H, *rows.shape[2:]) for rows in (q, k, v)]
-    keep = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
+    flat = [x.reshape(B * H, *x.shape[2:]) for x in (q, k, v)]
+    keep = torch.is_grad_enabled() and any(x.requires_grad for x in flat)
     padded = _padded(tiles, real)
     if real is not None:
         real = real.expand(B, -1).repeat_interleave(H, 0)

@@ -46,8 +46,8 @@ def gradient(model: nn.Module, point: str, output: Output) -> Tensor:
     Raises ValueError if `output` does not return (T,), or the point is passed several inputs.
     Source: Simonyan, Vedaldi and Zisserman 2014, section 3.
     """
-    rows, numbers = traced(model, point, output)
-    return gradients_of(numbers, rows)[0]
+    x, outputs = traced(model, point, output)
+    return gradients_of(outputs, x)[0]
 
 
 def gradient_sum(model: nn.Module, point: str, output: Output) -> Tensor:
@@ -70,8 +70,8 @@ def gradient_x_input(model: nn.Module, point: str, output: Output) -> Tensor:
     For a model that is linear in x without a bias, a row sums to output[t].
     Source: Shrikumar et al. 2017, section 2.2.2; Ding et al. 2019 for translation.
     """
-    rows, numbers = traced(model, point, output)
-    return (gradients_of(numbers, rows)[0] * rows[0].detach()).sum(-1)
+    x, outputs = traced(model, point, output)
+    return (gradients_of(outputs, x)[0] * x[0].detach()).sum(-1)
 
 
 def smoothgrad(
@@ -120,8 +120,8 @@ def integrated_gradients(
     x, last, copies = untraced(model, point, output)
     start = from_baseline(baseline, x)
     fractions = (torch.arange(steps, dtype=x.dtype, device=x.device) + 0.5) / steps
-    way = (start + a[:, None, None] * (x - start) for a in fractions.split(copies))
-    saliency = (mean_gradient(model, point, output, way, copies) * (x - start)[0]).sum(-1)
+    path = (start + a[:, None, None] * (x - start) for a in fractions.split(copies))
+    saliency = (mean_gradient(model, point, output, path, copies) * (x - start)[0]).sum(-1)
     with torch.no_grad(), replace(model, point, start.expand(copies, -1, -1)):
         first = checked(output(), copies)[0]
     return saliency, last - first - saliency.sum(-1)

@@ -139,8 +139,8 @@ def entropy(weights: Tensor) -> Tensor:
 
 def reach(weights: Tensor) -> Tensor:
     """Return the mean attention distance |t - s| of a head, (...) for weights (..., T, T)."""
-    places = torch.arange(weights.shape[-1], device=weights.device)
-    return (weights * (places[:, None] - places).abs()).sum(-1).mean(-1)
+    positions = torch.arange(weights.shape[-1], device=weights.device)
+    return (weights * (positions[:, None] - positions).abs()).sum(-1).mean(-1)
 
 
 def ablation(

@@ -60,14 +60,14 @@ def tag_accuracy(
 
     Each is (states (N, d), labels). A label that is not in `train` is never predicted.
     """
-    (x, labels), (new, wanted) = train, test
-    kinds = list(dict.fromkeys(labels))
-    place = {kind: i for i, kind in enumerate(kinds)}
-    y = torch.tensor([place[label] for label in labels], device=x.device)
-    w, b = ridge(x, torch.nn.functional.one_hot(y, len(kinds)), penalty)
-    guess = (new.double() @ w + b).argmax(-1)
-    truth = torch.tensor([place.get(label, -1) for label in wanted], device=x.device)
-    return guess == truth
+    (x, labels), (test_x, test_labels) = train, test
+    classes = list(dict.fromkeys(labels))
+    index = {kind: i for i, kind in enumerate(classes)}
+    y = torch.tensor([index[label] for label in labels], device=x.device)
+    w, b = ridge(x, torch.nn.functional.one_hot(y, len(classes)), penalty)
+    predicted = (test_x.double() @ w + b).argmax(-1)
+    truth = torch.tensor([index.get(label, -1) for label in test_labels], device=x.device)
+    return predicted == truth
 
 
 def control_labels(
@@ -95,8 +95,8 @@ def depths(x: Tensor, b: Tensor) -> Tensor:
 
 def distances(x: Tensor, b: Tensor) -> Tensor:
     """Return |B (x_i - x_j)|^2 for each word pair, (..., W, W) for x (..., W, d), B (rank, d)."""
-    rows = x @ b.T
-    return (rows[..., :, None, :] - rows[..., None, :, :]).square().sum(-1)
+    projected = x @ b.T
+    return (projected[..., :, None, :] - projected[..., None, :, :]).square().sum(-1)
 
 
 def structural(

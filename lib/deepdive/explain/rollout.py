@@ -71,8 +71,8 @@ def distances(grid: tuple[int, int], patch_size: int = 1) -> Tensor:
     in row-major order. Their mean is the attention distance of uniform attention.
     """
     positive(lines=grid[0], columns=grid[1], patch_size=patch_size)
-    places = torch.cartesian_prod(*(torch.arange(n, dtype=torch.float64) for n in grid))
-    return patch_size * torch.cdist(places, places, compute_mode="donot_use_mm_for_euclid_dist")
+    xy = torch.cartesian_prod(*(torch.arange(n, dtype=torch.float64) for n in grid))
+    return patch_size * torch.cdist(xy, xy, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def distance(weights: Tensor, grid: tuple[int, int], patch_size: int = 1) -> Tensor:

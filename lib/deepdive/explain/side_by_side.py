@@ -79,9 +79,9 @@ class Asked:
 
     def emptied(self) -> Tensor:
         """The embeddings (T, d) of the text with all words replaced by `blank`."""
-        hidden = self.tokens.masked_fill(self.owner[None].to(self.tokens.device) >= 0, self.blank)
+        text = self.tokens.masked_fill(self.owner[None].to(self.tokens.device) >= 0, self.blank)
         with torch.no_grad(), record(self.model, self.point) as seen:
-            self.model(hidden)
+            self.model(text)
         return one_call(seen)[0][0]
 
     def attention(self) -> list[Tensor]:

@@ -17,21 +17,21 @@ Output = Callable[[], Tensor]
 def traced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor]:
     """Return one run's embeddings (N, S, d), a leaf of the graph, and its outputs (N, T)."""
 
-    def leaf(rows: Tensor) -> Tensor:
-        return rows.detach().requires_grad_()
+    def leaf(x: Tensor) -> Tensor:
+        return x.detach().requires_grad_()
 
     with torch.enable_grad(), replace(model, point, leaf), record(model, point) as seen:
-        numbers = output()
-    rows = _only(seen)
-    return rows, checked(numbers, len(rows))
+        outputs = output()
+    x = _only(seen)
+    return x, checked(outputs, len(x))
 
 
 def untraced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor, int]:
     """Return the embeddings (1, S, d) of one run, its outputs (T,), and the number of copies."""
     with torch.no_grad(), record(model, point) as seen:
-        numbers = output()
-    rows = _only(seen)
-    return rows[:1], checked(numbers, len(rows))[0], len(rows)
+        outputs = output()
+    x = _only(seen)
+    return x[:1], checked(outputs, len(x))[0], len(x)
 
 
 def gradients_of(numbers: Tensor, rows: Tensor) -> Tensor:
@@ -87,10 +87,10 @@ def from_baseline(baseline: Tensor | None, rows: Tensor) -> Tensor:
 
 def _only(seen: dict[str, list[Tensor]]) -> Tensor:
     """The recorded embeddings (N, S, d), N copies of one input."""
-    calls = [rows for values in seen.values() for rows in values]
+    calls = [x for values in seen.values() for x in values]
     first = calls[0] if len(calls) == 1 and calls[0].ndim == 3 else None
     if first is None or not torch.equal(first, first[:1].expand_as(first)):
-        shapes = ", ".join(str(tuple(rows.shape)) for rows in calls)
+        shapes = ", ".join(str(tuple(x.shape)) for x in calls)
         raise ValueError(
             f"the hook point must pass one tensor (1, S, d), or copies of it, in one call; got "
             f"{shapes}: explain one input at a time, and name one point"

@@ -27,10 +27,10 @@ def cut(
     words of the sentence, W + 1 for the last special token.
     """
     ids, owner = [first], [0]
-    for place, word in enumerate(words, start=1):
-        pieces = encode(word) or [unknown]
-        ids += pieces
-        owner += [place] * len(pieces)
+    for index, word in enumerate(words, start=1):
+        subwords = encode(word) or [unknown]
+        ids += subwords
+        owner += [index] * len(subwords)
     return torch.tensor([*ids, last]), torch.tensor([*owner, len(words) + 1])
 
 
@@ -91,14 +91,14 @@ def read(
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
-        rows = [ids[i].to(device) for i in chosen]
-        tokens = nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        mask = torch.tensor([[t < len(row) for t in range(tokens.shape[1])] for row in rows])
+        seqs = [ids[i].to(device) for i in chosen]
+        tokens = nn.utils.rnn.pad_sequence(seqs, batch_first=True)
+        mask = torch.tensor([[t < len(seq) for t in range(tokens.shape[1])] for seq in seqs])
         with torch.no_grad(), record(model, *points) as seen:
             model(tokens, mask.to(device))
-        passed = [values[0] for values in seen.values()]
+        tensors = [values[0] for values in seen.values()]
         for b, i in enumerate(chosen):
-            yield i, [_real(tensor[b], len(ids[i])) for tensor in passed]
+            yield i, [_real(tensor[b], len(ids[i])) for tensor in tensors]
 
 
 def _real(tensor: Tensor, length: int) -> Tensor:

@@ -160,16 +160,16 @@ class Run(Stepper):
         self.look()
         start = time.monotonic()
         series = {s: torch.tensor(getattr(self.history, s), dtype=torch.float64) for s in SERIES}
-        drawn, numbers = random_state()
+        rng_tensors, rng_values = random_state()
         moments, settings = optimizer_state(self.optimizer)
-        place, plain = place_of(self.batches)
+        data_tensors, data_values = place_of(self.batches)
         groups = {
             "model": self.model.state_dict(),
             "optimizer": moments,
             "ema": self.update.ema.state_dict() if self.update.ema is not None else {},
             "best": self.best or {},
-            "random": drawn,
-            "data": place,
+            "random": rng_tensors,
+            "data": data_tensors,
             "history": series,
         }
         tensors, aliases = pack(groups)
@@ -180,8 +180,8 @@ class Run(Stepper):
             "step": self.step,
             "aliases": aliases,
             "optimizer": settings,
-            "random": numbers,
-            "data": plain,
+            "random": rng_values,
+            "data": data_values,
             "history": facts,
         }
         self.store.write(tensors, body)
@@ -209,8 +209,8 @@ class Run(Stepper):
     def report(self) -> None:
         """Print the step from which a run resumes."""
         assert self.store is not None
-        kept = "finished already" if self.history.stopped else "goes on"
-        print(f"{self.store.folder}: training {kept}, after step {self.step}")
+        status = "finished already" if self.history.stopped else "goes on"
+        print(f"{self.store.folder}: training {status}, after step {self.step}")
 
     def restore(self, tensors: Tensors, body: dict[str, Any]) -> None:
         """Restore the full state written by `save`."""

@@ -46,14 +46,14 @@ def adam(
     if weight_decay < 0:
         raise ValueError(f"weight_decay: got {weight_decay}, expected 0 or more")
     decays = _decayed(model)
-    wanted = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    if not wanted:
+    params = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not params:
         raise ValueError("model: no parameter requires a gradient; set requires_grad on some")
     groups = [
-        {"params": [p for n, p in wanted.items() if decays[n]], "weight_decay": weight_decay},
-        {"params": [p for n, p in wanted.items() if not decays[n]], "weight_decay": 0.0},
+        {"params": [p for n, p in params.items() if decays[n]], "weight_decay": weight_decay},
+        {"params": [p for n, p in params.items() if not decays[n]], "weight_decay": 0.0},
     ]
-    fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in wanted.values())
+    fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in params.values())
     groups = [group for group in groups if group["params"]]
     return torch.optim.AdamW(groups, lr=lr, betas=betas, eps=eps, fused=fused or None)
 
@@ -198,9 +198,9 @@ class EMA:
     @torch.no_grad()
     def _exchange(self) -> None:
         for name, p in self._live.items():
-            kept = p.detach().clone()
+            weights = p.detach().clone()
             p.copy_(self._average[name])
-            self._average[name].copy_(kept)
+            self._average[name].copy_(weights)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the averages by parameter name, and `updates`, the number of updates (int64)."""

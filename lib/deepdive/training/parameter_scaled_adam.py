@@ -34,10 +34,10 @@ class ScaledAdam(torch.optim.Optimizer):
                 f"lr, betas, eps, floor: got {lr}, {betas}, {eps}, {floor}; expected lr and "
                 "floor from 0, betas from 0 to below 1, eps above 0"
             )
-        wanted = [p for p in parameters if p.requires_grad]
-        if not wanted:
+        trainable = [p for p in parameters if p.requires_grad]
+        if not trainable:
             raise ValueError("parameters: none requires a gradient; set requires_grad on some")
-        super().__init__(wanted, {"lr": lr, "betas": betas, "eps": eps, "floor": floor})
+        super().__init__(trainable, {"lr": lr, "betas": betas, "eps": eps, "floor": floor})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:

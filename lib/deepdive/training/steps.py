@@ -122,8 +122,8 @@ class Stepper:
             return [len(taken)] * len(taken)
         terms = [torch.as_tensor(weigh(batch), dtype=torch.float64) for batch in taken]
         if any(n.numel() != 1 or not float(n) > 0 for n in terms):
-            told = [n.tolist() for n in terms]
-            raise ValueError(f"weigh: returned {told}, expected a number above 0 for each batch")
+            values = [n.tolist() for n in terms]
+            raise ValueError(f"weigh: returned {values}, expected a number above 0 for each batch")
         return [(torch.stack(terms).sum() / n).to(torch.float32) for n in terms]
 
     def train_step(self) -> None:

@@ -77,8 +77,8 @@ def translate(
     starts = range(0, len(order), batch_size)
     for start in tqdm(starts, desc="translate", disable=not progress, leave=False, delay=3):
         chosen = order[start : start + batch_size]
-        rows = [torch.tensor(tokens[i]) for i in chosen]
-        src = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
+        sequences = [torch.tensor(tokens[i]) for i in chosen]
+        src = nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=PAD).to(device)
         for i, ids in zip(chosen, decode(model, src, src != PAD), strict=True):
             result[i] = target.decode(ids)
     return result

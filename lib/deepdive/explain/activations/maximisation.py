@@ -48,7 +48,7 @@ def maximise(
     shape = traced(model, point, output)[0]
     start = torch.randn(shape.shape, generator=generator, dtype=shape.dtype).to(shape.device)
     x = norm * _unit(start)
-    best, reached = x, -float("inf")
+    best, best_output = x, -float("inf")
     for step in range(steps + 1):
         with replace(model, point, x):
             rows, numbers = traced(model, point, output)
@@ -56,11 +56,11 @@ def maximise(
             raise ValueError(
                 f"output returned {tuple(numbers.shape)[1:]}, expected one number (1,)"
             )
-        if numbers.item() > reached:
-            best, reached = x, numbers.item()
+        if numbers.item() > best_output:
+            best, best_output = x, numbers.item()
         (uphill,) = torch.autograd.grad(numbers[0, 0], rows)
         x = norm * _unit(x + rate * (1 - step / steps) * norm * _unit(uphill))
-    return best[0], reached
+    return best[0], best_output
 
 
 def nearest(rows: Tensor, table: Tensor, k: int = 5) -> Tensor:

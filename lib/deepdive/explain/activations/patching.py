@@ -87,18 +87,18 @@ def _by_place(
     axis: int | None, batch: int,
 ) -> Tensor:  # fmt: skip
     """The metric with each index of one hook point patched, (N,)."""
-    places = 1 if axis is None else wanted.shape[axis]
+    size = 1 if axis is None else wanted.shape[axis]
     numbers = []
-    for part in torch.arange(places, device=wanted.device).split(batch):
+    for part in torch.arange(size, device=wanted.device).split(batch):
         swapped = torch.ones(len(part), *wanted.shape[1:], dtype=torch.bool, device=wanted.device)
         if axis is not None:
-            here = torch.arange(places, device=wanted.device) == part[:, None]  # (n, places)
+            here = torch.arange(size, device=wanted.device) == part[:, None]  # (n, size)
             shape = [len(part), *([1] * (wanted.ndim - 1))]
-            shape[axis] = places
+            shape[axis] = size
             swapped = here.view(shape)
 
-        def swap(came: Tensor, where: Tensor = swapped) -> Tensor:
-            return torch.where(where, wanted, came)
+        def swap(x: Tensor, where: Tensor = swapped) -> Tensor:
+            return torch.where(where, wanted, x)
 
         with replace(model, name, swap):
             numbers.append(read(forward_once(model, corrupted.expand(len(part), -1))))
@@ -124,12 +124,12 @@ def patch_together(
         if chosen:
             with record(model, *chosen) as seen:
                 forward_once(model, clean)
-            for name, places in chosen.items():
-                wanted, here = seen[name][0], torch.tensor(places, dtype=torch.long)
+            for name, indices in chosen.items():
+                wanted, here = seen[name][0], torch.tensor(indices, dtype=torch.long)
 
-                def swap(came: Tensor, wanted: Tensor = wanted, here: Tensor = here) -> Tensor:
-                    here = here.to(came.device)
-                    return came.index_copy(axis, here, wanted.index_select(axis, here))
+                def swap(x: Tensor, wanted: Tensor = wanted, here: Tensor = here) -> Tensor:
+                    here = here.to(x.device)
+                    return x.index_copy(axis, here, wanted.index_select(axis, here))
 
                 stack.enter_context(replace(model, name, swap))
         return read(forward_once(model, corrupted))[0]

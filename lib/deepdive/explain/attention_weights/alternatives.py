@@ -86,14 +86,14 @@ def permuted(
     draw = torch.Generator().manual_seed(seed)
     first, found = answer(weights), []
     shape = (len(real), *[1] * (weights.ndim - 2), real.shape[1])
-    place = (
+    at = (
         (~real).long().sort(stable=True, dim=-1).indices
     )  # the real positions first, in their order
     for _ in range(times):
-        lot = torch.rand(real.shape, generator=draw).to(weights.device).masked_fill(~real, 2.0)
-        source = torch.empty_like(place).scatter_(1, place, lot.argsort(dim=-1, stable=True))
-        dealt = weights.gather(-1, source.view(shape).expand_as(weights))
-        found.append(tvd(first, answer(dealt)))
+        noise = torch.rand(real.shape, generator=draw).to(weights.device).masked_fill(~real, 2.0)
+        source = torch.empty_like(at).scatter_(1, at, noise.argsort(dim=-1, stable=True))
+        shuffled = weights.gather(-1, source.view(shape).expand_as(weights))
+        found.append(tvd(first, answer(shuffled)))
     return torch.stack(found)
 
 
@@ -131,7 +131,7 @@ def adversarial(
     positive(steps=steps)
     weights = weights.detach()
     shape = (len(real), *[1] * (weights.ndim - 2), real.shape[1])
-    closed = ~real.view(shape).expand_as(weights)
+    masked = ~real.view(shape).expand_as(weights)
     draw = torch.Generator().manual_seed(seed)
     z = torch.randn(weights.shape, generator=draw).to(weights).requires_grad_()
     first = answer(weights).detach()
@@ -139,7 +139,7 @@ def adversarial(
     nearest = farthest.clone()
     optimizer = torch.optim.Adam([z], lr=rate)
     for _ in range(steps):
-        a = F.softmax(z.masked_fill(closed, -math.inf), -1)
+        a = F.softmax(z.masked_fill(masked, -math.inf), -1)
         apart = jsd(a, weights).reshape(len(a), -1).mean(-1)
         moved = tvd(answer(a), first)
         found = (moved <= close) & (apart > farthest)

@@ -47,10 +47,10 @@ def flow(
             f"weights: got batches of {[len(layer) for layer in layers]}, expected one or more "
             "layers of one text: (1, H, T, T)"
         )
-    pipes = torch.stack([mixing(layer.detach())[0] for layer in layers]).double().cpu()
-    depth, size = len(pipes), pipes.shape[-1]
+    capacities = torch.stack([mixing(layer.detach())[0] for layer in layers]).double().cpu()
+    depth, size = len(capacities), capacities.shape[-1]
     wanted = range(size) if states is None else states
-    graph, networkx = _graph(pipes), _networkx()
+    graph, networkx = _graph(capacities), _networkx()
     # One residual graph is reused: each search resets it.
     residual = networkx.algorithms.flow.build_residual_network(graph, "capacity")
     found = [
@@ -66,12 +66,12 @@ def flow(
     return torch.tensor(found).to(layers[0])
 
 
-def _graph(pipes: Tensor) -> object:
+def _graph(capacities: Tensor) -> object:
     """Nodes (layer, token), and an edge (l, j) -> (l + 1, i) for each positive pipes[l, i, j]."""
-    graph, (depth, size, _) = _networkx().DiGraph(), pipes.shape
+    graph, (depth, size, _) = _networkx().DiGraph(), capacities.shape
     graph.add_nodes_from((layer, row) for layer in range(depth + 1) for row in range(size))
-    for layer, i, j in pipes.nonzero().tolist():
-        graph.add_edge((layer, j), (layer + 1, i), capacity=float(pipes[layer, i, j]))
+    for layer, i, j in capacities.nonzero().tolist():
+        graph.add_edge((layer, j), (layer + 1, i), capacity=float(capacities[layer, i, j]))
     return graph
 
 

@@ -126,7 +126,7 @@ def threshold(scores: Tensor, true: Tensor, rate: float) -> float:
     Source: Hardt et al. 2016, section 3. Raises ValueError if no label is positive, or for a rate
     that is not above 0 and at most 1.
     """
-    own = scores[true.bool()].sort(descending=True).values
-    if not len(own) or not 0 < rate <= 1:
-        raise ValueError(f"got {len(own)} positives and rate={rate}, expected 1 or more, (0, 1]")
-    return float(own[math.ceil(rate * len(own) - 1e-9) - 1])
+    pos = scores[true.bool()].sort(descending=True).values
+    if not len(pos) or not 0 < rate <= 1:
+        raise ValueError(f"got {len(pos)} positives and rate={rate}, expected 1 or more, (0, 1]")
+    return float(pos[math.ceil(rate * len(pos) - 1e-9) - 1])

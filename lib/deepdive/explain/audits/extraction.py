@@ -29,14 +29,14 @@ def log_probabilities(
     """
     if length < 1:
         raise ValueError(f"length={length}: expected 1 or more")
-    texts, found = prefix[None], torch.zeros(1)
-    for place in range(length):
+    texts, log_p = prefix[None], torch.zeros(1)
+    for i in range(length):
         logits = torch.cat([model(part)[:, -1] for part in texts.split(batch)])
-        found = (found[:, None] + logits.log_softmax(-1)[:, symbols]).flatten()  # (K^(place + 1),)
-        if place < length - 1:
+        log_p = (log_p[:, None] + logits.log_softmax(-1)[:, symbols]).flatten()  # (K^(i + 1),)
+        if i < length - 1:
             ends = symbols.repeat(len(texts))[:, None]
             texts = torch.cat([texts.repeat_interleave(len(symbols), 0), ends], 1)
-    return found
+    return log_p
 
 
 def exposure(said: Tensor, own: int) -> float:
@@ -72,13 +72,13 @@ def extrapolated(some: Tensor, own: float) -> float:
     x = some.double()
     if len(x) < 3 or float(x.std()) == 0:
         raise ValueError(f"some: got {len(x)} candidates, expected 3 or more, not all equal")
-    spread = float(x.std(unbiased=False))
-    skew = float((((x - x.mean()) / spread) ** 3).mean().clamp(-0.99, 0.99))
+    std = float(x.std(unbiased=False))
+    skew = float((((x - x.mean()) / std) ** 3).mean().clamp(-0.99, 0.99))
     part = abs(skew) ** (2 / 3)
     delta = math.copysign(
         math.sqrt(math.pi / 2 * part / (part + (2 - math.pi / 2) ** (2 / 3))), skew
     )
-    scale = spread / math.sqrt(1 - 2 * delta**2 / math.pi)
+    scale = std / math.sqrt(1 - 2 * delta**2 / math.pi)
     start = float(x.mean()) - scale * delta * math.sqrt(2 / math.pi)
     shape = delta / math.sqrt(1 - delta**2)
     z = (own - start) / scale + torch.linspace(0, 40, 200_001, dtype=torch.float64)

@@ -96,9 +96,9 @@ def attend(
         module.values, module.heads = HookPoint(), HookPoint()
     module.mechanism.dropout.p = dropout  # transformers' rate, 0 in evaluation mode
     groups = query.shape[1] // key.shape[1]
-    key, value = (rows.repeat_interleave(groups, 1) for rows in (key, value))
-    mixed = module.mechanism(query, key, module.values(value), None, attention_mask, scaling)
-    return module.heads(mixed).transpose(1, 2), None
+    key, value = (x.repeat_interleave(groups, 1) for x in (key, value))
+    output = module.mechanism(query, key, module.values(value), None, attention_mask, scaling)
+    return module.heads(output).transpose(1, 2), None
 
 
 def _listen(module: Any, name: str) -> None:

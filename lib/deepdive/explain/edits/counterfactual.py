@@ -53,9 +53,9 @@ def smallest(
     side = _side(score, tokens, choices, threshold)
     for size in range(1, most + 1):
         texts = [
-            _changed(tokens, zip(places, words, strict=True))
-            for places in combinations(range(len(tokens)), size)
-            for words in product(*(choices[place] for place in places))
+            _changed(tokens, zip(positions, words, strict=True))
+            for positions in combinations(range(len(tokens)), size)
+            for words in product(*(choices[position] for position in positions))
         ]
         found = _furthest(score, texts, side, threshold, batch)
         if found is not None and found[1] <= 0:
@@ -83,8 +83,8 @@ def greedy(
     side = _side(score, tokens, choices, threshold)
     text = tokens
     for _ in range(len(tokens) if most is None else most):
-        places = (text == tokens).nonzero().flatten().tolist()
-        texts = [_changed(text, [(s, word)]) for s in places for word in choices[s]]
+        positions = (text == tokens).nonzero().flatten().tolist()
+        texts = [_changed(text, [(s, word)]) for s in positions for word in choices[s]]
         found = _furthest(score, texts, side, threshold, batch)
         if found is None:
             return None
@@ -106,8 +106,8 @@ def _side(score: Score, tokens: Tensor, choices: Choices, threshold: float) -> f
 
 def _changed(tokens: Tensor, changes: Iterable[tuple[int, int]]) -> Tensor:
     text = tokens.clone()
-    for place, word in changes:
-        text[place] = word
+    for position, word in changes:
+        text[position] = word
     return text
 
 
@@ -131,8 +131,8 @@ def _without_needless(
 ) -> Tensor:
     """Revert changes one after another, as long as the decision stays flipped."""
     while True:
-        places = (text != tokens).nonzero().flatten().tolist()
-        fewer = [_changed(text, [(s, int(tokens[s]))]) for s in places]
+        positions = (text != tokens).nonzero().flatten().tolist()
+        fewer = [_changed(text, [(s, int(tokens[s]))]) for s in positions]
         found = _furthest(score, fewer, side, threshold, len(fewer)) if len(fewer) > 1 else None
         if found is None or found[1] > 0:
             return text

@@ -78,8 +78,8 @@ def pgd_step(
             (gradient,) = torch.autograd.grad(numbers.sum(), x)
         if movable is not None:
             gradient = gradient * movable[:, :, None]
-        way = gradient.sign() if sign else gradient / _length(gradient)
-        offset = moved - start - pace * radius * way
+        direction = gradient.sign() if sign else gradient / _length(gradient)
+        offset = moved - start - pace * radius * direction
         if sign:
             offset = offset.clamp(-radius, radius)
         else:
@@ -94,12 +94,12 @@ def nearest_words(rows: Tensor, vectors: Tensor) -> Tensor:
     vectors: (V, d), or (S, V, d) if they depend on the position, as after position embeddings.
     Ties go to the first. Raises ValueError for other shapes.
     """
-    places, width = rows.shape[-2:]
-    if vectors.shape not in {(len(vectors), width), (places, vectors.shape[-2], width)}:
+    S, width = rows.shape[-2:]
+    if vectors.shape not in {(len(vectors), width), (S, vectors.shape[-2], width)}:
         raise ValueError(
-            f"vectors: got {tuple(vectors.shape)}, expected (V, {width}) or ({places}, V, {width})"
+            f"vectors: got {tuple(vectors.shape)}, expected (V, {width}) or ({S}, V, {width})"
         )
-    each = vectors.expand(places, -1, -1)  # (S, V, d)
+    each = vectors.expand(S, -1, -1)  # (S, V, d)
     return torch.cdist(rows.transpose(0, 1), each).argmin(-1).T
 
 

@@ -70,6 +70,6 @@ def hotflip(
     gain = gain.scatter(1, tokens[:, None], -torch.inf)
     choices: list[list[int]] = [[] for _ in tokens]
     for flat in gain.flatten().topk(min(count, gain.numel() - len(tokens))).indices.tolist():
-        place, word = divmod(flat, gain.shape[1])
-        choices[place].append(word)
+        position, word = divmod(flat, gain.shape[1])
+        choices[position].append(word)
     return choices

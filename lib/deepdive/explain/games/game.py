@@ -41,27 +41,27 @@ class Game:
                 f"kept: got {kept.dtype} {tuple(kept.shape)}, expected bool (..., {self.size}), "
                 "one column per feature"
             )
-        sets, place = kept.reshape(-1, self.size).unique(dim=0, return_inverse=True)
+        sets, inverse = kept.reshape(-1, self.size).unique(dim=0, return_inverse=True)
         groups = sets.split(self.batch)
         with torch.no_grad():
             bar = tqdm(groups, desc="sets", unit="batch", leave=False, delay=3)
-            numbers = torch.cat([self._checked(group) for group in bar])
-        return numbers[place].reshape(kept.shape[:-1])
+            scores = torch.cat([self._checked(group) for group in bar])
+        return scores[inverse].reshape(kept.shape[:-1])
 
     def _checked(self, kept: Tensor) -> Tensor:
-        numbers = self.value(kept)
-        if numbers.shape != (len(kept),):
+        scores = self.value(kept)
+        if scores.shape != (len(kept),):
             raise ValueError(
-                f"score: got shape {tuple(numbers.shape)}, expected ({len(kept)},), one number per "
+                f"score: got shape {tuple(scores.shape)}, expected ({len(kept)},), one number per "
                 "text; select the class, as `margin` does"
             )
-        if not numbers.isfinite().all():
-            left = int(kept[~numbers.isfinite()][0].sum())
+        if not scores.isfinite().all():
+            left = int(kept[~scores.isfinite()][0].sum())
             raise ValueError(
                 f"score: not finite for a text with {left} features left; keep the special tokens "
                 "(`grouped` with -1), and score margins or log-probabilities"
             )
-        return numbers.double().cpu()
+        return scores.double().cpu()
 
     def everything(self) -> Tensor:
         """The score () with all features kept."""

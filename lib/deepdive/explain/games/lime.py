@@ -104,9 +104,9 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
     z = kept.double()
     w, b = fit(z, y, weight)
     mean = weight @ y / weight.sum()
-    missed, spread = weight @ (z @ w + b - y) ** 2, weight @ (y - mean) ** 2
-    varies = spread > 1e-24 * (weight @ y**2)  # more than rounding
-    return w, 1 - missed / spread if varies else torch.ones_like(spread)
+    residual, total = weight @ (z @ w + b - y) ** 2, weight @ (y - mean) ** 2
+    varies = total > 1e-24 * (weight @ y**2)  # more than rounding
+    return w, 1 - residual / total if varies else torch.ones_like(total)
 
 
 def _centred(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Pair]:

@@ -32,8 +32,8 @@ def windows(size: int, window: int) -> Tensor:
     if window > size:
         raise ValueError(f"window={window} is longer than the text, which has {size} features")
     first = torch.arange(size - window + 1)[:, None]
-    place = torch.arange(size)
-    return (first <= place) & (place < first + window)
+    position = torch.arange(size)
+    return (first <= position) & (position < first + window)
 
 
 def _shared(drops: Tensor, held: Tensor) -> Tensor:
@@ -100,9 +100,9 @@ def smallest_erasure(
         larger = gone[:, None] | torch.eye(game.size, dtype=torch.bool)  # (N, S, S)
         larger = larger[~gone].unique(dim=0)  # each with one more feature
         numbers = game(~larger)
-        turned = (numbers > threshold) != (side > 0)
-        order = (side * numbers).masked_fill(~turned, torch.inf).sort(stable=True)
-        if turned.any():
+        flips = (numbers > threshold) != (side > 0)
+        order = (side * numbers).masked_fill(~flips, torch.inf).sort(stable=True)
+        if flips.any():
             return larger[order.indices[0]]
         gone = larger[(side * numbers).argsort(stable=True)[:beam]]
     return None

@@ -34,15 +34,15 @@ def shapley(game: Game) -> Tensor:
     size = game.size
     if size > MOST:
         raise ValueError(f"{size} features: 2^{size} sets; use sampled_shapley or kernel_shap")
-    numbers = game(all_coalitions(size))
-    rows = torch.arange(2**size)
+    scores = game(all_coalitions(size))
+    subsets = torch.arange(2**size)
     count = all_coalitions(size).sum(1)
     each = [1 / (size * comb(size - 1, k)) for k in range(size)]
     share = torch.tensor(each, dtype=torch.float64)
     values = []
     for i in range(size):
-        without = rows[rows.bitwise_and(2**i) == 0]
-        gain = numbers[without + 2**i] - numbers[without]
+        without = subsets[subsets.bitwise_and(2**i) == 0]
+        gain = scores[without + 2**i] - scores[without]
         values.append(share[count[without]] @ gain)
     return torch.stack(values)
 

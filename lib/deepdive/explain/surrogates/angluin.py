@@ -64,13 +64,13 @@ def extract(
     table.ask(trials)
     while True:
         found = table.automaton()
-        wrong = next((w for w, said in zip(trials, _run(found, trials), strict=True)
-                      if said != table.known[w]), None)  # fmt: skip
+        wrong = next((w for w, predicted in zip(trials, _run(found, trials), strict=True)
+                      if predicted != table.known[w]), None)  # fmt: skip
         if wrong is None or len(found.next) >= most:
             return found
-        asked = [wrong[i:] for i in range(len(wrong)) if wrong[i:] not in table.suffixes]
-        assert asked, "a counterexample has a suffix that is not yet in the table"
-        table.suffixes += asked
+        new = [wrong[i:] for i in range(len(wrong)) if wrong[i:] not in table.suffixes]
+        assert new, "a counterexample has a suffix that is not yet in the table"
+        table.suffixes += new
 
 
 def reached(
@@ -123,13 +123,13 @@ class _Table:
             group = sorted(word for word in new if len(word) == size)
             tokens = torch.tensor(group, dtype=torch.long).reshape(len(group), size)
             with torch.no_grad():
-                said = self.accepts(tokens)
-            if said.shape != (len(group),) or said.dtype != torch.bool:
+                accepted = self.accepts(tokens)
+            if accepted.shape != (len(group),) or accepted.dtype != torch.bool:
                 raise ValueError(
-                    f"accepts must return bool ({len(group)},); got {said.dtype} "
-                    f"{tuple(said.shape)}: compare the margin with 0"
+                    f"accepts must return bool ({len(group)},); got {accepted.dtype} "
+                    f"{tuple(accepted.shape)}: compare the margin with 0"
                 )
-            self.known.update(zip(group, said.tolist(), strict=True))
+            self.known.update(zip(group, accepted.tolist(), strict=True))
 
     def row(self, prefix: Word) -> tuple[bool, ...]:
         self.ask([prefix + suffix for suffix in self.suffixes])
@@ -137,7 +137,7 @@ class _Table:
 
     def automaton(self) -> Automaton:
         """Build an automaton with a state for each distinct row reachable from the start."""
-        places: dict[tuple[bool, ...], int] = {self.row(()): 0}
+        states: dict[tuple[bool, ...], int] = {self.row(()): 0}
         prefixes: list[Word] = [()]
         following: list[tuple[int, ...]] = []
         for prefix in prefixes:  # grows during the loop
@@ -145,12 +145,12 @@ class _Table:
             for symbol in self.symbols:
                 longer = (*prefix, symbol)
                 row = self.row(longer)
-                if row not in places:
-                    places[row] = len(prefixes)
+                if row not in states:
+                    states[row] = len(prefixes)
                     prefixes.append(longer)
-                to.append(places[row])
+                to.append(states[row])
             following.append(tuple(to))
-        return Automaton(tuple(following), tuple(row[0] for row in places))
+        return Automaton(tuple(following), tuple(row[0] for row in states))
 
 
 def _words(n_symbols: int, length: int) -> Iterator[Word]:

@@ -49,8 +49,8 @@ class Rule:
     def text(self, words: Sequence[str]) -> str:
         """The rule as text: "good, no awful: yes (40 texts, 0.98)"."""
         parts = [words[i] for i in self.present] + [f"no {words[i]}" for i in self.absent]
-        says = "yes" if self.yes else "no"
-        return f"{', '.join(parts) or 'always'}: {says} ({self.count} texts, {self.share:.2f})"
+        outcome = "yes" if self.yes else "no"
+        return f"{', '.join(parts) or 'always'}: {outcome} ({self.count} texts, {self.share:.2f})"
 
 
 def bags(texts: Sequence[Tensor] | Tensor, n_words: int) -> Tensor:
@@ -109,12 +109,12 @@ def decide(rules: Sequence[Rule], bag: Tensor) -> Tensor:
 
     Raises ValueError if a text is covered by no rule, or by more than one.
     """
-    met = torch.stack(
+    matches = torch.stack(
         [bag[:, list(rule.present)].all(1) & ~bag[:, list(rule.absent)].any(1) for rule in rules], 1
     )
-    if not (met.sum(1) == 1).all():
+    if not (matches.sum(1) == 1).all():
         raise ValueError("rules: expected one matching rule per text; give all rules of one tree")
-    return torch.tensor([rule.yes for rule in rules])[met.long().argmax(1)]
+    return torch.tensor([rule.yes for rule in rules])[matches.long().argmax(1)]
 
 
 def fidelity(said: Tensor, model: Tensor) -> tuple[float, float]:
@@ -126,5 +126,5 @@ def fidelity(said: Tensor, model: Tensor) -> tuple[float, float]:
             f"said, model: got {tuple(said.shape)} and {tuple(model.shape)}, expected predictions "
             "(N,) on the same texts"
         )
-    common = float(model.double().mean())
-    return float((said == model).double().mean()), max(common, 1 - common)
+    yes_rate = float(model.double().mean())
+    return float((said == model).double().mean()), max(yes_rate, 1 - yes_rate)
