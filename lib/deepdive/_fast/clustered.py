@@ -23,10 +23,10 @@ def blocks_of(group: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
     first = sizes.cumsum(2) - sizes  # the number of queries in clusters before
     within = torch.arange(T, device=group.device) - first.gather(2, sorted_group)
     at = starts.gather(2, sorted_group) * BLOCK + within
-    place = torch.empty_like(group).scatter(2, order, at)
-    numbers = torch.arange(-(-T // BLOCK) + n_clusters, device=group.device)
-    owner = torch.searchsorted(ends, numbers.expand(*group.shape[:2], -1).contiguous(), right=True)
-    return place, owner.clamp(max=n_clusters - 1)
+    slot = torch.empty_like(group).scatter(2, order, at)
+    blocks = torch.arange(-(-T // BLOCK) + n_clusters, device=group.device)
+    owner = torch.searchsorted(ends, blocks.expand(*group.shape[:2], -1).contiguous(), right=True)
+    return slot, owner.clamp(max=n_clusters - 1)
 
 
 def into_blocks(rows: Tensor, place: Tensor, n_blocks: int) -> Tensor:

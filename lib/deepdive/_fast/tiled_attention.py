@@ -163,10 +163,10 @@ class _TileRows:
 
 def _of(tile: Tile, rows: Tensor) -> Tensor:
     """Return a tile's queries from (N, T, d), grouped: (N * G, queries / G, d)."""
-    own = rows[:, slice(*tile.rows)]
+    queries = rows[:, slice(*tile.rows)]
     if tile.blocks is None:
-        return own
-    return own.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
+        return queries
+    return queries.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
 
 
 class _Tiled(torch.autograd.Function):

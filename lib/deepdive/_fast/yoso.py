@@ -93,21 +93,21 @@ def slopes(
             )
         return
     long = 2 ** int(min(math.log2(max(keys_met, 4.0)), 6))
-    asks, meets = Pieces(queries, asked, long), Pieces(keys, sizes, long)
+    query_parts, key_parts = Pieces(queries, asked, long), Pieces(keys, sizes, long)
     flat_q, flat_k, flat_v, flat_g = (
         pieces.lay(x.reshape(-1, x.shape[-1]))
-        for pieces, x in ((asks, q), (meets, k), (meets, v), (asks, grad))
+        for pieces, x in ((query_parts, q), (key_parts, k), (key_parts, v), (query_parts, grad))
     )
     if places is not None:
         key_at, query_at = (
             pieces.lay(at.to(q.dtype).repeat(batch * heads)[:, None])
-            for pieces, at in zip((meets, asks), places, strict=True)
+            for pieces, at in zip((key_parts, query_parts), places, strict=True)
         )
     to_q, to_k = torch.zeros_like(flat_q), torch.zeros_like(flat_k)
-    others = meets.count[asks.bucket]  # the number of key segments for each query segment
-    at = torch.arange(len(others), device=k.device).repeat_interleave(others)
-    rank = torch.arange(len(at), device=k.device) - (others.cumsum(0) - others)[at]
-    key = meets.first[asks.bucket[at]] + rank
+    n_keys = key_parts.count[query_parts.bucket]  # key segments for each query segment
+    at = torch.arange(len(n_keys), device=k.device).repeat_interleave(n_keys)
+    rank = torch.arange(len(at), device=k.device) - (n_keys.cumsum(0) - n_keys)[at]
+    key = key_parts.first[query_parts.bucket[at]] + rank
     step = max(1, ROWS // long)
     for i, j in zip(at.split(step), key.split(step), strict=True):
         score = flat_g[i] @ flat_v[j].transpose(1, 2)  # 0 in empty slots
@@ -115,8 +115,8 @@ def slopes(
             score = score * (key_at[j].transpose(1, 2) <= query_at[i])
         to_q.index_add_(0, i, score @ flat_k[j])
         to_k.index_add_(0, j, score.transpose(1, 2) @ flat_q[i])
-    grad_q += asks.read(to_q).view_as(grad_q)
-    grad_k += meets.read(to_k).view_as(grad_k)
+    grad_q += query_parts.read(to_q).view_as(grad_q)
+    grad_k += key_parts.read(to_k).view_as(grad_k)
 
 
 class Pieces:
@@ -210,5 +210,5 @@ def _mixed(
 ) -> Tensor:
     """Return (share * (weights @ values^T)) @ rows, (B, H, T, d)."""
     both = (values.unsqueeze(-1) * rows.unsqueeze(-2)).flatten(-2)  # (B, H, S, i * d)
-    read = sum_by_bucket(both, of, to, buckets, places).unflatten(-1, (-1, rows.shape[-1]))
-    return (weights.unsqueeze(-2) @ read).squeeze(-2)
+    sums = sum_by_bucket(both, of, to, buckets, places).unflatten(-1, (-1, rows.shape[-1]))
+    return (weights.unsqueeze(-2) @ sums).squeeze(-2)

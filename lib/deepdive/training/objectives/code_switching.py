@@ -100,8 +100,8 @@ def code_switch(
     foreign: list[bool] = []
     at = 0
     for one in [*sorted(taken), Phrase(len(source), len(source), 0, 0)]:
-        for piece, other in ((source[at : one.a], False), (target[one.c : one.d], True)):
-            tokens += piece
-            foreign += [other] * len(piece)
+        for span, other in ((source[at : one.a], False), (target[one.c : one.d], True)):
+            tokens += span
+            foreign += [other] * len(span)
         at = one.b
     return tokens, foreign

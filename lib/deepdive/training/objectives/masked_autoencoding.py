@@ -49,5 +49,5 @@ def mae_step(model: Any, images: Tensor, draw: torch.Generator | None = None) ->
     config = model.config
     n = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
     hidden = hidden_patches(torch.rand(len(images), n, generator=draw), config.share)
-    said = model(images, hidden)
-    return pixel_loss(said, images, hidden, config.patch_size, config.normalised)
+    predicted = model(images, hidden)
+    return pixel_loss(predicted, images, hidden, config.patch_size, config.normalised)

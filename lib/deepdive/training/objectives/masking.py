@@ -49,19 +49,19 @@ def mask_tokens(
     _check(tokens, words, rate, mask, random)
     special = special_ids(tokenizer).to(tokens.device)
     if words is None:
-        drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
+        noise = torch.rand(tokens.shape, generator=generator, device=tokens.device)
     else:  # one number per word, shared by all its tokens
         size = (*words.shape[:-1], int(words.max()) + 1)
-        drawn = torch.rand(size, generator=generator, device=tokens.device).gather(-1, words)
-    chosen = (drawn < rate) & ~torch.isin(tokens, special)
+        noise = torch.rand(size, generator=generator, device=tokens.device).gather(-1, words)
+    chosen = (noise < rate) & ~torch.isin(tokens, special)
 
     what = torch.rand(tokens.shape, generator=generator, device=tokens.device)
     vocabulary = torch.arange(len(tokenizer), device=tokens.device)
     ordinary = vocabulary[~torch.isin(vocabulary, special)]
-    place = torch.randint(len(ordinary), tokens.shape, generator=generator, device=tokens.device)
+    index = torch.randint(len(ordinary), tokens.shape, generator=generator, device=tokens.device)
     inputs = tokens.masked_fill(chosen & (what < mask), mask_id(tokenizer))
     exchanged = chosen & (what >= mask) & (what < mask + random)
-    inputs = torch.where(exchanged, ordinary[place], inputs)
+    inputs = torch.where(exchanged, ordinary[index], inputs)
     return inputs, tokens.masked_fill(~chosen, tokenizer.pad), chosen
 
 

@@ -25,8 +25,8 @@ def mask_span(
         raise ValueError(f"lengths: got {lengths}, expected (B,), at least 1 each")
     run = (share * lengths).round().clamp(min=1)  # (B,)
     start = (torch.rand(len(lengths), generator=generator) * (lengths - run + 1)).floor()
-    place = torch.arange(int(lengths.max()))
-    return (place >= start[:, None]) & (place < (start + run)[:, None])
+    at = torch.arange(int(lengths.max()))
+    return (at >= start[:, None]) & (at < (start + run)[:, None])
 
 
 def split_masked_span(

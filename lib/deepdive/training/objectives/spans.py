@@ -42,8 +42,8 @@ def mask_spans(
     hidden, spans = hidden_counts(T, rate, mean)
     known = _cut(T - hidden, spans, B, generator)  # (B, spans)
     ends = torch.stack((known, _cut(hidden, spans, B, generator)), dim=2).flatten(1).cumsum(1)
-    place = torch.arange(T).expand(B, T).contiguous()
-    return torch.searchsorted(ends, place, right=True) % 2 == 1  # (B, T)
+    at = torch.arange(T).expand(B, T).contiguous()
+    return torch.searchsorted(ends, at, right=True) % 2 == 1  # (B, T)
 
 
 def _cut(total: int, parts: int, B: int, generator: torch.Generator | None) -> Tensor:
@@ -82,10 +82,10 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
         raise ValueError(
             f"tokens: some are sentinels, {sentinel - spans} to {sentinel}; reserve these ids"
         )
-    marks = sentinel + 1 - starts.cumsum(1)  # of a masked token: the sentinel of its span
+    sentinels = sentinel + 1 - starts.cumsum(1)  # of a masked token: the sentinel of its span
     B = len(tokens)
-    read = torch.where(hidden, marks, tokens)[starts | ~hidden].view(B, -1)
-    both = torch.stack((marks, tokens), 2).flatten(1)  # before each token its sentinel
+    read = torch.where(hidden, sentinels, tokens)[starts | ~hidden].view(B, -1)
+    both = torch.stack((sentinels, tokens), 2).flatten(1)  # before each token its sentinel
     written = both[torch.stack((starts, hidden), 2).flatten(1)].view(B, -1)
     return read, torch.nn.functional.pad(written, (0, 1), value=sentinel - spans)
 

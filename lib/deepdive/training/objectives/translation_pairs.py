@@ -60,16 +60,16 @@ def join_translations(
     if int(ends.min()) == 0:
         empty = int(ends.argmin())
         raise ValueError(f"first[{empty}] and second[{empty}] are both empty: drop the pair")
-    places = torch.arange(int(ends.max()))  # (T,)
-    real, beyond = places < ends, places >= starts  # (B, T)
+    at = torch.arange(int(ends.max()))  # (T,)
+    real, beyond = at < ends, at >= starts  # (B, T)
     tokens = torch.full(real.shape, pad)
     joined = [[*a, *b] for a, b in zip(first, second, strict=True)]
-    tokens[real] = torch.tensor([token for row in joined for token in row])
+    tokens[real] = torch.tensor([token for ids in joined for token in ids])
     one, two = (_of_each(language, len(first)) for language in languages)
     return TranslationPairs(
         tokens,
         real,
-        positions=(places - starts * beyond) * real,
+        positions=(at - starts * beyond) * real,
         languages=torch.where(beyond, two, one),
         second=beyond & real,
     )

@@ -42,11 +42,11 @@ def additive_margin(
         )
     if len(u) < 2 and hard is None:
         raise ValueError("u, v: got batch size 1 and no hard negatives; the loss would be 0")
-    asked = F.normalize(u, dim=-1)
-    cosines = asked @ F.normalize(v, dim=-1).T  # (B, B)
+    query = F.normalize(u, dim=-1)
+    cosines = query @ F.normalize(v, dim=-1).T  # (B, B)
     scores = cosines - margin * torch.eye(len(u), dtype=u.dtype, device=u.device)
     if hard is not None:
-        further = torch.einsum("bd,bkd->bk", asked, F.normalize(hard, dim=-1))
+        further = torch.einsum("bd,bkd->bk", query, F.normalize(hard, dim=-1))
         scores = torch.cat((scores, further), 1)  # (B, B + K)
     return cross_entropy(scale * scores, torch.arange(len(u), device=u.device), pad=None)
 

@@ -40,13 +40,13 @@ def sample_negatives(hidden: Tensor, n: int, draw: torch.Generator | None = None
     count = hidden.sum(1)
     if (count == 1).any():
         raise ValueError("hidden: a recording with one masked frame has no negatives; mask two")
-    places = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
+    masked = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
     rank = hidden.cumsum(1) - 1
-    others = (count - 1).clamp(min=1)[:, None, None]
-    drawn = torch.rand(*hidden.shape, n, generator=draw).to(hidden.device)
-    drawn = (drawn * others).long()
-    drawn = drawn + (drawn >= rank[..., None])  # skip the frame itself
-    return places.gather(1, drawn.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(drawn)
+    n_others = (count - 1).clamp(min=1)[:, None, None]
+    chosen = torch.rand(*hidden.shape, n, generator=draw).to(hidden.device)
+    chosen = (chosen * n_others).long()
+    chosen = chosen + (chosen >= rank[..., None])  # skip the frame itself
+    return masked.gather(1, chosen.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(chosen)
 
 
 def contrastive_logits(
@@ -56,11 +56,11 @@ def contrastive_logits(
     s = t, the positive, then for the distractors of `contrastive_loss`; -inf for one equal to it.
     """
     b, t = hidden.nonzero(as_tuple=True)
-    right, others = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1, d), (M, n, d)
+    right, negatives = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1 or n, d)
     said, every = F.normalize(said[b, t], dim=-1), F.normalize(target, dim=-1)
     candidates = torch.cat([every[b, t][:, None], every[b[:, None], wrong[b, t]]], 1)
     logits = torch.einsum("md,mnd->mn", said, candidates) / temperature
-    return logits.masked_fill(F.pad((others == right).all(-1), (1, 0)), -torch.inf)
+    return logits.masked_fill(F.pad((negatives == right).all(-1), (1, 0)), -torch.inf)
 
 
 def contrastive_loss(
