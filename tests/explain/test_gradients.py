@@ -338,9 +338,9 @@ def test_layer_and_input_forms_agree_where_they_stand_at_one_point(classifier: A
 
 def test_errors_name_the_argument(x: Tensor) -> None:
     model = Planted()
-    with pytest.raises(ValueError, match=r"\(T,\); got \(2, 5\)"):
+    with pytest.raises(ValueError, match=r"got shape \(2, 5\), expected \(T,\)"):
         gradient_x_input(model, "rows", lambda: model(x).expand(2, 5))
-    with pytest.raises(ValueError, match=r"\(2, T\) for 2 copies of the input; got \(5,\)"):
+    with pytest.raises(ValueError, match=r"got shape \(5,\), expected \(2, T\) for 2 copies"):
         gradient_x_input(model, "rows", lambda: model(x.expand(2, 5, 3))[0])
     with pytest.raises(ValueError, match="one input at a time"):
         gradient_x_input(model, "rows", lambda: model(torch.cat([x, 2 * x])))

@@ -54,9 +54,9 @@ def test_a_word_of_one_piece_each_is_left_as_it_was() -> None:
 def test_what_does_not_fit_the_pieces_is_refused() -> None:
     with pytest.raises(ValueError, match="one row and column for each entry"):
         word_attention(noise(4, 4), torch.tensor([0, 1, 2]))
-    with pytest.raises(ValueError, match=r"no piece of the words \[1\]"):
+    with pytest.raises(ValueError, match=r"no token of the words \[1\]"):
         word_attention(noise(3, 3), torch.tensor([0, 2, 2]))
-    with pytest.raises(ValueError, match="one row for each entry"):
+    with pytest.raises(ValueError, match="one state per entry"):
         word_states(torch.zeros(4, 2), torch.tensor([0, 1, 2]))
 
 

@@ -57,7 +57,7 @@ def test_control_labels_are_fixed_for_a_type_and_have_the_frequencies_of_the_tas
     assert test[0] == test[2] == train[7]
     assert abs(train.count("NOUN") / 3000 - 0.75) < 0.07
     assert control_labels(words, tags, ["w7"], seed=1)[0] != train
-    with pytest.raises(ValueError, match="as long, and not empty"):
+    with pytest.raises(ValueError, match="expected equal lengths"):
         control_labels(words, tags[1:], [])
 
 
@@ -130,7 +130,7 @@ def test_rank_correlation() -> None:
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="one row a word in both"):
+    with pytest.raises(ValueError, match="one row per word in both"):
         ridge(torch.zeros(3, 2), torch.zeros(4, 1))
     with pytest.raises(ValueError, match="penalty must not be negative"):
         ridge(torch.zeros(3, 2), torch.zeros(3, 1), -1.0)

@@ -202,7 +202,7 @@ def test_a_full_disk_keeps_the_model_that_stood_there(tmp_path: Path) -> None:
     sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "max_length": 8}
     save(bert(vocab_size=28, **sizes), tmp_path)
     old = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    told = "path: 0.0 MB of weights cannot be written to .*model.safetensors .*make room"
+    told = "path: 0.0 MB of weights cannot be written to .*model.safetensors .*free"
     with full_after(50), pytest.raises(OSError, match=told):
         save(bert(vocab_size=29, **sizes), tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == old

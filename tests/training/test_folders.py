@@ -76,7 +76,7 @@ def test_a_folder_of_other_data_is_refused_by_name(tmp_path, what):
     old, new, told = CHANGED[what]
     run(tmp_path, old, loss=embedded)
     before = names(tmp_path)
-    with pytest.raises(ValueError, match=rf"(?s)set up otherwise.*{told}.*another folder"):
+    with pytest.raises(ValueError, match=rf"(?s)a different configuration.*{told}.*another folder"):
         run(tmp_path, new, loss=embedded)
     assert names(tmp_path) == before
 
@@ -271,7 +271,7 @@ def test_a_full_disk_is_named_and_costs_no_whole_checkpoint(tmp_path):
     assert os.waitpid(forked(work), 0)[1] == 0
     told = (tmp_path / "told").read_text()
     assert told.startswith("folder: a checkpoint of 0.0 MB cannot be written in ")
-    assert "make room" in told
+    assert "free disk space" in told
     assert "too large" in told
     assert names(tmp_path / "run") == ["checkpoint-000001", "checkpoint-000002"]
 

@@ -131,7 +131,7 @@ def test_a_fresh_start_does_not_depend_on_what_ran_before(tmp_path):
 def test_another_configuration_is_refused(tmp_path, more, words):
     run(tmp_path)
     with pytest.raises(
-        ValueError, match=rf"(?s)folder: .* set up otherwise.*{words}.*another folder"
+        ValueError, match=rf"(?s)folder: .* a different configuration.*{words}.*another folder"
     ):
         run(tmp_path, **more)
 

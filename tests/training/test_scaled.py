@@ -90,5 +90,5 @@ def test_it_is_saved_and_goes_on() -> None:
 def test_numbers_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="lr, betas, eps, floor: got"):
         ScaledAdam([nn.Parameter(torch.ones(1))], **wrong)
-    with pytest.raises(ValueError, match="none needs a gradient"):
+    with pytest.raises(ValueError, match="none requires a gradient"):
         ScaledAdam([])

@@ -93,5 +93,5 @@ def test_scenes_without_things_and_too_many() -> None:
     with pytest.raises(ValueError, match="got 2, expected one for each of 1 scenes"):
         set_losses(torch.zeros(1, 2, 3), torch.full((1, 2, 4), 0.5), [empty, empty])
     many = Truth(torch.zeros(3, dtype=torch.long), torch.full((3, 4), 0.5))
-    with pytest.raises(ValueError, match="a scene has 3 things, which 2 queries"):
+    with pytest.raises(ValueError, match="a scene has 3 objects, expected at most 2"):
         set_losses(torch.zeros(1, 2, 3), torch.full((1, 2, 4), 0.5), [many])

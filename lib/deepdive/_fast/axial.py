@@ -1,4 +1,4 @@
-"""Rows or columns of a grid of positions, folded into the batch."""
+"""Axial attention: rows or columns of a grid of positions, folded into the batch."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from torch import Tensor
 def lines(
     q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, width: int, *, by_column: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tensor]]:
-    """Return q, k and v (B * lines, H, line, d), which keys are real (B * lines, line), and what
-    puts rows that are mixed line by line back into (B, H, T, d).
+    """Return q, k and v (B * lines, H, line, d), which keys are real (B * lines, line), and a
+    function that restores the attention outputs of the lines to (B, H, T, d).
 
-    The table has `width` columns; queries are the last of the keys.
+    The grid has `width` columns; queries are at the last T of the S positions.
     """
     B, T, S = q.shape[0], q.shape[2], k.shape[2]
     front, back = (S - T) % width, -S % width
@@ -21,16 +21,16 @@ def lines(
         real = torch.ones(1, S, dtype=torch.bool, device=k.device) if real is None else real
         real = F.pad(real, (0, back), value=False)
     q = F.pad(q, (0, 0, front, back)).unflatten(2, (-1, width))
-    k, v = (F.pad(rows, (0, 0, 0, back)).unflatten(2, (-1, width)) for rows in (k, v))
+    k, v = (F.pad(x, (0, 0, 0, back)).unflatten(2, (-1, width)) for x in (k, v))
     real = None if real is None else real.expand(B, -1).unflatten(1, (-1, width))
     if by_column:
-        q, k, v = (rows.transpose(2, 3) for rows in (q, k, v))
+        q, k, v = (x.transpose(2, 3) for x in (q, k, v))
         real = None if real is None else real.transpose(1, 2)
     n_lines = q.shape[2]
-    if not by_column:  # rows without a query are not needed
+    if not by_column:  # grid rows without a query are not needed
         k, v = k[:, :, -n_lines:], v[:, :, -n_lines:]
         real = None if real is None else real[:, -n_lines:]
-    q, k, v = (rows.transpose(1, 2).flatten(0, 1) for rows in (q, k, v))
+    q, k, v = (x.transpose(1, 2).flatten(0, 1) for x in (q, k, v))
 
     def join(mixed: Tensor) -> Tensor:
         mixed = mixed.unflatten(0, (B, n_lines)).transpose(1, 2)  # (B, H, lines, line, d)

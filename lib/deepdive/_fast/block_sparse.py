@@ -6,7 +6,7 @@ from torch import Tensor
 
 from deepdive._fast.tiled_attention import Tile
 
-TOGETHER = 4  # blocks of queries in one product: their keys still fit into a core's cache
+TOGETHER = 4  # blocks of queries per product: their keys still fit into a core's cache
 
 
 def block_tiles(n: int, block: int, drawn: Tensor) -> list[Tile]:

@@ -1,11 +1,11 @@
-"""Argmax over directions and their opposites."""
+"""Angular hashing: argmax over directions and their opposites."""
 
 import torch
 from torch import Tensor
 
 
 def nearest(x: Tensor) -> Tensor:
-    """Return argmax of (x, -x) over the last axis, without the slow search for an index."""
+    """Return argmax of (x, -x) over the last axis, without a slow argmax."""
     half, size = x.shape[-1], x.abs()
     largest = size.amax(-1, keepdim=True)
     countdown = torch.arange(half, 0, -1, dtype=x.dtype, device=x.device)

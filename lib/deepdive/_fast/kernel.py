@@ -1,4 +1,4 @@
-"""Linear attention with few features at a time, and causally in chunks."""
+"""Linear (kernel) attention with few positions' features at a time, and causal in chunks."""
 
 from collections.abc import Iterator
 from itertools import repeat
@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROWS = 512  # positions whose features are computed at a time: they stay in a core's cache
+ROWS = 512  # positions whose features are computed together: they fit into a core's cache
 
 
 def in_parts(rows: Tensor, real: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor | None]]:
@@ -17,14 +17,14 @@ def in_parts(rows: Tensor, real: Tensor | None = None) -> Iterator[tuple[Tensor,
 
 
 def exp_difference(x: Tensor, less: Tensor) -> Tensor:
-    """Return exp(x - less), in the memory of x."""
+    """Return exp(x - less), in place."""
     x -= less
     return x.exp_()
 
 
 def causal_products(q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
-    """Return (q @ k^T).tril(S - T) @ v, (B, H, T, d_v), with nothing of size T x S: the sums of the
-    chunks before from one cumulative sum, the products inside a chunk written out.
+    """Return (q @ k^T).tril(S - T) @ v, (B, H, T, d_v), without a T x S matrix: earlier chunks by
+    a cumulative sum of k^T v, keys in the same chunk by explicit products.
     """
     T, S = q.shape[2], k.shape[2]
     old, k = k.split([S - T, T], dim=2)
@@ -32,7 +32,7 @@ def causal_products(q: Tensor, k: Tensor, v: Tensor, chunk: int) -> Tensor:
     size = min(chunk, T)
     chunks = -(-T // size)
     q, k, v = (
-        F.pad(rows, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size)) for rows in (q, k, v)
+        F.pad(x, (0, 0, 0, chunks * size - T)).unflatten(2, (chunks, size)) for x in (q, k, v)
     )  # (B, H, chunks, size, ...)
     sums = k.mT @ v  # (B, H, chunks, m, d_v)
     first = old.mT @ before

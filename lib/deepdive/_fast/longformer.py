@@ -2,16 +2,16 @@
 
     q k^T = (q W_k) x^T        weights v = (weights x) W_v^T + (sum of weights) b_v
 
-takes 2 * n_queries * n_heads products for each element of x in place of 2 * d_model. `kv` projects
-rows (B, S, d_model) to all heads' keys, then all heads' values.
+costs 2 * n_queries * n_heads products per element of x instead of 2 * d_model. `kv` projects
+x (B, S, d_model) to all heads' keys, then all heads' values.
 """
 
 from torch import Tensor, nn
 
 
 def scores_of_rows(q: Tensor, x: Tensor, kv: nn.Linear, scale: float) -> Tensor:
-    """Return scale * q @ k^T for q (B, H, g, d_head), (B, H, g, S), up to a number for each query:
-    the keys' bias adds the same to all its scores, which softmax does not see.
+    """Return scale * q @ k^T for q (B, H, g, d_head), (B, H, g, S), up to a constant per query: the
+    keys' bias adds the same to all its scores, and softmax is invariant to that.
     """
     H, d_head = q.shape[1], q.shape[3]
     W_k = kv.weight.unflatten(0, (2 * H, d_head))[:H]  # (H, d_head, d_model)

@@ -1,4 +1,4 @@
-"""Softmax attention within sorted chunks, a few chunks at a time, with its own backward."""
+"""LSH attention: softmax within sorted chunks, a few chunks at a time, with a manual backward."""
 
 import math
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# Scores that are computed at once: on a CPU they stay in the cache until they are used.
+# Scores computed at once: on a CPU they stay in the cache until they are used.
 CPU_SCORES, GPU_SCORES = 2**18, 2**26
-CLOSED = 1e30  # taken from a score that must not count; 2 ** -CLOSED is 0
+CLOSED = 1e30  # subtracted from masked scores; 2 ** -CLOSED is 0
 LOG2E = 1 / math.log(2)
 
 Kept = tuple[Tensor, list[Tensor]]
@@ -20,16 +20,16 @@ Kept = tuple[Tensor, list[Tensor]]
 class Chunks:
     """The sorted chunks of N = B * H heads. Positions are 0 ... T', a full number of chunks.
 
-    q_at      (N, rounds, T'): the query at each rank
-    k_at      (N, rounds, chunk + T'): the key at each place, behind those that the first chunk
-              looks back to
-    q_place   (N, rounds, T'): the place of each query
-    k_place   (N, rounds, T'): the place of each key, counted as in k_at
-    q_cell    (N, rounds, T'), k_cell (N, rounds, T'): a key is met in a round where
-              q_cell - k_cell is 0 or 1; None where all of both chunks is met
-    chunk     rows a chunk
+    q_at      (N, rounds, T'): the query at each sorted position
+    k_at      (N, rounds, chunk + T'): the key at each sorted position, after a chunk of keys that
+              precedes the first chunk
+    q_place   (N, rounds, T'): the sorted position of each query
+    k_place   (N, rounds, T'): the sorted position of each key, counted as in k_at
+    q_cell    (N, rounds, T'), k_cell (N, rounds, T'): a query attends to a key in a round if
+              q_cell - k_cell is 0 or 1; None: to all keys of both chunks
+    chunk     positions per chunk
     causal    whether a query attends only to keys before it
-    once      whether a key that an earlier round has met is passed over
+    once      whether keys already attended to in an earlier round are masked
     """
 
     q_at: Tensor
@@ -58,14 +58,14 @@ class Chunks:
         """(chunk + T', ...) -> (chunks, 2 chunk, ...), overlapping, a view: a chunk of queries
         attends to its own chunk of keys and to the one before.
         """
-        rows_met = rows[start * self.chunk : (end + 1) * self.chunk]
-        rows_met = rows_met.unfold(0, 2 * self.chunk, self.chunk)
-        return rows_met if rows.ndim == 1 else rows_met.transpose(-2, -1)
+        k_chunks = rows[start * self.chunk : (end + 1) * self.chunk]
+        k_chunks = k_chunks.unfold(0, 2 * self.chunk, self.chunk)
+        return k_chunks if rows.ndim == 1 else k_chunks.transpose(-2, -1)
 
     def forbidden(self, n: int, r: int, start: int, end: int) -> Tensor:
-        """Return int32 (chunks, chunk, 2 chunk): 0 where a query meets a key; never for its own.
+        """Return int32 (chunks, chunk, 2 chunk): 0 if a query attends to a key; never to its own.
 
-        Integers, because comparisons in place run on vectors, and those that make a bool do not.
+        Integers, because in-place comparisons are vectorized, and those that return bool are not.
         """
         q_at = self.queries(self.q_at[n, r], start, end).unsqueeze(-1)
         k_at = self.keys(self.k_at[n, r], start, end).unsqueeze(-2)
@@ -76,25 +76,25 @@ class Chunks:
         barred += self._apart(n, r, q_at, k_at).ne_(0)
         for earlier in range(r) if self.once else ():
             barred += self._apart(n, earlier, q_at, k_at).eq_(0)
-        if self.once and start == 0:  # what stands before the first chunk belongs to another round
+        if self.once and start == 0:  # keys before the first chunk belong to another round
             barred[0, :, : self.chunk] = 1
         return barred
 
     def _apart(self, n: int, r: int, q_at: Tensor, k_at: Tensor) -> Tensor:
-        """Return int32, 0 where cells differ by 0 or 1."""
+        """Return int32, 0 if q_cell - k_cell is 0 or 1."""
         assert self.q_cell is not None
         assert self.k_cell is not None
         return (self.q_cell[n, r][q_at] - self.k_cell[n, r][k_at]).bitwise_right_shift_(1)
 
 
 class Tiled(torch.autograd.Function):
-    """softmax(q k^T over the keys met) v for q, k (N, T', d) and v (N, T', d_v): (N, T', d_v).
+    """softmax(q k^T over unmasked keys) v for q, k (N, T', d) and v (N, T', d_v): (N, T', d_v).
 
-    A round gives its mean and the logarithm of its sum; weighed by their sums, the means of the
-    rounds are the softmax over all that they met. A row that met nothing takes its own value where
-    `real` (N, T'), else 0. With `keep`, the weights are kept for the backward pass, for each row
-    rounds * 2 chunk numbers. Powers are of 2, whose exponential is several times as fast on a CPU:
-    q is multiplied by log2(e).
+    A round returns its output and log-sum-exp; weighted by their sums, the rounds' outputs are the
+    softmax over all of their keys. A query without keys gets its own value if `real` (N, T'), else
+    0. With `keep`, the weights are saved for the backward pass, rounds * 2 chunk numbers per query.
+    Uses powers of 2, whose exponential is several times as fast on a CPU: q is multiplied by
+    log2(e).
     """
 
     @staticmethod
@@ -129,7 +129,7 @@ class Tiled(torch.autograd.Function):
         chunks: Chunks = ctx.chunks
         m, rounds = chunks.chunk, chunks.q_at.shape[1]
         total = total.masked_fill(total.isneginf(), 0.0)
-        inner = (grad * output).sum(-1)  # over keys: weight times its gradient
+        inner = (grad * output).sum(-1)  # sum over keys of weight * gradient
         dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), grad * alone
         for n in range(q.shape[0]):
             rows = (q[n], k[n], v[n], grad[n], inner[n], total[n])
@@ -146,8 +146,8 @@ class Tiled(torch.autograd.Function):
 def _round(
     q: Tensor, k: Tensor, v: Tensor, chunks: Chunks, n: int, r: int, kept: list[Kept], keep: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean (T', d_v) and the logarithm of the sum (T') of one head in one round; add to
-    `kept` the weights of each tile, the largest score of each row being 2^0, and those scores.
+    """Return the output (T', d_v) and the log-sum-exp (T') of one head in one round; append to
+    `kept` each tile's weights, normalized to a maximum of 2^0 per query, and the maximum scores.
     """
     q_at, k_at, place = chunks.q_at[n, r], chunks.k_at[n, r], chunks.q_place[n, r]
     q, k, v = q.index_select(0, q_at), k.index_select(0, k_at), v.index_select(0, k_at)
@@ -192,7 +192,7 @@ def _round_backward(
 
 
 def _spread(into: Tensor, parts: Tensor, m: int, start: int, end: int) -> None:
-    """Add (chunks, 2 m, d) to the rows that it came from, two chunks each."""
+    """Accumulate gradients (chunks, 2 m, d) in the positions of the two chunks of each."""
     chunks = into.unflatten(0, (-1, m))
     chunks[start:end] += parts[:, :m]
     chunks[start + 1 : end + 1] += parts[:, m:]

@@ -1,7 +1,7 @@
-"""The whole time loop as one call of torch's kernel. Equal to the explicit loop, padding included.
+"""RNN, LSTM and GRU by torch's fused kernel. Equal to the explicit time loop, padding included.
 
 On a CPU the kernel saves an LSTM about a quarter of a training step and a GRU next to nothing; on
-a GPU, where each small step of the loop is a launch, it saves most of the time.
+a GPU, where each time step of the loop is a kernel launch, it saves most of the time.
 """
 
 import warnings
@@ -19,10 +19,10 @@ Kernel = Callable[..., tuple[Tensor, ...]]
 def read(
     kernel: Kernel, weights: Sequence[Tensor], x: Tensor, real: Tensor | None, values: Values
 ) -> tuple[Tensor, Values]:
-    """Return states (B, T, d_hidden) and the last values, as the explicit loop does.
+    """Return hidden states (B, T, d_hidden) and the final states, like the explicit loop.
 
     kernel    torch.rnn_tanh, torch.lstm or torch.gru
-    weights   W, U and their two biases, as torch orders them
+    weights   W, U and their two biases, in torch's order
     """
     if real is None or bool(real.all()):
         return _call(kernel, weights, values, x, batch_first=True)
@@ -32,26 +32,26 @@ def read(
 def _read_real(
     kernel: Kernel, weights: Sequence[Tensor], x: Tensor, real: Tensor, values: Values
 ) -> tuple[Tensor, Values]:
-    """Move the real tokens of each row to its front, read those only, and put the states back.
+    """Left-align the real tokens of each sequence, run only those, and scatter the states back.
 
-    Real or not, position t then shows the state after the real tokens up to t.
+    At every position t, real or not, the state is that after the real tokens up to t.
     """
     count = real.sum(1)
     order = (~real).to(torch.uint8).argsort(dim=1, stable=True)
     front = x.gather(1, order.unsqueeze(-1).expand_as(x))
-    # A row without a real token cannot be packed: it reads one, and is set back below.
+    # A sequence without a real token cannot be packed: run one token, and reset its state below.
     packed = pack_padded_sequence(
         front, count.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
     )
-    rows, back = packed.sorted_indices, packed.unsorted_indices
-    assert rows is not None
+    idx, back = packed.sorted_indices, packed.unsorted_indices
+    assert idx is not None
     data, last = _call(
-        kernel, weights, tuple(value[rows] for value in values), packed.data, packed.batch_sizes
+        kernel, weights, tuple(value[idx] for value in values), packed.data, packed.batch_sizes
     )
     states, _ = pad_packed_sequence(
-        PackedSequence(data, packed.batch_sizes, rows, back), batch_first=True
+        PackedSequence(data, packed.batch_sizes, idx, back), batch_first=True
     )
-    states = torch.cat([values[0].unsqueeze(1), states], dim=1)  # 0: before any token
+    states = torch.cat([values[0].unsqueeze(1), states], dim=1)  # index 0: before any token
     last_real = real.cumsum(1).unsqueeze(-1).expand(-1, -1, states.shape[2])
     has_real = (count > 0).unsqueeze(1)
     pairs = zip(last, values, strict=True)
@@ -67,15 +67,15 @@ def _call(
     batch_sizes: Tensor | None = None,
     batch_first: bool = False,
 ) -> tuple[Tensor, Values]:
-    """Call the kernel for one layer in one direction, on a padded batch or on a packed one."""
+    """Call the kernel for one layer in one direction, on a padded or a packed batch."""
     state: Any = tuple(value.unsqueeze(0) for value in values)
     state = state if len(state) > 1 else state[0]
     head = (data, state) if batch_sizes is None else (data, batch_sizes, state)
-    # has_biases, num_layers, dropout, train, bidirectional. `train` keeps what the backward pass
-    # needs: a model in eval mode may be asked for gradients too.
+    # has_biases, num_layers, dropout, train, bidirectional. `train` saves tensors for the backward
+    # pass: a model in eval mode may need gradients too.
     tail = (list(weights), True, 1, 0.0, torch.is_grad_enabled(), False)
     with warnings.catch_warnings():
-        # cuDNN copies our separate weights into one buffer at each call, and warns that it does.
+        # cuDNN copies the separate weights into one buffer at each call, and warns about it.
         warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous")
         states, *last = kernel(*head, *tail, *((batch_first,) if batch_sizes is None else ()))
     return states, tuple(value.squeeze(0) for value in last)

@@ -1,4 +1,4 @@
-"""Shifted windows of many images: the bias and mask of one image, added to all in one sum."""
+"""Shifted-window attention: the bias and mask of one image, added to all images at once."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ def mixed(
     q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, bias: Tensor, scale: float,
     dropout: Callable[[Tensor], Tensor],
 ) -> Tensor:  # fmt: skip
-    """Return the output (images * windows, H, T, d_v); bias (1, H, T, S), and which pairs of
-    one image are `allowed`, (windows, 1, T, S), one for each query at least.
+    """Return the output (images * windows, H, T, d_v) for a bias (1, H, T, S) and the mask of one
+    image, `allowed` (windows, 1, T, S), with at least one key per query.
     """
     scores = (scale * q) @ k.transpose(-2, -1)
     if allowed is None:

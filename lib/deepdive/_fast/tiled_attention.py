@@ -1,9 +1,9 @@
 """Attention in tiles: a block of queries at a time, with the few keys that it attends to.
 
-What a sparse pattern needs to be fast: the queries are cut into blocks, a `Tile` says which keys a
-block meets, and `attend` makes one batched product a tile for all heads. The backward pass is
-written by hand: it has the weights, and adds to the gradients of keys and values in place, where
-autograd would copy the keys once for each tile that meets them.
+Makes sparse patterns fast: queries are split into blocks, a `Tile` lists the keys of a block, and
+`attend` computes one batched product per tile for all heads. The manual backward pass uses the
+saved weights, and accumulates the gradients of keys and values in place, where autograd would copy
+the keys once for each tile that uses them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,12 +20,12 @@ Span = tuple[int, int]  # first, last + 1
 class Tile(NamedTuple):
     """Queries and the keys that they attend to, in the order of the scores' columns.
 
-    rows    the queries
-    spans   stretches of keys, the same for all heads
-    bias    (rows, keys met) or (N, rows, keys met), added to the scores: 0, or `shut(dtype)`
-            where the query does not meet the key after all; None: it meets them all
-    blocks  int64 (N, G, r), in place of spans: the queries are G parts of one size, and each part
-            meets r blocks of keys, `unit` wide, of its own, other ones for each of N = B * H
+    rows    the range of queries
+    spans   ranges of keys, the same for all heads
+    bias    (queries, keys) or (N, queries, keys), added to the scores: 0, or `shut(dtype)` to mask
+            a key for a query; None: nothing is masked
+    blocks  int64 (N, G, r), instead of spans: the queries are G groups of equal size, and each
+            attends to r blocks of `unit` keys of its own, different for each of N = B * H
     """
 
     rows: Span
@@ -35,12 +35,12 @@ class Tile(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """G: into how many products of their own the queries fall."""
+        """G: the number of query groups, each with its own product."""
         return 1 if self.blocks is None else self.blocks.shape[1]
 
 
 def shut(dtype: torch.dtype) -> float:
-    """Return what a score is lowered by so that its weight is 0; twice that is still a number."""
+    """Return a mask value for which a weight is 0, and whose double is still finite."""
     return torch.finfo(dtype).min / 4
 
 
@@ -57,28 +57,28 @@ def attend(
 ) -> Tensor:
     """Return the output (B, H, T, d_v): for each tile softmax(scale * q @ k^T + bias) @ v.
 
-    q is (B, H, T, d), k and v have S rows; the tiles' rows are 0 ... T - 1 in order. `real` bool
-    (B or 1, S) closes keys to all; `dropout` is the probability that a weight is dropped; `unit`
-    the width of the tiles' blocks, which then divides S. A query that meets no key gets 0.
+    q is (B, H, T, d), k and v (B, H, S, d); the tiles cover the queries 0 ... T - 1 in order. Keys
+    that are not `real`, bool (B or 1, S), are masked; `dropout` is the probability of dropping a
+    weight; `unit` is the block size of the tiles, which must divide S. A query without keys gets 0.
     Once differentiable.
     """
     B, H = q.shape[:2]
     if real is not None and real.all():
         real = None
-    flat = [rows.reshape(B * H, *rows.shape[2:]) for rows in (q, k, v)]
-    keep = torch.is_grad_enabled() and any(rows.requires_grad for rows in flat)
+    flat = [x.reshape(B * H, *x.shape[2:]) for x in (q, k, v)]
+    keep = torch.is_grad_enabled() and any(x.requires_grad for x in flat)
     padded = _padded(tiles, real)
     if real is not None:
         real = real.expand(B, -1).repeat_interleave(H, 0)
-    ahead = q.shape[2] > k.shape[2]  # some queries stand before every key
+    ahead = q.shape[2] > k.shape[2]  # some queries are before every key
     settings = tiles, scale, real, dropout, unit, keep, [ahead or each for each in padded]
     mixed: Tensor = _Tiled.apply(*flat, *settings)  # type: ignore[no-untyped-call]
     return mixed.unflatten(0, (B, H))
 
 
 def block_of(left: int, right: int) -> int:
-    """Return how many queries share a tile of a window: no more than the window has keys, but
-    enough for a product, and few enough that a tile's weights stay in a core's cache.
+    """Return the number of queries per tile of a window: at most the window's number of keys, large
+    enough for an efficient product, and small enough for a tile's weights to fit into the cache.
     """
     return min(max(left + right, 16), 64)
 
@@ -88,18 +88,18 @@ def window_tiles(
 ) -> list[Tile]:
     """Return the tiles of a window: query t attends to keys t - left ... t + right.
 
-    Queries are the last T of S positions. `more` keys after the S are met by every query.
+    Queries are the last T of S positions. Every query attends to `more` keys appended to the S.
     """
     block = min(block, T)
     offset = torch.arange(block + left + right, device=like.device) - torch.arange(
         left, left + block, device=like.device
-    ).unsqueeze(1)  # (block, stretch): how far the key stands behind the query
+    ).unsqueeze(1)  # (block, range): the key's distance before the query
     band = like.new_zeros(offset.shape)
     band.masked_fill_((offset < -left) | (offset > right), shut(like.dtype))
     tiles = []
     for start in range(0, T, block):
         rows = (start, min(start + block, T))
-        first = S - T + start - left  # where the stretch of the whole block begins
+        first = S - T + start - left  # where the key range of a full block begins
         low = min(max(first, 0), S)
         high = max(low, min(S - T + rows[1] + right, S))
         bias = band[: rows[1] - start, low - first : high - first]
@@ -111,7 +111,7 @@ def window_tiles(
 
 
 def _padded(tiles: Sequence[Tile], real: Tensor | None) -> list[bool]:
-    """Return for each tile whether it may meet a key that is not real."""
+    """Return for each tile whether it may contain a key that is not real."""
     if real is None:
         return [False] * len(tiles)
     before = F.pad((~real).any(0).cumsum(0), (1, 0)).tolist()
@@ -122,13 +122,13 @@ def _padded(tiles: Sequence[Tile], real: Tensor | None) -> list[bool]:
 
 
 class _TileRows:
-    """The keys or values of tiles: taken out for one, and the gradients put back."""
+    """The keys or values of tiles: gather them for a tile, and accumulate gradients."""
 
     def __init__(self, rows: Tensor, unit: int) -> None:
         self.rows, self.unit = rows, unit
 
     def take(self, tile: Tile) -> Tensor:
-        """Return (N * G, keys met, d), a view where it is one stretch."""
+        """Return (N * G, keys, d), a view if it is one range."""
         if tile.blocks is not None:
             N, G, r = tile.blocks.shape
             blocks = self._in_blocks().index_select(0, self._numbers(tile.blocks))
@@ -137,7 +137,7 @@ class _TileRows:
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def add(self, tile: Tile, a: Tensor, b: Tensor) -> None:
-        """Add a^T @ b, (N * G, keys met, d), to the rows that were taken."""
+        """Add a^T @ b, (N * G, keys, d), to the positions returned by `take`."""
         if len(tile.spans) == 1:
             low, high = tile.spans[0]
             self.rows[:, low:high].baddbmm_(a.transpose(1, 2), b)
@@ -155,18 +155,18 @@ class _TileRows:
         return self.rows.view(N * (S // self.unit), self.unit * d)
 
     def _numbers(self, blocks: Tensor) -> Tensor:
-        """Return (N * G * r,): where the blocks stand among those of all heads."""
+        """Return (N * G * r,): the indices of the blocks among those of all heads."""
         per_head = self.rows.shape[1] // self.unit
         heads = torch.arange(len(blocks), device=blocks.device).view(-1, 1, 1)
         return (blocks + per_head * heads).flatten()
 
 
 def _of(tile: Tile, rows: Tensor) -> Tensor:
-    """Return the rows (N, T, d) of a tile, part by part: (N * G, rows / G, d)."""
-    own = rows[:, slice(*tile.rows)]
+    """Return a tile's queries from (N, T, d), grouped: (N * G, queries / G, d)."""
+    queries = rows[:, slice(*tile.rows)]
     if tile.blocks is None:
-        return own
-    return own.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
+        return queries
+    return queries.reshape(len(rows) * tile.parts, -1, rows.shape[-1])
 
 
 class _Tiled(torch.autograd.Function):
@@ -182,7 +182,7 @@ class _Tiled(torch.autograd.Function):
         dropout: float,
         unit: int,
         keep: bool,
-        empty_rows: Sequence[bool],  # whether a query of the tile may meet no key
+        empty_rows: Sequence[bool],  # whether a query of the tile may have no key
     ) -> Tensor:
         if any(tile.blocks is not None for tile in tiles):  # blocks are views
             k, v = k.contiguous(), v.contiguous()
@@ -219,7 +219,7 @@ class _Tiled(torch.autograd.Function):
         """
         q, k, v, out, *saved = ctx.saved_tensors
         tiles, scale, unit, has_dropout = ctx.settings
-        # The sum over a row of P dP, by way of the output.
+        # The row sum of P dP, computed from the output.
         minus_sum = (grad * out).sum(-1, keepdim=True).neg_()
         d_q = torch.empty_like(q)
         d_k, d_v = (torch.zeros_like(t, memory_format=torch.contiguous_format) for t in (k, v))
@@ -246,7 +246,7 @@ def _pairs(saved: list[Tensor], has_dropout: bool) -> Iterator[tuple[Tensor, Ten
 
 
 def _bias(tile: Tile, closed: Tensor | None, unit: int) -> Tensor | None:
-    """Return what is added to a tile's scores; `closed` (N, S, 1) closes keys to all."""
+    """Return the bias of a tile's scores; `closed` (N, S, 1) masks keys for all queries."""
     if closed is None:
         return tile.bias
     bias = _TileRows(closed, unit).take(tile).transpose(1, 2)
@@ -254,7 +254,7 @@ def _bias(tile: Tile, closed: Tensor | None, unit: int) -> Tensor | None:
 
 
 def _weigh(q: Tensor, k: Tensor, bias: Tensor | None, may_be_empty: bool) -> Tensor:
-    """Return softmax(q @ k^T + bias) in float32 at least, 0 for a query that meets no key."""
+    """Return softmax(q @ k^T + bias) in float32 at least, 0 for a query without keys."""
     k = k.transpose(1, 2)
     if bias is None:
         scores = torch.bmm(q, k)

@@ -1,4 +1,4 @@
-"""Sums by bucket: what YOSO samples, forward and backward."""
+"""YOSO attention by LSH Bernoulli sampling: sums of values by bucket, forward and backward."""
 
 import math
 from typing import Any
@@ -6,24 +6,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-KEYS_FOR_SUMS = 16  # keys that a query meets, by its width, from which sums cost less than pairs
-ROWS = 2**12  # rows of queries in one step over the pieces: they fit into a core's cache
-Places = tuple[Tensor, Tensor] | None  # where rows and their readers stand, None: no order
-COLUMNS = 8  # of v in one step of the backward pass: for each a key leaves d numbers in its bucket
+KEYS_FOR_SUMS = 16  # keys per query / width, above which sums by bucket cost less than pairs
+ROWS = 2**12  # queries per step over the segments: they fit into a core's cache
+Places = tuple[Tensor, Tensor] | None  # positions of keys and queries, None: not causal
+COLUMNS = 8  # of v per step of the backward pass: a key adds d numbers per column to its bucket
 
 
 class Sampled(torch.autograd.Function):
     """output[t] = the mean over the hashes of the sum of v[s] over keys s in query t's bucket.
 
-    With share[t, s], the part of the hashes in which t and s agree, that is share @ v; causally
-    share is 0 where key s comes after query t, the queries being the last rows. Backward
+    With share[t, s], the fraction of hashes in which t and s collide, that is share @ v; if causal,
+    share is 0 where key s is after query t, with queries at the last positions. Backward
 
         grad_v = share^T @ grad
         grad_q = bits / 2 * (share * (grad @ v^T)) @ k
         grad_k = bits / 2 * (share * (grad @ v^T))^T @ q
 
-    takes bits / 2 * share for the slope of the expected share. It goes over the pairs that share a
-    bucket (`slopes`); where one is overfull, it sums by bucket too, since
+    uses bits / 2 * share as the derivative of the expected share. It sums over the pairs that share
+    a bucket (`slopes`); if buckets are too full, it also sums by bucket, since
     (share * (grad @ v^T)) @ k is the sum over i of grad[:, i] * (share @ (v[:, i] k)).
     Source: Zeng et al. 2021, section 3.
     """
@@ -40,8 +40,8 @@ class Sampled(torch.autograd.Function):
         bits: int,
         causal: bool,
     ) -> Tensor:
-        """Return (B, H, T, d_v) for unit q and k, v, buckets `to` of the queries (n_hashes, B, H,
-        T) and `of` the keys, and the `real` keys, bool (B, H, S).
+        """Return (B, H, T, d_v) for unit q and k, v, the queries' buckets `to` (n_hashes, B, H, T),
+        the keys' buckets `of`, and the `real` keys, bool (B, H, S).
         """
         ctx.save_for_backward(q, k, v, to, of, real)
         ctx.bits, ctx.causal = bits, causal
@@ -75,9 +75,9 @@ def slopes(
     grad_q: Tensor,
     grad_k: Tensor,
 ) -> None:
-    """Add one hash's part to grad_q and grad_k: a product for each piece of a bucket's queries with
-    each piece of its keys; where buckets hold very many, by sums of d x d numbers, so that no row
-    costs more than some KEYS_FOR_SUMS * d^2 products.
+    """Add one hash's contribution to grad_q and grad_k: a product of each segment of a bucket's
+    queries with each segment of its keys; for very full buckets, by sums of d x d numbers, so the
+    cost per position is at most about KEYS_FOR_SUMS * d^2 products.
     """
     batch, heads, _, width = k.shape
     first = buckets * torch.arange(batch * heads, device=k.device).view(batch, heads, 1)
@@ -93,37 +93,37 @@ def slopes(
             )
         return
     long = 2 ** int(min(math.log2(max(keys_met, 4.0)), 6))
-    asks, meets = Pieces(queries, asked, long), Pieces(keys, sizes, long)
+    query_parts, key_parts = Pieces(queries, asked, long), Pieces(keys, sizes, long)
     flat_q, flat_k, flat_v, flat_g = (
         pieces.lay(x.reshape(-1, x.shape[-1]))
-        for pieces, x in ((asks, q), (meets, k), (meets, v), (asks, grad))
+        for pieces, x in ((query_parts, q), (key_parts, k), (key_parts, v), (query_parts, grad))
     )
     if places is not None:
         key_at, query_at = (
             pieces.lay(at.to(q.dtype).repeat(batch * heads)[:, None])
-            for pieces, at in zip((meets, asks), places, strict=True)
+            for pieces, at in zip((key_parts, query_parts), places, strict=True)
         )
     to_q, to_k = torch.zeros_like(flat_q), torch.zeros_like(flat_k)
-    others = meets.count[asks.bucket]  # with how many pieces of keys each piece of queries meets
-    at = torch.arange(len(others), device=k.device).repeat_interleave(others)
-    rank = torch.arange(len(at), device=k.device) - (others.cumsum(0) - others)[at]
-    key = meets.first[asks.bucket[at]] + rank
+    n_keys = key_parts.count[query_parts.bucket]  # key segments for each query segment
+    at = torch.arange(len(n_keys), device=k.device).repeat_interleave(n_keys)
+    rank = torch.arange(len(at), device=k.device) - (n_keys.cumsum(0) - n_keys)[at]
+    key = key_parts.first[query_parts.bucket[at]] + rank
     step = max(1, ROWS // long)
     for i, j in zip(at.split(step), key.split(step), strict=True):
-        score = flat_g[i] @ flat_v[j].transpose(1, 2)  # 0 where a piece has no row
+        score = flat_g[i] @ flat_v[j].transpose(1, 2)  # 0 in empty slots
         if places is not None:
             score = score * (key_at[j].transpose(1, 2) <= query_at[i])
         to_q.index_add_(0, i, score @ flat_k[j])
         to_k.index_add_(0, j, score.transpose(1, 2) @ flat_q[i])
-    grad_q += asks.read(to_q).view_as(grad_q)
-    grad_k += meets.read(to_k).view_as(grad_k)
+    grad_q += query_parts.read(to_q).view_as(grad_q)
+    grad_k += key_parts.read(to_k).view_as(grad_k)
 
 
 class Pieces:
-    """Rows sorted by bucket and cut into pieces of `long`, none of which holds two buckets.
+    """Vectors sorted by bucket and split into segments of `long`, each of a single bucket.
 
-    `of` (rows,) says the bucket of each row, `sizes` (buckets,) how many there are. `bucket` is
-    that of each piece, `first` and `count` are the pieces of each bucket.
+    `of` (N,) is the bucket of each vector, `sizes` (buckets,) the bucket sizes. `bucket` is the
+    bucket of each segment, `first` and `count` are each bucket's first segment and their number.
     """
 
     def __init__(self, of: Tensor, sizes: Tensor, long: int) -> None:
@@ -136,21 +136,21 @@ class Pieces:
         self.at[order] = self.first[of[order]] * long + rank
 
     def lay(self, rows: Tensor) -> Tensor:
-        """Return the rows (N, d) laid out, (pieces, long, d), 0 where there is none."""
+        """Scatter vectors (N, d) into segments, (segments, long, d), with 0 in empty slots."""
         laid = rows.new_zeros(len(self.bucket) * self.long, rows.shape[-1])
         return laid.index_copy_(0, self.at, rows).view(-1, self.long, rows.shape[-1])
 
     def read(self, laid: Tensor) -> Tensor:
-        """Return what stands in a layout, row by row: (N, d)."""
+        """Gather the vectors of a layout in their original order: (N, d)."""
         return laid.flatten(0, 1).index_select(0, self.at)
 
 
 def sum_by_bucket(
     rows: Tensor, of: Tensor, to: Tensor, buckets: int, places: Places = None
 ) -> Tensor:
-    """Return, for each reader, the mean over the hashes of the sum of the rows (B, H, S, d) in its
-    bucket: (B, H, T, d). `of` (n_hashes, B, H, S) says where a row is, `to` (..., T) what is read.
-    With `places`, of rows and readers, only rows whose place is not after the reader's are added.
+    """Return, for each target, the mean over the hashes of the sum of the sources (B, H, S, d) in
+    its bucket: (B, H, T, d). `of` (n_hashes, B, H, S) has the sources' buckets, `to` (..., T) the
+    targets'. With `places`, the positions of both, only sources not after the target are added.
     """
     batch, heads, _, width = rows.shape
     first = buckets * torch.arange(batch * heads, device=rows.device).view(batch, heads, 1)
@@ -166,13 +166,13 @@ def sum_by_bucket(
 
 
 def in_order(keys: int, queries: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the places of keys (S,) and of queries (T,), which are the last."""
+    """Return the positions of keys (S,) and of queries (T,), which are the last."""
     every = torch.arange(keys, device=device)
     return every, every[keys - queries :]
 
 
 def reversed_positions(places: Places) -> Places:
-    """Return the places counted from the end, when rows read and readers are read."""
+    """Return positions counted from the end, with keys and queries exchanged."""
     if places is None:
         return None
     keys, queries = (len(places[0]) - 1 - at for at in places)
@@ -180,10 +180,10 @@ def reversed_positions(places: Places) -> Places:
 
 
 def _running_sums(flat: Tensor, put: Tensor, read: Tensor, places: tuple[Tensor, Tensor]) -> Tensor:
-    """Return for each reader the sum of its bucket's rows up to its place, (B * H * T, d).
+    """Return for each target the sum of its bucket's sources up to its position, (B * H * T, d).
 
-    Rows are sorted by bucket and place. In step i each adds what stands 2^i rows before it in its
-    own bucket, so that a bucket's numbers never meet another's, however large those are.
+    Sources are sorted by bucket and position. This is a parallel prefix sum in each bucket: step i
+    adds the source 2^i before it, so large numbers in one bucket never affect another's rounding.
     """
     longest = 1 + int(max(at.max() for at in places))
     codes, order = (put * longest + places[0]).flatten().sort()
@@ -210,5 +210,5 @@ def _mixed(
 ) -> Tensor:
     """Return (share * (weights @ values^T)) @ rows, (B, H, T, d)."""
     both = (values.unsqueeze(-1) * rows.unsqueeze(-2)).flatten(-2)  # (B, H, S, i * d)
-    read = sum_by_bucket(both, of, to, buckets, places).unflatten(-1, (-1, rows.shape[-1]))
-    return (weights.unsqueeze(-2) @ read).squeeze(-2)
+    sums = sum_by_bucket(both, of, to, buckets, places).unflatten(-1, (-1, rows.shape[-1]))
+    return (weights.unsqueeze(-2) @ sums).squeeze(-2)

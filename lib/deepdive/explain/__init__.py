@@ -1,7 +1,7 @@
-"""Explanations of a model's output. They know a model only through its hook points and tensors.
+"""Explanations of a model's output. They access a model only through its hook points and tensors.
 
-Three kinds of input, and so three kinds of method: rows at a hook point (`gradients`, `backward`),
-a game of parts that stay or go (`games`), recorded tensors (`rollout`, `attention_weights`,
-`heads`, `probes`). `classifiers` holds models of which the cause is known; `judging` compares.
-`audits` looks for what was not meant: a bias, a secret that is told.
+The methods differ in their input: embeddings at a hook point (`gradients`, `backward`), a game on
+subsets of the input (`games`), recorded tensors (`rollout`, `attention_weights`, `heads`,
+`probes`). `classifiers` has models whose causes are known; `evaluation` compares explanations.
+`audits` tests for unintended behavior: a bias, a memorized secret.
 """

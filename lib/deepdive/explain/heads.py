@@ -1,18 +1,18 @@
-"""What attention heads look at: relations of a tree, fixed offsets, separators; and what is lost
-without a head.
+"""BERTology, analyzing attention heads: dependency relations, fixed offsets, separators; and the
+loss when a head is ablated.
 
-All but `ablation` work on arrays: `attention` (..., W, W) holds, for each head (the leading axes),
-how much word w attends to word v. `deepdive.explain.words` makes it from a model.
+All but `ablation` work on tensors: `attention` (..., W, W) is, for each head (the leading axes),
+the attention of word w to word v. `deepdive.explain.words` computes it from a model's weights.
 
 System: bertology
 Parent: bert
 What differs:
-- nothing is trained: for each head, the word that gets most attention is its guess of the word's
-  head in the tree (`guesses`, `head_accuracy`)
-- the guess competes with the best fixed offset, such as "the word to the right" (`best_offset`)
+- nothing is trained: for each attention head, the most attended word is its prediction of the
+  word's syntactic head (`guesses`, `head_accuracy`)
+- the baseline is the best fixed offset, such as "the word to the right" (`best_offset`)
 - head and offset are chosen on one half of the sentences and scored on the other (`compare`)
-- the same maps are summed up by their entropy, reach and share of the separators (`entropy`,
-  `reach`, `share`), and a head is judged by the loss of a task without it (`ablation`)
+- maps are summarized by entropy, mean attention distance and attention to separators (`entropy`,
+  `reach`, `share`), and a head's importance is the task loss without it (`ablation`)
 Source: Clark et al. 2019, sections 3 and 4; Michel, Levy and Neubig 2019, section 3.
 Book: 3.4.2
 """
@@ -30,12 +30,12 @@ DIRECTIONS = ("dependent to head", "head to dependent")
 
 
 def guesses(attention: Tensor) -> Tensor:
-    """Return each head's guesses of the words' heads, (2, ..., W), for attention (..., W, W).
+    """Return the syntactic heads that attention predicts, (2, ..., W), for attention (..., W, W).
 
-        guesses[0][w] = the other word v with the largest attention[w, v]   (w looks at its head)
-        guesses[1][w] = the other word v with the largest attention[v, w]   (its head looks at w)
+        guesses[0][w] = the other word v with the largest attention[w, v]  (w attends to its head)
+        guesses[1][w] = the other word v with the largest attention[v, w]  (its head attends to w)
 
-    The words are those of the sentence: cut [CLS] and [SEP] away before.
+    The words are those of the sentence: remove [CLS] and [SEP] first.
     Source: Clark et al. 2019, sections 4.1 and 4.2.
     """
     if attention.ndim < 2 or attention.shape[-1] != attention.shape[-2]:
@@ -49,7 +49,7 @@ def guesses(attention: Tensor) -> Tensor:
 
 
 def head_accuracy(attention: Tensor, pairs: Pairs) -> Tensor:
-    """Return whether each head guesses each pair (dependent, head): bool (2, ..., P)."""
+    """Return whether each attention head predicts each pair (dependent, head): bool (2, ..., P)."""
     dependents, heads = _columns(pairs)
     return guesses(attention)[..., dependents.to(attention.device)] == heads.to(attention.device)
 
@@ -61,13 +61,13 @@ def offsets(pairs: Pairs) -> Tensor:
 
 
 def best_offset(found: Tensor) -> tuple[int, float]:
-    """Return the offset that is right most often, and how often; of equals the nearest.
+    """Return the most accurate fixed offset, and its accuracy; ties go to the nearest.
 
-    Always guessing dependent + offset is right exactly where the pair has this offset, so the best
-    one is the most frequent. Raises ValueError when `found` (P,) is empty.
+    Predicting dependent + offset is correct exactly for pairs with this offset, so the best one is
+    the most frequent. Raises ValueError when `found` (P,) is empty.
     """
     if not len(found):
-        raise ValueError("there is no pair to choose an offset from: give more sentences")
+        raise ValueError("found: got no pair to choose an offset from; give more sentences")
     values, counts = found.unique(return_counts=True)
     ranked = sorted(zip((-counts).tolist(), values.abs().tolist(), values.tolist(), strict=True))
     return int(ranked[0][2]), -ranked[0][0] / len(found)
@@ -75,9 +75,9 @@ def best_offset(found: Tensor) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The best head for a relation beside the best offset; both chosen on one half of the data,
-    `accuracy` and `baseline` scored on the other, `pairs` of them. `chosen` is the head's accuracy
-    where it was chosen: a maximum over all heads, so a little too good.
+    """The best head for a relation and the best offset; both selected on one half of the data,
+    `accuracy` and `baseline` measured on the other, on `pairs` pairs. `chosen` is the head's
+    accuracy on the selection half: a maximum over all heads, so slightly optimistic.
     """
 
     layer: int
@@ -91,9 +91,9 @@ class Verdict:
 
 
 def compare(hits: Tensor, found: Tensor, half: Tensor) -> Verdict:
-    """Choose the best head and the best offset where `half` is True, score them where it is False.
+    """Select the best head and the best offset where `half` is True, score them where it is False.
 
-    hits     (2, L, H, P) bool, what `head_accuracy` gave, joined over sentences
+    hits     (2, L, H, P) bool, from `head_accuracy`, concatenated over sentences
     found    (P,), their `offsets`;  half    (P,) bool
 
     Raises ValueError when one of the halves is empty.
@@ -104,7 +104,7 @@ def compare(hits: Tensor, found: Tensor, half: Tensor) -> Verdict:
             f"{tuple(hits.shape)}"
         )
     if half.all() or not half.any():
-        raise ValueError("half must be True for some pairs and False for others: one to choose on")
+        raise ValueError("half must be True for some pairs and False for others")
     on_half = hits[..., half].double().mean(-1)
     direction, layer, head = (int(i) for i in torch.unravel_index(on_half.argmax(), on_half.shape))
     offset, _ = best_offset(found[half])
@@ -121,7 +121,7 @@ def compare(hits: Tensor, found: Tensor, half: Tensor) -> Verdict:
 
 
 def share(weights: Tensor, columns: Sequence[int]) -> Tensor:
-    """Return the mean attention of a query to `columns` together, (...) for weights (..., T, T).
+    """Return the mean total attention of a query to `columns`, (...) for weights (..., T, T).
 
     Source: Clark et al. 2019, section 3.2.
     """
@@ -131,27 +131,27 @@ def share(weights: Tensor, columns: Sequence[int]) -> Tensor:
 def entropy(weights: Tensor) -> Tensor:
     """Return the mean over queries of -sum_s w log w in nats, (...) for weights (..., T, S).
 
-    log S for a head that looks at all keys alike, 0 for one that looks at a single key.
+    log S for uniform attention, 0 for a head that attends to a single key.
     Source: Clark et al. 2019, section 3.3.
     """
     return torch.special.entr(weights).sum(-1).mean(-1)
 
 
 def reach(weights: Tensor) -> Tensor:
-    """Return the mean distance |t - s| over which a head looks, (...) for weights (..., T, T)."""
-    places = torch.arange(weights.shape[-1], device=weights.device)
-    return (weights * (places[:, None] - places).abs()).sum(-1).mean(-1)
+    """Return the mean attention distance |t - s| of a head, (...) for weights (..., T, T)."""
+    positions = torch.arange(weights.shape[-1], device=weights.device)
+    return (weights * (positions[:, None] - positions).abs()).sum(-1).mean(-1)
 
 
 def ablation(
     model: nn.Module, pattern: str, n_heads: int, measure: Callable[[], float | Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """Return measure() of the whole model, (...), and its change without each head, (L, H, ...).
+    """Return measure() of the full model, (...), and its change without each head, (L, H, ...).
 
-    pattern    hook points of weights (B, H, T, S), one a layer: `"*.weights"`. A head's weights
-               are set to zero there, so that it adds nothing to the stream
-    measure    runs the model and returns a number, or one for each example: then the spread of
-               a head's changes says how sure their mean is
+    pattern    hook points of weights (B, H, T, S), one per layer: `"*.weights"`. A head is ablated
+               by setting its weights to zero, so it adds nothing to the residual stream
+    measure    runs the model and returns a number, or one for each example: then the changes'
+               standard deviation gives the standard error of their mean
 
     Source: Michel, Levy and Neubig 2019, section 3.2.
     """

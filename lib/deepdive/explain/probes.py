@@ -1,16 +1,16 @@
-"""Probes: can a linear map read a property of a word off its state, and is the map to blame?
+"""Probing: can a linear probe predict a property of a word from its hidden state?
 
-A probe is trained on frozen states X (N, d), one row a word. The control task keeps the words and
-their states, but gives each word *type* a random label: what the probe gets right there, it has
-learned by heart, and the difference is its selectivity.
+A probe is trained on frozen states X (N, d), one per word. The control task keeps the words and
+their states, but assigns each word *type* a random label: accuracy there is memorization, and the
+difference in accuracy is the probe's selectivity.
 
 System: probing
 Parent: none
 What differs:
-- a linear probe, in closed form (`ridge`), for a tag or a number
+- a linear probe, ridge regression in closed form (`ridge`), for a tag or a number
 - the structural probe: a matrix B for which |B x|^2 is a word's depth in the tree, and
   |B (x - y)|^2 the distance of two words (`structural`)
-- a control task beside each task (`control_labels`)
+- a control task for each task (`control_labels`)
 Source: Alain and Bengio 2017; Hewitt and Manning 2019, section 2; Hewitt and Liang 2019, section 2.
 Book: 7.3.3.1; 3.4.2
 """
@@ -28,19 +28,19 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 def ridge(x: Tensor, y: Tensor, penalty: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Return W (d, k) and b (k,) that minimise  |x @ W + b - y|^2 + penalty |W|^2.
+    """Return W (d, k) and b (k,) that minimize  |x @ W + b - y|^2 + penalty |W|^2.
 
         W = (X^T X + penalty I)^-1 X^T Y,   b = mean(y) - mean(x) @ W
 
-    with X = x - mean(x) (N, d) and Y = y - mean(y) (N, k), in float64. For tags, y holds a 1 in the
-    column of each word's tag, and the largest of x @ W + b is the guess.
+    with X = x - mean(x) (N, d) and Y = y - mean(y) (N, k), in float64. For tags, y is one-hot, and
+    the argmax of x @ W + b is the prediction.
 
-    Raises ValueError when x and y have not the same number of rows, or the penalty is negative.
+    Raises ValueError when x and y differ in their number of rows, or the penalty is negative.
     """
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
         raise ValueError(
-            f"x must be (N, d) and y (N, k); got {tuple(x.shape)} and {tuple(y.shape)}: one row a "
-            "word in both"
+            f"x must be (N, d) and y (N, k); got {tuple(x.shape)} and {tuple(y.shape)}: one row "
+            "per word in both"
         )
     if penalty < 0:
         raise ValueError(f"penalty must not be negative; got {penalty}")
@@ -56,32 +56,32 @@ def ridge(x: Tensor, y: Tensor, penalty: float = 1.0) -> tuple[Tensor, Tensor]:
 def tag_accuracy(
     train: tuple[Tensor, Sequence[Label]], test: tuple[Tensor, Sequence[Label]], penalty: float
 ) -> Tensor:
-    """Return whether a linear probe, learned on `train`, is right on each word of `test`, (N,).
+    """Return whether a linear probe, fitted on `train`, is correct on each word of `test`, (N,).
 
-    Each is (states (N, d), labels). A label that `train` lacks is never guessed.
+    Each is (states (N, d), labels). A label that is not in `train` is never predicted.
     """
-    (x, labels), (new, wanted) = train, test
-    kinds = list(dict.fromkeys(labels))
-    place = {kind: i for i, kind in enumerate(kinds)}
-    y = torch.tensor([place[label] for label in labels], device=x.device)
-    w, b = ridge(x, torch.nn.functional.one_hot(y, len(kinds)), penalty)
-    guess = (new.double() @ w + b).argmax(-1)
-    truth = torch.tensor([place.get(label, -1) for label in wanted], device=x.device)
-    return guess == truth
+    (x, labels), (test_x, test_labels) = train, test
+    classes = list(dict.fromkeys(labels))
+    index = {kind: i for i, kind in enumerate(classes)}
+    y = torch.tensor([index[label] for label in labels], device=x.device)
+    w, b = ridge(x, torch.nn.functional.one_hot(y, len(classes)), penalty)
+    predicted = (test_x.double() @ w + b).argmax(-1)
+    truth = torch.tensor([index.get(label, -1) for label in test_labels], device=x.device)
+    return predicted == truth
 
 
 def control_labels(
     train: Sequence[str], labels: Sequence[Label], test: Sequence[str], seed: int = 0
 ) -> tuple[list[Label], list[Label]]:
-    """Return a random label for each word of `train` and of `test`: the same for the same word.
+    """Return random control-task labels for `train` and `test`: the same for the same word type.
 
-    A word type's label is drawn from `labels`, the true ones of `train`, so that the control has
-    their frequencies. It says nothing of what stands around the word, nor of the word itself.
+    A word type's label is sampled from `labels`, the true ones of `train`, so the control task has
+    the same label frequencies. It is independent of the word and of its context.
     Source: Hewitt and Liang 2019, section 2.1.
     """
     if not labels or len(train) != len(labels):
         raise ValueError(
-            f"train and labels must be as long, and not empty; got {len(train)} and {len(labels)}"
+            f"train, labels: got {len(train)} and {len(labels)}, expected equal lengths above 0"
         )
     draw = random.Random(f"control {seed}")
     given = {word: draw.choice(labels) for word in dict.fromkeys([*train, *test])}
@@ -89,14 +89,14 @@ def control_labels(
 
 
 def depths(x: Tensor, b: Tensor) -> Tensor:
-    """Return |B x|^2 for each row, (..., W) for x (..., W, d) and B (rank, d)."""
+    """Return |B x|^2 for each word, (..., W) for x (..., W, d) and B (rank, d)."""
     return (x @ b.T).square().sum(-1)
 
 
 def distances(x: Tensor, b: Tensor) -> Tensor:
-    """Return |B (x_i - x_j)|^2 for each two rows, (..., W, W) for x (..., W, d), B (rank, d)."""
-    rows = x @ b.T
-    return (rows[..., :, None, :] - rows[..., None, :, :]).square().sum(-1)
+    """Return |B (x_i - x_j)|^2 for each word pair, (..., W, W) for x (..., W, d), B (rank, d)."""
+    projected = x @ b.T
+    return (projected[..., :, None, :] - projected[..., None, :, :]).square().sum(-1)
 
 
 def structural(
@@ -109,16 +109,16 @@ def structural(
     lr: float = 1e-2,
     seed: int = 0,
 ) -> Tensor:
-    """Return B (rank, d), learned so that the geometry of B x is that of the tree.
+    """Train a structural probe B (rank, d): distances or norms of B x match those of the tree.
 
-    sentences    states (W, d) of each sentence
-    trees        for each the distances of its words (W, W), or their depths (W,)
+    sentences    hidden states (W, d) of each sentence
+    trees        for each the tree distances of its words (W, W), or their depths (W,)
 
         loss = mean over sentences of  mean |target - predicted|
 
-    with predicted = `distances` or `depths`; Adam, `steps` batches, falling rate. Each of the d
-    numbers is divided by its deviation over all words first, and B's column with it afterwards:
-    the deviations of a layer lie far apart, and one `lr` must fit all of them.
+    with predicted = `distances` or `depths`; Adam, `steps` batches, decaying learning rate. Each of
+    the d dimensions is first divided by its standard deviation over all words, and B's columns
+    afterwards: a layer's deviations differ widely, and one `lr` must suit all dimensions.
     Raises ValueError when a tree does not fit its sentence.
     Source: Hewitt and Manning 2019, section 2.3.
     """
@@ -162,9 +162,9 @@ def _gap(sentences: Sequence[Tensor], trees: Sequence[Tensor], b: Tensor) -> Ten
 
 
 def spearman(a: Tensor, b: Tensor) -> float:
-    """Return the rank correlation of two rows of numbers (N,); equal numbers share their rank.
+    """Return Spearman's rank correlation of two vectors (N,); ties share their mean rank.
 
-    0 where one of them does not vary. Raises ValueError for NaN and infinity, which have no rank.
+    0 where one of them is constant. Raises ValueError for NaN and infinity, which have no rank.
     """
     finite("a", a)
     finite("b", b)
@@ -181,9 +181,9 @@ def _ranks(row: Tensor) -> Tensor:
 
 
 def spanning_tree(distance: Tensor) -> set[tuple[int, int]]:
-    """Return the edges (i, j), i < j, of the tree of least total distance over W points (W, W).
+    """Return the edges (i, j), i < j, of the minimum spanning tree for distances (W, W).
 
-    Source: Prim 1957, as used by Hewitt and Manning 2019, section 3.2, to read a tree off a probe.
+    Source: Prim 1957, as used by Hewitt and Manning 2019, section 3.2, to decode a probe's tree.
     """
     distance = distance.double()
     near = distance[0]

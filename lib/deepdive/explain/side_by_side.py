@@ -1,11 +1,11 @@
-"""One answer of a text classifier, explained by every method that gives each word a number.
+"""One prediction of a text classifier, explained by every feature attribution method.
 
     asked = Asked(model, "encoder.embeddings.embedded", tokens, owner, label, blank)
     values = {name: method(asked) for name, method in METHODS.items()}          # (W,) each
 
-All explain one number, how far the model is on the side of `label`, and take one meaning of *gone*:
-a word that is gone is the token `blank`, and integrated gradients begin with all words gone. So
-their numbers may be compared; each method has settings of its own elsewhere.
+All explain one number, the margin of `label`, and remove words in the same way: a removed word is
+replaced by the token `blank`, and the baseline of integrated gradients has all words removed. So
+their values are comparable; each method's own settings are in its module.
 """
 
 import zlib
@@ -31,21 +31,21 @@ from deepdive.explain.gradients import (
 )
 from deepdive.explain.rollout import one_call, rollout
 
-COPIES = 16  # texts that the methods of many steps read at once
-SAMPLES = 300  # sets of words that LIME and kernel SHAP ask for
+COPIES = 16  # batch size of the methods with many steps
+SAMPLES = 300  # word subsets that LIME and kernel SHAP evaluate
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Why does the model give this text this label?
+    """The prediction to explain: a model, a text, and a label.
 
     model     tokens (B, T) -> logits (B, n_classes), in evaluation mode
-    point     the hook point of the rows (B, T, d) that enter its first layer
-    tokens    (1, T), with their marks
-    owner     (T,), the word of each token, 0 .. W - 1; -1 for marks
-    label     the answer to explain
-    blank     the id of the token that stands for a word that is gone
-    weights   the hook points of the attention weights, the first layer first
+    point     the hook point of the embeddings (B, T, d), the first layer's input
+    tokens    (1, T), with special tokens
+    owner     (T,), the word of each token, 0 .. W - 1; -1 for special tokens
+    label     the class to explain
+    blank     the id of the token that replaces removed words
+    weights   the hook points of the attention weights, in layer order
     """
 
     model: nn.Module
@@ -57,31 +57,31 @@ class Asked:
     weights: str = "*.weights"
 
     def output(self) -> Tensor:
-        """How far the model is on the side of `label`, (1,)."""
+        """The margin of `label`, (1,)."""
         return margin(self.model(self.tokens), self.label)
 
     def copies(self) -> Tensor:
-        """The same for `COPIES` copies of the text, (COPIES, 1): so many steps in one run."""
+        """The same for `COPIES` copies of the text, (COPIES, 1): as many steps in one run."""
         return margin(self.model(self.tokens.expand(COPIES, -1)), self.label)[:, None]
 
     def game(self) -> Game:
-        """Which words stay -> how far the model is on the side of `label`."""
+        """The game that maps the kept words to the margin of `label`."""
         of_pieces = masked(
             lambda t: margin(self.model(t), self.label), self.tokens[0], self.blank, batch=32
         )
         return grouped(of_pieces, self.owner)
 
     def of_words(self, pieces: Tensor) -> Tensor:
-        """The sums (W,) over the tokens of each word, of numbers (T,)."""
+        """Sum token attributions (T,) over the tokens of each word, (W,)."""
         inside = self.owner >= 0
         sums = torch.zeros(int(self.owner.max()) + 1, dtype=torch.float64)
         return sums.index_add(0, self.owner[inside], pieces.detach().double().cpu()[inside])
 
     def emptied(self) -> Tensor:
-        """The rows (T, d) of the text without any of its words."""
-        hidden = self.tokens.masked_fill(self.owner[None].to(self.tokens.device) >= 0, self.blank)
+        """The embeddings (T, d) of the text with all words replaced by `blank`."""
+        text = self.tokens.masked_fill(self.owner[None].to(self.tokens.device) >= 0, self.blank)
         with torch.no_grad(), record(self.model, self.point) as seen:
-            self.model(hidden)
+            self.model(text)
         return one_call(seen)[0][0]
 
     def attention(self) -> list[Tensor]:
@@ -111,7 +111,7 @@ def _lime(a: Asked) -> Tensor:
 
 
 def _random(a: Asked) -> Tensor:
-    """Another draw for each text, the same for every model."""
+    """Random attributions, different for each text, the same for every model."""
     draw = torch.Generator().manual_seed(zlib.crc32(bytes(str(a.tokens.tolist()), "ascii")))
     return torch.rand(int(a.owner.max()) + 1, generator=draw, dtype=torch.float64)
 

@@ -1,7 +1,7 @@
-"""One run of a model, traced from the rows at a hook point to the numbers that are explained.
+"""One forward pass, traced from the embeddings at a hook point to the outputs to explain.
 
-What all methods through gradients share: the rows x (1, S, d), or N copies of them, are a leaf of
-the graph (`traced`), and each number has its own gradient in its own copy (`gradients_of`).
+Shared by all gradient-based methods: the embeddings x (1, S, d), or N copies of them, are a leaf
+of the graph (`traced`), and each output is differentiated in its own copy (`gradients_of`).
 """
 
 from collections.abc import Callable, Iterable
@@ -15,28 +15,28 @@ Output = Callable[[], Tensor]
 
 
 def traced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor]:
-    """Return the rows (N, S, d) of one run, as a leaf of the graph, and its numbers (N, T)."""
+    """Return one run's embeddings (N, S, d), a leaf of the graph, and its outputs (N, T)."""
 
-    def leaf(rows: Tensor) -> Tensor:
-        return rows.detach().requires_grad_()
+    def leaf(x: Tensor) -> Tensor:
+        return x.detach().requires_grad_()
 
     with torch.enable_grad(), replace(model, point, leaf), record(model, point) as seen:
-        numbers = output()
-    rows = _only(seen)
-    return rows, checked(numbers, len(rows))
+        outputs = output()
+    x = _only(seen)
+    return x, checked(outputs, len(x))
 
 
 def untraced(model: nn.Module, point: str, output: Output) -> tuple[Tensor, Tensor, int]:
-    """Return the rows (1, S, d) of one run, its numbers (T,), and how many copies it read."""
+    """Return the embeddings (1, S, d) of one run, its outputs (T,), and the number of copies."""
     with torch.no_grad(), record(model, point) as seen:
-        numbers = output()
-    rows = _only(seen)
-    return rows[:1], checked(numbers, len(rows))[0], len(rows)
+        outputs = output()
+    x = _only(seen)
+    return x[:1], checked(outputs, len(x))[0], len(x)
 
 
 def gradients_of(numbers: Tensor, rows: Tensor) -> Tensor:
-    """Return the gradient of each number (N, T) in its own copy's rows (N, S, d), (N, T, S, d)."""
-    # A copy's numbers do not depend on another's rows: the gradient of their sum has all apart.
+    """Return the gradient of each output (N, T) in its own copy's x (N, S, d), (N, T, S, d)."""
+    # Copies are independent, so the gradient of the sum over copies is each copy's own gradient.
     sums = numbers.sum(0)
     found = [torch.autograd.grad(number, rows, retain_graph=True)[0] for number in sums[:-1]]
     return torch.stack([*found, torch.autograd.grad(sums[-1], rows)[0]], 1)
@@ -45,7 +45,7 @@ def gradients_of(numbers: Tensor, rows: Tensor) -> Tensor:
 def mean_gradient(
     model: nn.Module, point: str, output: Output, parts: Iterable[Tensor], copies: int
 ) -> Tensor:
-    """Return the mean gradient (T, S, d) over the rows of all parts, each of at most `copies`."""
+    """Return the mean gradient (T, S, d) over all inputs in `parts`, each of at most `copies`."""
     total, count = torch.zeros(()), 0
     for part in parts:
         rows = torch.cat([part, part[:1].expand(copies - len(part), -1, -1)]).requires_grad_()
@@ -57,21 +57,21 @@ def mean_gradient(
 
 
 def checked(numbers: Tensor, copies: int) -> Tensor:
-    """Return the numbers as (N, T); ValueError for those of another shape."""
+    """Return the outputs as (N, T). Raises ValueError for another shape."""
     if numbers.ndim == 1 and copies == 1:
         return numbers[None]
     if numbers.ndim != 2 or len(numbers) != copies:
         expected = "(T,)" if copies == 1 else f"({copies}, T) for {copies} copies of the input"
         raise ValueError(
-            f"output must return the numbers to explain as {expected}; got {tuple(numbers.shape)}: "
-            "select one input and one number a position"
+            f"output: got shape {tuple(numbers.shape)}, expected {expected}; "
+            "select one input and one number per position"
         )
     return numbers
 
 
 def from_baseline(baseline: Tensor | None, rows: Tensor) -> Tensor:
-    """Return the baseline of the rows (1, S, d), which defaults to zero. Raises ValueError for one
-    of another shape than (d,) or (S, d).
+    """Return the baseline, expanded to the embeddings (1, S, d); it defaults to zero. Raises
+    ValueError for a shape other than (d,) or (S, d).
     """
     if baseline is None:
         return torch.zeros_like(rows)
@@ -79,18 +79,18 @@ def from_baseline(baseline: Tensor | None, rows: Tensor) -> Tensor:
     if baseline.shape not in allowed:
         raise ValueError(
             f"baseline has shape {tuple(baseline.shape)}; expected {tuple(allowed[0])} or "
-            f"{tuple(allowed[1])}, as the rows at the hook point are: give one embedding, such as "
-            "that of [MASK], or one per row"
+            f"{tuple(allowed[1])}, like the embeddings at the hook point: give one embedding, such "
+            "as that of [MASK], or one per position"
         )
     return baseline.to(rows).expand_as(rows)
 
 
 def _only(seen: dict[str, list[Tensor]]) -> Tensor:
-    """The rows (N, S, d) that passed, N copies of one input."""
-    calls = [rows for values in seen.values() for rows in values]
+    """The recorded embeddings (N, S, d), N copies of one input."""
+    calls = [x for values in seen.values() for x in values]
     first = calls[0] if len(calls) == 1 and calls[0].ndim == 3 else None
     if first is None or not torch.equal(first, first[:1].expand_as(first)):
-        shapes = ", ".join(str(tuple(rows.shape)) for rows in calls)
+        shapes = ", ".join(str(tuple(x.shape)) for x in calls)
         raise ValueError(
             f"the hook point must pass one tensor (1, S, d), or copies of it, in one call; got "
             f"{shapes}: explain one input at a time, and name one point"

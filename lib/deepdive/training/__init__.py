@@ -1,11 +1,11 @@
-"""Training: `fit` any model on any batches, watch it, stop it at any moment, and go on exactly.
+"""Training: `fit` any model on any batches, with validation, checkpoints, and exact resumption.
 
 System: transformer_training
 Parent: transformer
 What differs:
-- the target is softened: 1 - `smoothing` on the right token
+- label smoothing: 1 - `smoothing` on the target token
   (`deepdive.training.objectives.cross_entropy`)
-- the rate rises for `warmup` steps, then falls like 1 / sqrt(step)
+- linear warmup of the learning rate for `warmup` steps, then decay like 1 / sqrt(step)
   (`deepdive.training.optim.inverse_sqrt`)
 - Adam with beta2 = 0.98 (`deepdive.training.optim.adam`), dropout on every sublayer
 Source: Vaswani et al. 2017, sections 5.3 and 5.4.

@@ -1,4 +1,4 @@
-"""Weights and training states on disk: safetensors and JSON, written whole or not at all."""
+"""Weights and checkpoints on disk: safetensors and JSON, written atomically."""
 
 import hashlib
 import json
@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from deepdive.locks import hold as held
 
 Tensors = dict[str, Tensor]
-KEPT = 2  # checkpoints; the older one is used when the newer one is torn
+KEPT = 2  # checkpoints; the older one is used if the newer one is corrupt
 _TORN = (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError)
 FILES = ("state.safetensors", "state.json")  # of a checkpoint; removed in this order
-MARK = b'{"body": '  # how a state.json of ours begins: the keys are sorted
+MARK = b'{"body": '  # how a checkpoint's state.json begins: the keys are sorted
 NAME = re.compile(r"checkpoint-\d{6,}")
 DRAFT = re.compile(r"\.writing-\d{6,}")
-UNFINISHED = re.compile(r"\.tmp\w{6}")  # what safetensors writes first, then renames
+UNFINISHED = re.compile(r"\.tmp\w{6}")  # safetensors' temporary file
 
 
 def _sync(path: Path) -> None:
-    """Wait until what was written to a file or folder is on the disk."""
+    """Flush a file or folder to disk (fsync)."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -39,10 +39,10 @@ def _sync(path: Path) -> None:
 
 
 def unshared(tensors: Mapping[str, Tensor]) -> tuple[Tensors, dict[str, str]]:
-    """Name each tensor once: return the tensors to save, and alias -> name for the tied ones.
+    """Return each distinct tensor once, to be saved, and alias -> name for the tied ones.
 
-    Two names are one tensor when memory, shape, strides and dtype are the same. A tensor that only
-    overlaps another (a view of part of it) is copied.
+    Two names are tied if memory, shape, strides and dtype are the same. A tensor that only overlaps
+    another (a view of part of it) is copied.
     """
     first: dict[tuple[Any, ...], str] = {}
     storages: set[int] = set()
@@ -62,7 +62,7 @@ def unshared(tensors: Mapping[str, Tensor]) -> tuple[Tensors, dict[str, str]]:
 
 
 def _read(path: Path) -> Tensors:
-    """Return the tensors of a file, copied, so that it does not stay mapped."""
+    """Return copies of a file's tensors, so the file does not stay memory-mapped."""
     with safe_open(path, framework="pt") as file:
         return {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
 
@@ -70,16 +70,16 @@ def _read(path: Path) -> Tensors:
 def save_weights(model: nn.Module, path: str | Path) -> Path:
     """Write the parameters and buffers of `model` to one safetensors file, atomically.
 
-    A tied tensor is written once, under its first name; its other names stand in the file's
-    metadata (`aliases`: JSON, alias -> name). A reader of `path` sees the old file or the new one,
-    never a part; `deepdive.published.weights` reads it: `adopt(model, read(path))`. Returns the
-    path. Raises TypeError for a state that is not a tensor, OSError where it cannot be written.
+    A tied tensor is written once, under its first name; its other names are in the file's metadata
+    (`aliases`: JSON, alias -> name). At any time `path` is the complete old file or the new one.
+    Load it with `deepdive.published.weights`: `adopt(model, read(path))`. Returns the path. Raises
+    TypeError for a state that is not a tensor, OSError if the file cannot be written.
     """
     path = Path(path)
     state = model.state_dict()
     odd = [name for name, value in state.items() if not isinstance(value, Tensor)]
     if odd:
-        raise TypeError(f"model: {', '.join(odd)} in its state is no tensor; store it elsewhere")
+        raise TypeError(f"model: {', '.join(odd)} in its state is not a tensor; store it elsewhere")
     tensors, aliases = unshared(state)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_tensors(tensors, path, aliases=json.dumps(aliases))
@@ -87,9 +87,9 @@ def save_weights(model: nn.Module, path: str | Path) -> Path:
 
 
 def write_tensors(tensors: Mapping[str, Tensor], path: Path, **facts: str) -> None:
-    """Write tensors that share no memory, and facts about them, to a safetensors file, atomically.
+    """Write tensors that share no memory, and metadata, to a safetensors file, atomically.
 
-    Raises OSError, naming the file, where it cannot be written; what stood there is left whole.
+    Raises OSError, naming the file, if it cannot be written; an existing file is left intact.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -98,8 +98,8 @@ def write_tensors(tensors: Mapping[str, Tensor], path: Path, **facts: str) -> No
         os.replace(draft, path)
     except (OSError, SafetensorError) as error:
         raise OSError(
-            f"path: {_megabytes(tensors)} of weights cannot be written to {path} ({error}): make "
-            "room there, or give another path; what stood there is whole"
+            f"path: {_megabytes(tensors)} of weights cannot be written to {path} ({error}); free "
+            "disk space, or give another path; an existing file is intact"
         ) from error
     finally:
         draft.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def _names(path: Path) -> set[str]:
 
 
 def _marked(path: Path) -> bool:
-    """Whether the folder's state.json begins as ours do."""
+    """Whether the folder's state.json begins like a checkpoint's."""
     try:
         with open(path / "state.json", "rb") as file:
             return file.read(len(MARK)) == MARK
@@ -133,9 +133,9 @@ def _marked(path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that holds nothing but files of a checkpoint; leave any other alone.
+    """Remove a folder that contains only files of a checkpoint; leave any other alone.
 
-    A process that was killed may have left a file that safetensors had not yet given its name.
+    A killed process may have left a temporary file of safetensors.
     """
     unfinished = [name for name in _names(folder) if UNFINISHED.fullmatch(name)]
     if _names(folder) <= {*FILES, *unfinished}:
@@ -147,10 +147,10 @@ def _remove(folder: Path) -> None:
 class Checkpoints:
     """The checkpoints of one run: numbered folders of `state.safetensors` and `state.json`.
 
-    A checkpoint is written under another name, synced, and renamed, so a process that is killed at
-    any moment leaves whole checkpoints only. The last two are kept. The JSON holds the sha256 of
-    the tensors and of its own body; what does not agree is named and passed over. What another
-    tool keeps in the same folder is neither read nor removed, and its numbers are not taken.
+    A checkpoint is written under a temporary name, synced, and renamed, so a process killed at any
+    moment leaves only complete checkpoints. The last two are kept. The JSON has the sha256 of the
+    tensors and of its own body; mismatching checkpoints are reported and skipped. Files of other
+    tools in the same folder are neither read nor removed, and their numbers are not reused.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -158,7 +158,7 @@ class Checkpoints:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder and keep other processes out. Raises `Held` where one is in it."""
+        """Create and lock the folder. Raises `Held` if another process has locked it."""
         with held(self.folder / ".lock", f"folder: {self.folder}"):
             yield
 
@@ -168,7 +168,7 @@ class Checkpoints:
         return [p for p in self.folder.iterdir() if name.fullmatch(p.name) and p.is_dir()]
 
     def paths(self) -> list[Path]:
-        """Return the folders of the checkpoints, newest first; torn ones are among them."""
+        """Return the checkpoint folders, newest first, including corrupt ones."""
         found = [
             path
             for path in self._folders(NAME)
@@ -177,14 +177,14 @@ class Checkpoints:
         return sorted(found, key=lambda p: int(p.name.split("-")[1]), reverse=True)
 
     def _next(self) -> int:
-        """Return a number above all that anyone used in this folder."""
+        """Return a number above all those used in this folder."""
         names = [re.fullmatch(r"(?:checkpoint|\.writing)-(\d+)", n) for n in _names(self.folder)]
         return max((int(name[1]) for name in names if name), default=0) + 1
 
     def write(self, tensors: Mapping[str, Tensor], body: Mapping[str, Any]) -> Path:
         """Write one checkpoint: tensors that share no memory, and a body of JSON values.
 
-        Raises OSError where that cannot be written; the checkpoints before it are left whole.
+        Raises OSError if it cannot be written; earlier checkpoints are left intact.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         number = self._next()
@@ -201,8 +201,8 @@ class Checkpoints:
             if isinstance(error, (OSError, SafetensorError)):
                 raise OSError(
                     f"folder: a checkpoint of {_megabytes(tensors)} cannot be written in "
-                    f"{self.folder} ({error}): make room there, then call fit again with the same "
-                    "arguments; the checkpoints before it are whole"
+                    f"{self.folder} ({error}); free disk space, then call fit again with the same "
+                    "arguments; earlier checkpoints are intact"
                 ) from error
             raise
         self.prune()
@@ -221,7 +221,7 @@ class Checkpoints:
             _sync(part)
 
     def prune(self) -> None:
-        """Remove all checkpoints but the newest two, and what a killed process began to write."""
+        """Remove all but the newest two checkpoints, and incomplete ones of killed processes."""
         for old in self.paths()[KEPT:]:
             if _marked(old) and _names(old) <= set(FILES):
                 draft = old.with_name(old.name.replace("checkpoint", ".writing"))
@@ -230,9 +230,9 @@ class Checkpoints:
             _remove(left)
 
     def newest(self) -> tuple[Tensors, dict[str, Any]] | None:
-        """Return tensors and body of the newest whole checkpoint, None when there is none at all.
+        """Return tensors and body of the newest valid checkpoint, None if there is none at all.
 
-        Warns of a torn one, by name and reason. Raises ValueError when all are torn.
+        Warns about a corrupt one, with name and reason. Raises ValueError if all are corrupt.
         """
         reasons = []
         for path in self.paths():
@@ -240,11 +240,11 @@ class Checkpoints:
                 return self._open(path)
             except _TORN as error:
                 reasons.append(f"{path} cannot be used: {error}")
-                warnings.warn(f"{reasons[-1]}; trying the one before", stacklevel=2)
+                warnings.warn(f"{reasons[-1]}; trying the previous one", stacklevel=2)
         if reasons:
             raise ValueError(
-                "folder: no whole checkpoint is left:\n  " + "\n  ".join(reasons) + "\n"
-                "Remove these to start again from nothing."
+                "folder: no valid checkpoint is left:\n  " + "\n  ".join(reasons) + "\n"
+                "Remove these to start from scratch."
             )
         return None
 
@@ -254,7 +254,7 @@ class Checkpoints:
         body: dict[str, Any] = sealed["body"]
         if not isinstance(body, dict):
             raise ValueError(
-                f"state.json has a {type(body).__name__} where it should have its body"
+                f"state.json: got a {type(body).__name__} as its body, expected a dict"
             )
         if hashlib.sha256(_encode(body).encode()).hexdigest() != sealed["body_sha256"]:
             raise ValueError("state.json does not match its own sha256")

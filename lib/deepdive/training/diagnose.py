@@ -1,4 +1,4 @@
-"""Where the first number that is not finite came from, when training diverges."""
+"""Diagnosis of divergence: where the first non-finite value (NaN or infinity) arises."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class TrainingDiverged(RuntimeError):
-    """Training met a number that is not finite; the message names where, and what to try."""
+    """Training hit a value that is not finite; the message says where, and what to try."""
 
 
 def tensors_in(value: Any, name: str = "batch") -> Iterator[tuple[str, Tensor]]:
@@ -30,7 +30,7 @@ def tensors_in(value: Any, name: str = "batch") -> Iterator[tuple[str, Tensor]]:
 
 
 def _bad(x: Tensor) -> Tensor:
-    """True where x is NaN or +inf; -inf is what a mask writes into scores, on purpose."""
+    """True where x is NaN or +inf; -inf is allowed, because masks set scores to it."""
     return x.isnan() | (x == torch.inf)
 
 
@@ -51,7 +51,7 @@ def _first(named: Iterator[tuple[str, Tensor]], kind: str) -> str | None:
 
 
 def _forward(model: nn.Module, compute: Callable[[], Tensor]) -> tuple[str | None, Tensor]:
-    """Run forward; describe the first module (in order of completion) whose output is bad."""
+    """Run forward; describe the first module (in order of completion) with a non-finite output."""
     found: list[str] = []
 
     def hook(name: str) -> Callable[..., None]:
@@ -70,7 +70,7 @@ def _forward(model: nn.Module, compute: Callable[[], Tensor]) -> tuple[str | Non
 
 
 def _backward(model: nn.Module, loss: Tensor) -> str | None:
-    """Run backward; describe the first gradient, in the order they are made, that is bad."""
+    """Run backward; describe the first non-finite gradient, in the order of computation."""
     found: list[str] = []
 
     def hook(name: str) -> Callable[[Tensor], None]:
@@ -91,22 +91,22 @@ def _backward(model: nn.Module, loss: Tensor) -> str | None:
 
 
 def diagnose(model: nn.Module, batch: Any, compute: Callable[[], Tensor]) -> tuple[str, str] | None:
-    """Say where the first number that is not finite arises, and what to try against it.
+    """Return where the first value that is not finite arises, and what to try against it.
 
-    Looks at the inputs, the parameters, the output of every module and hook point, the loss, and
+    Checks the inputs, the parameters, the output of every module and hook point, the loss, and
     the gradients, in this order; `compute()` returns the loss of `batch`. None: all are finite.
     """
     line = _first(tensors_in(batch), "the input")
     if line:
-        return line, "clean the data: drop such rows, or fill and mask what is missing"
+        return line, "clean the data: drop such examples, or fill and mask missing values"
     line = _first(model.named_parameters(), "the parameter")
     if line:
-        return line, "start again from weights that are finite"
+        return line, "restart from weights that are finite"
     line, loss = _forward(model, compute)
     if line:
         return line, (
-            "a lower learning rate or a longer warm-up; scores or activations overflow, or a row "
-            "has nothing to attend to"
+            "a lower learning rate or a longer warm-up; scores or activations overflow, or a query "
+            "has no key to attend to"
         )
     if not loss.isfinite():
         return f"the loss: {loss.item()}, though every module's output is finite", (

@@ -1,8 +1,8 @@
-"""The identity of a run: what its data hold, and what its functions are called and set with.
+"""Fingerprint of a run: hashes of its data, and the names and settings of its functions.
 
-A function counts by its name and settings, not by its code, so that a new Python refuses no run.
-Whoever changes what a loss, a model or a measurement computes raises the explicit `version` of
-`deepdive.training.Keep` or of the sweep.
+A function is identified by its name and settings, not its code, so a new Python version does not
+invalidate a run. After changing what a loss, a model or a metric computes, increase the `version`
+of `deepdive.training.Keep` or of the sweep.
 """
 
 import functools
@@ -24,14 +24,14 @@ PLAIN = (int, float, str, bytes, bool, type(None))
 def content_hash(value: Any) -> str:
     """Return joblib's sha1 of nested lists, mappings, dataclasses, tensors and plain values.
 
-    It is the same in every process and version of Python. Anything else counts by its
-    `fingerprint()`, a function by its name, another object by the name of its class.
+    It is the same in every process and Python version. Other objects are identified by their
+    `fingerprint()`, functions by their name, anything else by its class name.
     """
     return str(joblib.hash(_plain(value), hash_name="sha1"))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as texts and new lists and tuples, because joblib's hash sees shared ones."""
+    """Convert to strings and new lists and tuples, because joblib's hash depends on identity."""
     if isinstance(value, (*PLAIN, np.generic)):
         return repr(value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, Tensor):
@@ -59,15 +59,15 @@ def _plain(value: Any) -> Any:
 
 
 def _bytes_hash(array: np.ndarray[Any, Any]) -> str:
-    # Not joblib's: it pickles the dtype by a protocol that changes with Python.
+    # Not joblib's hash: it pickles the dtype with a protocol that depends on the Python version.
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 def data_of(batches: Any) -> dict[str, Any]:
-    """Return what tells the data of `batches` from other data: their length, and a hash.
+    """Return what identifies the data of `batches`: their length, and a hash.
 
-    Lists of batches count by every value in them, other kinds by what their `fingerprint()`
-    returns; without one they count by their length.
+    Lists of batches are hashed by value, other kinds are identified by their `fingerprint()`, or
+    else by their length alone.
     """
     found = {"length": len(batches) if hasattr(batches, "__len__") else None}
     if hasattr(batches, "fingerprint"):
@@ -78,7 +78,7 @@ def data_of(batches: Any) -> dict[str, Any]:
 
 
 def _function(call: Any) -> Any:
-    """Return the plain function behind a partial, a method or an object with `__call__`."""
+    """Return the function wrapped by a partial, a method or an object with `__call__`."""
     while isinstance(call, functools.partial):
         call = call.func
     if not inspect.isroutine(call):
@@ -87,18 +87,18 @@ def _function(call: Any) -> Any:
 
 
 def name_of(call: Callable[..., Any]) -> str:
-    """Return the name of a function, or of what a partial or an object calls."""
+    """Return the name of a function, or of the function that a partial or an object calls."""
     function = _function(call)
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def values_of(call: Callable[..., Any]) -> dict[str, Any]:
-    """Return the plain numbers and strings that a function is set with, and hashes of its data.
+    """Return the settings of a function (numbers and strings), and hashes of its data.
 
-    Those are the arguments of a partial, the defaults, and what the function, and the functions of
-    its module that it calls, read from outside. Of what is read from outside, integers are left
-    out, which are often counters, and lists, which are often records; batches with a
-    `fingerprint()` are data wherever they are.
+    These are the arguments of a partial, the defaults, and the globals and nonlocals used by the
+    function and by the functions of its module that it calls. Among globals and nonlocals, integers
+    are skipped (often counters), and lists (often logs); batches with a `fingerprint()` always
+    count as data.
     """
     found: dict[str, Any] = {}
     if isinstance(call, functools.partial):
@@ -116,7 +116,7 @@ def values_of(call: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _outside(function: Any, seen: set[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what a function, and those of its module that it calls, read from outside, by name."""
+    """Yield the globals and nonlocals of a function, and of those of its module that it calls."""
     seen.add(function)
     known = function.__globals__
     names = [name for name in _names(function.__code__) if not name.startswith("__")]
@@ -130,7 +130,7 @@ def _outside(function: Any, seen: set[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that code reads, and those of the code inside it: some Pythons inline it."""
+    """Yield the names in code and nested code objects (some Python versions inline the latter)."""
     yield from code.co_names
     for value in code.co_consts:
         if isinstance(value, CodeType):
@@ -138,7 +138,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _data(value: Any) -> Any:
-    """Return the hash of what is data, anything else as it is."""
+    """Return the hash of data, and any other value unchanged."""
     is_data = isinstance(value, (Tensor, np.ndarray, list, tuple, dict))
     return content_hash(value) if is_data else value
 

@@ -1,4 +1,4 @@
-"""`fit`: train any model on any batches, watch it, stop it at any moment, and go on exactly."""
+"""`fit`: train any model on any batches, with validation, checkpoints, and exact resumption."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ from deepdive.training.settings import (
 
 
 def _as_batches(batches: Any, keep: Keep | None) -> Any:
-    """Return batches whose place can be saved, where a folder asks for that."""
+    """Return batches whose position can be saved, if checkpoints are to be written."""
     if isinstance(batches, Resumable):
         found: Any = batches
     elif hasattr(batches, "__getitem__") and hasattr(batches, "__len__"):
@@ -39,28 +39,28 @@ def _as_batches(batches: Any, keep: Keep | None) -> Any:
     elif keep is not None:
         raise TypeError(
             f"batches: {type(batches).__name__} has no state_dict and load_state_dict, so training "
-            "in a folder could not resume it; give a list of batches or deepdive.data's batches"
+            "could not resume from a folder; give a list of batches or deepdive.data's batches"
         )
     else:
         found = batches
     if hasattr(found, "__len__") and len(found) == 0:
-        raise ValueError("batches: got none (length 0), expected at least one batch")
+        raise ValueError("batches: got length 0, expected at least one batch")
     return found
 
 
 def _planned(batches: Any, steps: int | None, epochs: float | None, accumulate: int) -> int | None:
-    """Return the number of steps, None when only time or patience ends the run."""
+    """Return the number of steps, None if only time or patience ends the run."""
     if steps is not None and epochs is not None:
         raise ValueError(f"steps, epochs: got {steps} and {epochs}, expected one of them")
     if epochs is None:
         return steps
     if not hasattr(batches, "__len__"):
-        raise TypeError("epochs: needs batches that have a length; give steps instead")
+        raise TypeError("epochs: got batches without a length; give steps instead")
     return max(1, math.floor(epochs * len(batches) / accumulate))
 
 
 def _watched(validate: Any, batches: Any, accumulate: int) -> Validation | None:
-    """Return how often what is measured: once an epoch, where `validate` does not say."""
+    """Return the Validation with its interval, which defaults to once per epoch."""
     if validate is None:
         return None
     asked = validate if isinstance(validate, Validation) else Validation(validate)
@@ -68,7 +68,7 @@ def _watched(validate: Any, batches: Any, accumulate: int) -> Validation | None:
         return asked
     if not hasattr(batches, "__len__"):
         raise TypeError(
-            "validate: these batches have no length, so that nobody knows when an epoch is over; "
+            "validate: got batches without a length, expected one to validate once per epoch; "
             "give Validation(measure, every=steps)"
         )
     return replace(asked, every=max(1, len(batches) // accumulate))
@@ -78,15 +78,15 @@ def _check_ends(total: int | None, limit: Limit, validation: Validation | None) 
     patience = None if validation is None else validation.patience
     if total is None and limit.minutes is None and patience is None:
         raise ValueError(
-            "steps: give steps, epochs, limit=Limit(minutes) or validate=Validation(measure, "
-            "patience=2), or training never ends"
+            "steps: got no stopping criterion; give steps, epochs, limit=Limit(minutes) or "
+            "validate=Validation(measure, patience=2)"
         )
 
 
 def _described(
     update: Update, validation: Validation | None, limit: Limit, keep: Keep | None
 ) -> dict[str, Any]:
-    """Return what a run that goes on must share, under the names that checkpoints hold."""
+    """Return the settings that a resumed run must share, under their names in checkpoints."""
     return {
         "clip": update.clip,
         "accumulate": update.accumulate,
@@ -115,57 +115,56 @@ def fit(
     seed: int = 0,
     progress: bool = True,
 ) -> History:
-    """Train `model` to minimise `loss` over `batches`, and return what happened.
+    """Train `model` to minimize `loss` over `batches`, and return the `History`.
 
-    Step t draws `update.accumulate` batches, and with g the gradient of the mean (by `update.weigh`
-    a weighted one) of loss(model, batch) + auxiliary losses (`deepdive.core.hooks.collect_losses`)
-    updates
+    Step t takes `update.accumulate` batches; with g the gradient of the mean (weighted by
+    `update.weigh`) of loss(model, batch) + auxiliary losses (`deepdive.core.hooks.collect_losses`),
+    it updates
 
         g = g * min(1, clip / |g|),   lr = schedule(t),   optimizer step
 
-    **What**
-    batches         iterated again and again; a list keeps its order. To resume, other kinds need
+    **Data and loss**
+    batches         iterated repeatedly; a list keeps its order. To resume, other kinds need
                     `state_dict()` and `load_state_dict()` (`deepdive.training.resume.Resumable`),
-                    and are known again by a `fingerprint()`, where they have one.
+                    and are identified by a `fingerprint()`, if they have one.
                     Tensors are moved to the model's device.
     loss            loss(model, batch) -> scalar tensor
 
-    **How long**
+    **Duration**
     steps, epochs   updates, or passes over batches (epochs * len(batches) / accumulate updates,
                     rounded down)
     limit           `Limit(minutes, clock)` ends training earlier, by any clock
 
-    **How each step is made**
+    **Updates**
     optimizer       default: `deepdive.training.optim.adam(model)`
     schedule        step (from 1) -> learning rate of the first parameter group; the others keep
                     their ratio to it. Default: the optimizer's own rate
-    update          `Update(clip, accumulate, ema)`; by default the norm of the gradient is clipped
-                    at 1
+    update          `Update(clip, accumulate, ema)`; by default the gradient norm is clipped at 1
 
-    **How it is watched, and where it is kept**
+    **Validation, checkpoints, and seed**
     validate        model -> float, lower is better; called in eval mode without gradients, with
-                    the averaged weights when there is an `ema`, after each epoch and after the
-                    last step; `Validation(measure, every, patience)` says when else, and when to
-                    give up. **The best weights are in the model at the end**, not the last. What it
-                    draws from random generators leaves training as it was
-    folder          where checkpoints go, about once a minute; `Keep(folder, every, version=2)` says
-                    when else, and that the loss or the model computes something else than before
+                    the averaged weights if there is an `ema`, after each epoch and after the last
+                    step; `Validation(measure, every, patience)` sets another interval, and early
+                    stopping. **The best weights are in the model at the end**, not the last.
+                    Random numbers it uses do not affect training
+    folder          where checkpoints go, about once a minute; `Keep(folder, every, version=2)` sets
+                    another interval, and marks a changed computation of the loss or the model
     seed            seeds Python, numpy and torch at the start of a run (not when it resumes)
-    progress        whether a bar is shown
+    progress        whether to show a progress bar
 
-    **Exact resume.** Killed at any moment and called again with the same arguments and the same
-    folder, training ends in the same weights, bit for bit on the same machine, torch version and
-    thread count: kernels are deterministic meanwhile. A finished run returns at once. `minutes`
-    adds up over restarts, but where it ends a run is up to the clock. Ctrl-C ends the step, writes
-    a checkpoint and raises `TrainingInterrupted`, a KeyboardInterrupt with `.history`; a second
+    **Exact resume.** If killed at any moment and called again with the same arguments and folder,
+    training ends with the same weights, bit for bit on the same machine, torch version and thread
+    count: it uses deterministic kernels. A finished run returns at once. `minutes` adds up over
+    restarts, but where it ends a run depends on the clock. Ctrl-C finishes the step, writes a
+    checkpoint and raises `TrainingInterrupted`, a KeyboardInterrupt with `.history`; a second
     Ctrl-C stops at once. The model is left in eval mode.
 
-    Raises TrainingDiverged when a loss, gradient or validation is not finite; it names the step,
-    the batch, and the first input, parameter, module or gradient that is not. Raises ValueError or
-    TypeError for arguments that do not fit, for empty batches, and for a folder that holds a run of
-    another configuration or of other data, by the name of what differs; `deepdive.locks.Held` for a
-    folder in which another process trains, naming it; OSError where a checkpoint cannot be written.
-    Of what is in the folder only checkpoints of `fit` are ever removed.
+    Raises TrainingDiverged if a loss, gradient or validation is not finite; it names the step, the
+    batch, and the first input, parameter, module or gradient that is not. Raises ValueError or
+    TypeError for invalid arguments, for empty batches, and for a folder with a run of another
+    configuration or other data, naming the difference; `deepdive.locks.Held` for a folder in which
+    another process trains, naming it; OSError if a checkpoint cannot be written. Only checkpoints
+    of `fit` are ever removed from the folder.
     """
     check_positive(steps=steps, epochs=epochs)
     seed = as_int("seed", seed)

@@ -1,4 +1,4 @@
-"""What happened in a training run, kept as plain numbers, and the progress bar that shows it."""
+"""Training history: the metrics of a run as plain numbers, and the progress bar."""
 
 import time
 import warnings
@@ -9,17 +9,17 @@ from typing import Any
 
 @dataclass
 class History:
-    """The record of a run; every entry is plain, so `as_dict()` goes to JSON.
+    """The history of a run; all entries are plain, so `as_dict()` can be saved as JSON.
 
-    losses, lrs, norms  one number a step: the minimised loss (auxiliary losses included), the
-                        learning rate, the gradient's norm before clipping
+    losses, lrs, norms  one number per step: the training loss (auxiliary losses included), the
+                        learning rate, the gradient norm before clipping
     validations         (step, value) pairs
-    best_step           the step whose validation was lowest, None without validation
-    tokens              target tokens seen (rows, for batches that hold no integer tensor)
-    seconds             time spent in training steps, over all restarts; validation and checkpoints
-                        are not in it
+    best_step           the step with the lowest validation value, None without validation
+    tokens              target tokens seen (examples, for batches without an integer tensor)
+    seconds             time spent in training steps, over all restarts; without validation and
+                        checkpoints
     stopped             why the run ended: "steps", "epochs", "minutes" or "patience";
-                        "" while it has not
+                        "" if it has not ended
     """
 
     losses: list[float] = field(default_factory=list)
@@ -33,19 +33,19 @@ class History:
 
     @property
     def steps(self) -> int:
-        """How many updates were made."""
+        """The number of updates so far."""
         return len(self.losses)
 
     @property
     def best(self) -> float | None:
-        """The lowest validation, None without one."""
+        """The lowest validation value, None without validation."""
         return min((value for _, value in self.validations), default=None)
 
     def curve(self, window: int = 1) -> dict[str, list[float]]:
-        """Return what a plot needs: `step`, `loss`, `lr`, `norm`, `validation_step`, `validation`.
+        """Return the curves: `step`, `loss`, `lr`, `norm`, `validation_step`, `validation`.
 
-        The first four are means over `window` steps (a shorter rest at the end is kept), placed at
-        each window's last step. Raises ValueError when window is below 1.
+        The first four are means over `window` steps (the last window may be shorter), at each
+        window's last step. Raises ValueError when window is below 1.
 
         >>> History(losses=[4.0, 2.0, 1.0], lrs=[1.0] * 3, norms=[1.0] * 3).curve(2)["loss"]
         [3.0, 1.0]
@@ -68,12 +68,12 @@ class History:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return every field as JSON values."""
+        """Return all fields as JSON values."""
         return {**asdict(self), "validations": [list(pair) for pair in self.validations]}
 
 
 class Bar:
-    """A progress bar over steps, with loss, rate, tokens per second and best validation."""
+    """A progress bar with the loss, learning rate, tokens per second and best validation value."""
 
     def __init__(self, total: int | None, initial: int, shown: bool) -> None:
         self._bar = _tqdm(total, initial) if shown else None
@@ -81,7 +81,7 @@ class Bar:
         self._tokens: int | None = None
 
     def step(self, history: History, note: str) -> None:
-        """Move on by one step; the numbers are written twice a second at most."""
+        """Advance by one step; the metrics are refreshed twice a second at most."""
         if self._bar is None:
             return
         self._bar.update(1)
@@ -91,7 +91,7 @@ class Bar:
             self._bar.set_postfix_str(self._numbers(history, note, now), refresh=False)
 
     def _numbers(self, history: History, note: str, now: float) -> str:
-        if self._tokens is None:  # the first reading, from which speed is counted
+        if self._tokens is None:  # first call: throughput is measured from here
             self._tokens, self._start = history.tokens, now
         parts = [f"loss {history.losses[-1]:.3f}", f"lr {history.lrs[-1]:.1e}"]
         if now > self._start:
@@ -106,14 +106,14 @@ class Bar:
             self._bar.write(line)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Close the bar, which stays on the screen."""
         if self._bar is not None:
             self._bar.close()
 
 
 def _tqdm(total: int | None, initial: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # no notebook widgets: tqdm draws text, and says so
+        warnings.simplefilter("ignore")  # without notebook widgets, tqdm warns and prints text
         from tqdm.auto import tqdm
 
         return tqdm(total=total, initial=initial, unit="step")

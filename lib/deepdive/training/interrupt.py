@@ -8,7 +8,7 @@ from deepdive.training.history import Bar, History
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended training after a whole step; `history` holds what happened up to there."""
+    """Ctrl-C ended training after a full step; `history` is the history up to that step."""
 
     def __init__(self, message: str, history: History) -> None:
         super().__init__(message)
@@ -17,17 +17,17 @@ class TrainingInterrupted(KeyboardInterrupt):
 
 @contextmanager
 def interrupts(bar: Bar) -> Iterator[list[int]]:
-    """Yield a list that Ctrl-C fills once; a second Ctrl-C raises KeyboardInterrupt as usual."""
+    """Yield a list that Ctrl-C appends to once; a second one raises KeyboardInterrupt as usual."""
     pressed: list[int] = []
 
     def handler(number: int, _frame: object) -> None:
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)
-        bar.say("Ctrl-C: this step is finished and saved, then training stops (again: at once)")
+        bar.say("Ctrl-C: training stops after this step is saved (press again to stop at once)")
 
     try:
-        # Elsewhere than in the main thread, or where someone else handles Ctrl-C, leave it to them.
+        # Outside the main thread, or if another handler is installed, leave Ctrl-C to it.
         ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         before = signal.signal(signal.SIGINT, handler) if ours else None
     except ValueError:

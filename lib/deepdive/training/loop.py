@@ -1,4 +1,4 @@
-"""The loop behind `fit`: when to step, validate, save and stop, and the state of a run on disk."""
+"""The training loop of `fit`: steps, validation, checkpoints, and stopping criteria."""
 
 import math
 import time
@@ -30,8 +30,8 @@ from deepdive.training.seeds import (
 from deepdive.training.settings import Limit, Validation
 from deepdive.training.steps import Stepper
 
-SAVE_SECONDS = 60.0  # between checkpoints, when `save_every` does not say
-SAVE_SHARE = 20.0  # ... and at least this many times what writing one took
+SAVE_SECONDS = 60.0  # between checkpoints, unless `save_every` is given
+SAVE_SHARE = 20.0  # ... and at least this many times the time to write one
 SERIES = ("losses", "lrs", "norms")
 
 
@@ -53,7 +53,7 @@ class Run(Stepper):
         self.saved_at, self.save_cost = time.monotonic(), 0.0
 
     def loop(self, bar: Bar, pressed: list[int]) -> None:
-        """Step until a limit is reached or Ctrl-C was pressed."""
+        """Train until a limit is reached or Ctrl-C is pressed."""
         self.model.train()
         while not (reason := self.reason()):
             start = self.limit.clock()
@@ -73,7 +73,7 @@ class Run(Stepper):
         self.save()
 
     def reason(self) -> str:
-        """Say why training ends here, "" when it goes on."""
+        """Return why training ends at this step, "" if it continues."""
         if self.total is not None and self.step >= self.total:
             return self.ended
         if self.limit.minutes is not None and self.history.seconds >= 60.0 * self.limit.minutes:
@@ -90,7 +90,7 @@ class Run(Stepper):
         return self.history.validations[-1][0] if self.history.validations else 0
 
     def time_left(self) -> str:
-        """Say how much of `minutes` is left."""
+        """Return the remaining time of `minutes` as text."""
         if self.limit.minutes is None:
             return ""
         left = max(0.0, 60.0 * self.limit.minutes - self.history.seconds)
@@ -101,16 +101,16 @@ class Run(Stepper):
         self.look()
         self.save()
         where = (
-            "no folder was given, so it cannot go on from here; the model has these weights"
+            "no folder was given, so it cannot be resumed; the model has these weights"
             if self.store is None
-            else f"call fit again with the same arguments to go on (from {self.store.folder})"
+            else f"call fit again with the same arguments to resume (from {self.store.folder})"
         )
         raise TrainingInterrupted(f"stopped after step {self.step}: {where}", self.history)
 
     # ---- validation
 
     def check(self) -> None:
-        """Validate, and keep the weights when they are the best so far."""
+        """Validate, and store the weights if they are the best so far."""
         assert self.validation is not None
         self.look()
         self.model.eval()
@@ -131,14 +131,14 @@ class Run(Stepper):
         self.history.validations.append((self.step, value))
 
     def restore_best(self) -> None:
-        """Put the best weights into the model, where there was a validation; leave eval mode on."""
+        """Load the best weights into the model, if there was a validation; switch to eval mode."""
         if self.best is not None:
             self.copy_weights(self.best)
         self.model.eval()
 
     @torch.no_grad()
     def copy_weights(self, tensors: Tensors) -> None:
-        """Copy tensors into the model's state by name, in place: ties stay."""
+        """Copy tensors into the model's state by name, in place: weights stay tied."""
         state = self.model.state_dict()
         for name, x in tensors.items():
             state[name].copy_(x)
@@ -154,22 +154,22 @@ class Run(Stepper):
         return time.monotonic() - self.saved_at > wait
 
     def save(self) -> None:
-        """Write a checkpoint; a checkpoint stands between two steps, after any validation."""
+        """Write a checkpoint, between two steps, after any validation."""
         if self.store is None:
             return
         self.look()
         start = time.monotonic()
         series = {s: torch.tensor(getattr(self.history, s), dtype=torch.float64) for s in SERIES}
-        drawn, numbers = random_state()
+        rng_tensors, rng_values = random_state()
         moments, settings = optimizer_state(self.optimizer)
-        place, plain = place_of(self.batches)
+        data_tensors, data_values = place_of(self.batches)
         groups = {
             "model": self.model.state_dict(),
             "optimizer": moments,
             "ema": self.update.ema.state_dict() if self.update.ema is not None else {},
             "best": self.best or {},
-            "random": drawn,
-            "data": place,
+            "random": rng_tensors,
+            "data": data_tensors,
             "history": series,
         }
         tensors, aliases = pack(groups)
@@ -180,8 +180,8 @@ class Run(Stepper):
             "step": self.step,
             "aliases": aliases,
             "optimizer": settings,
-            "random": numbers,
-            "data": plain,
+            "random": rng_values,
+            "data": data_values,
             "history": facts,
         }
         self.store.write(tensors, body)
@@ -189,9 +189,9 @@ class Run(Stepper):
         self.save_cost = self.saved_at - start
 
     def begin(self, seed: int) -> None:
-        """Take up the newest checkpoint, or seed and write the first.
+        """Load the newest checkpoint, or seed and write the first.
 
-        The folder is looked at before anything in it is cleared: a run that is refused changes
+        The folder is checked before anything in it is removed: a run that is rejected changes
         nothing.
         """
         found = self.store.newest() if self.store is not None else None
@@ -207,13 +207,13 @@ class Run(Stepper):
             self.restore(*found)
 
     def report(self) -> None:
-        """Say where a run that was taken up goes on."""
+        """Print the step from which a run resumes."""
         assert self.store is not None
-        kept = "finished already" if self.history.stopped else "goes on"
-        print(f"{self.store.folder}: training {kept}, after step {self.step}")
+        status = "finished already" if self.history.stopped else "goes on"
+        print(f"{self.store.folder}: training {status}, after step {self.step}")
 
     def restore(self, tensors: Tensors, body: dict[str, Any]) -> None:
-        """Take over everything that `save` wrote."""
+        """Restore the full state written by `save`."""
 
         def part(group: str) -> Tensors:
             return unpack(tensors, body["aliases"], group)
@@ -225,7 +225,7 @@ class Run(Stepper):
         self.best = part("best") or None
         self.batches.load_state_dict({**body["data"], **part("data")})
         if not isinstance(body["step"], int) or body["step"] < 0:
-            raise ValueError(f"step: a checkpoint is of step {body['step']!r}, which is none")
+            raise ValueError(f"step: got {body['step']!r} in a checkpoint, expected an int from 0")
         self.step = body["step"]
         series: dict[str, Any] = {name: x.tolist() for name, x in part("history").items()}
         self.history = History(**body["history"], **series)

@@ -1,4 +1,4 @@
-"""Adam, schedules of the learning rate, and the moving average of the weights."""
+"""Adam, learning rate schedules, and the exponential moving average of the weights."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ Schedule = Callable[[int], float]
 
 
 def _decayed(model: nn.Module) -> dict[str, bool]:
-    """Say for each parameter (a tied one once, by its first name) whether weight decay applies.
+    """Return for each parameter (a tied one once, by its first name) whether weight decay applies.
 
-    Matrices decay; vectors (biases, gains of norms) and tables of embeddings do not.
+    It applies to matrices; not to vectors (biases, norm gains) and embedding tables.
     """
     tables = {
         id(p)
@@ -31,29 +31,29 @@ def adam(
     eps: float = 1e-9,
     weight_decay: float = 0.0,
 ) -> torch.optim.AdamW:
-    """Adam over the parameters of `model` that need a gradient, with decoupled weight decay.
+    """AdamW over the parameters of `model` that require a gradient, with decoupled weight decay.
 
         m = beta1 * m + (1 - beta1) * g            v = beta2 * v + (1 - beta2) * g^2
         p = p - lr * (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay * p)
 
     The defaults of `betas` and `eps` are those of Vaswani et al. 2017, section 5.3. Two groups:
-    matrices, which decay, and biases, norms and embeddings, which do not. Without decay this is
-    plain Adam. Runs in one fused kernel where all weights are floating point on the CPU or CUDA.
+    matrices, with weight decay, and biases, norms and embeddings, without. Without weight decay
+    this is Adam. Uses the fused kernel if all weights are floating point on the CPU or CUDA.
 
-    Raises ValueError when no parameter needs a gradient, or when a number is out of range.
+    Raises ValueError if no parameter requires a gradient, or if a number is out of range.
     Source: Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2.
     """
     if weight_decay < 0:
         raise ValueError(f"weight_decay: got {weight_decay}, expected 0 or more")
     decays = _decayed(model)
-    wanted = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    if not wanted:
-        raise ValueError("model: no parameter needs a gradient; set requires_grad on what to train")
+    params = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not params:
+        raise ValueError("model: no parameter requires a gradient; set requires_grad on some")
     groups = [
-        {"params": [p for n, p in wanted.items() if decays[n]], "weight_decay": weight_decay},
-        {"params": [p for n, p in wanted.items() if not decays[n]], "weight_decay": 0.0},
+        {"params": [p for n, p in params.items() if decays[n]], "weight_decay": weight_decay},
+        {"params": [p for n, p in params.items() if not decays[n]], "weight_decay": 0.0},
     ]
-    fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in wanted.values())
+    fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in params.values())
     groups = [group for group in groups if group["params"]]
     return torch.optim.AdamW(groups, lr=lr, betas=betas, eps=eps, fused=fused or None)
 
@@ -71,7 +71,7 @@ def _check_warmup(warmup: int, total: int | None = None) -> None:
 
 
 def inverse_sqrt(d_model: int, warmup: int = 4000, factor: float = 1.0) -> Schedule:
-    """The Transformer's schedule: linear warm-up, then decay with the inverse root of the step.
+    """The Transformer's schedule: linear warmup, then inverse square root decay of the step.
 
         lr(step) = factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
 
@@ -103,7 +103,7 @@ def _warmed(peak: float, warmup: int, after: Schedule) -> Schedule:
 
 
 def cosine(peak: float, warmup: int, total: int, floor: float = 0.0) -> Schedule:
-    """Linear warm-up to `peak`, then half a cosine down to `floor` at step `total`, then `floor`.
+    """Linear warmup to `peak`, then cosine decay to `floor` at step `total`, then `floor`.
 
         t = min(1, (step - warmup) / (total - warmup))
         lr(step) = peak * step / warmup                                       step <= warmup
@@ -125,7 +125,7 @@ def cosine(peak: float, warmup: int, total: int, floor: float = 0.0) -> Schedule
 
 
 def linear(peak: float, warmup: int, total: int, floor: float = 0.0) -> Schedule:
-    """Linear warm-up to `peak`, then a straight line down to `floor` at step `total`, then `floor`.
+    """Linear warmup to `peak`, then linear decay to `floor` at step `total`, then `floor`.
 
         t = min(1, (step - warmup) / (total - warmup))
         lr(step) = peak * step / warmup  up to warmup,  peak + (floor - peak) * t  afterwards
@@ -145,7 +145,7 @@ def linear(peak: float, warmup: int, total: int, floor: float = 0.0) -> Schedule
 
 
 def constant(peak: float, warmup: int = 0) -> Schedule:
-    """Linear warm-up to `peak`, then lr(step) = peak.
+    """Linear warmup to `peak`, then a constant rate, lr(step) = peak.
 
     Returns a function of the step, from 1. Raises ValueError when warmup is negative.
 
@@ -157,14 +157,14 @@ def constant(peak: float, warmup: int = 0) -> Schedule:
 
 
 class EMA:
-    """The exponential moving average of a model's parameters, without the pull of the start.
+    """The exponential moving average (EMA) of a model's parameters, with bias correction.
 
-    After update t the average holds
+    After update t the average is
 
         a_t = (1 - d) / (1 - d^t) * sum over i = 1..t of d^(t - i) * p_i
 
-    that is, Adam's bias correction applied to weights, so a short run is not an average with the
-    random start. Buffers (running statistics) stay the model's own.
+    that is, Adam's bias correction applied to weights: even in a short run, the random
+    initialization does not enter the average. Buffers (running statistics) are not averaged.
 
     decay: d, in [0, 1); 0 keeps the last weights. A tied parameter is averaged once.
     Source: Polyak and Juditsky 1992; the correction from Kingma and Ba 2015, section 3.
@@ -180,7 +180,7 @@ class EMA:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Move the average towards the model's weights: a += (1 - d) / (1 - d^t) * (p - a)."""
+        """Update the average with the model's weights: a += (1 - d) / (1 - d^t) * (p - a)."""
         self.updates += 1
         share = (1.0 - self.decay) / (1.0 - self.decay**self.updates)
         live = [p.detach() for p in self._live.values()]
@@ -188,7 +188,7 @@ class EMA:
 
     @contextmanager
     def swap(self) -> Iterator[None]:
-        """Put the average into the model for the length of the context, then the weights back."""
+        """Swap the average into the model inside the context, and restore the weights after it."""
         self._exchange()
         try:
             yield
@@ -198,17 +198,17 @@ class EMA:
     @torch.no_grad()
     def _exchange(self) -> None:
         for name, p in self._live.items():
-            kept = p.detach().clone()
+            weights = p.detach().clone()
             p.copy_(self._average[name])
-            self._average[name].copy_(kept)
+            self._average[name].copy_(weights)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the averages by parameter name, and `updates`, how many there were (int64)."""
+        """Return the averages by parameter name, and `updates`, the number of updates (int64)."""
         return {**self._average, "updates": torch.tensor(self.updates)}
 
     @torch.no_grad()
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Take the averages of `state_dict()`. Raises ValueError when names differ."""
+        """Load the averages of `state_dict()`. Raises ValueError when names differ."""
         if set(state) != {*self._average, "updates"}:
             odd = sorted(set(state) ^ {*self._average, "updates"})
             raise ValueError(f"state: names differ from the model's: {', '.join(odd)}")

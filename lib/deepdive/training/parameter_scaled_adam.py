@@ -1,4 +1,4 @@
-"""Adam whose steps are as large as what they move: T5's way to set one rate for all its tensors."""
+"""Adam with Adafactor's parameter scaling: T5's way to use one learning rate for all tensors."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 
 class ScaledAdam(torch.optim.Optimizer):
-    """Adam in which each tensor's rate is multiplied by its root mean square.
+    """Adam with each tensor's learning rate multiplied by its root mean square.
 
         p = p - lr * max(floor, rms(p)) * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 
-    with m and v the running means of g and g^2. Adam moves each weight by about `lr`, whether it is
-    one of a table drawn with deviation 1 or of a matrix drawn with deviation 0.03; here each moves
-    by that share of its tensor's size. `floor` lets a tensor of zeros begin.
-    Raises ValueError when there is nothing to train, or a number is out of range.
+    with m and v the running means of g and g^2. Adam changes each weight by about `lr`, whether its
+    initialization has standard deviation 1 (embeddings) or 0.03 (matrices); here the change is
+    relative to the tensor's scale. With `floor`, a tensor of zeros can change.
+    Raises ValueError if no parameter requires a gradient, or a number is out of range.
 
     Source: the rate's scaling is Adafactor's, Shazeer and Stern 2018, section 8; put into Adam by
     Nawrot 2023 (nanoT5), section 3.
@@ -34,14 +34,14 @@ class ScaledAdam(torch.optim.Optimizer):
                 f"lr, betas, eps, floor: got {lr}, {betas}, {eps}, {floor}; expected lr and "
                 "floor from 0, betas from 0 to below 1, eps above 0"
             )
-        wanted = [p for p in parameters if p.requires_grad]
-        if not wanted:
-            raise ValueError("parameters: none needs a gradient; set requires_grad on some")
-        super().__init__(wanted, {"lr": lr, "betas": betas, "eps": eps, "floor": floor})
+        trainable = [p for p in parameters if p.requires_grad]
+        if not trainable:
+            raise ValueError("parameters: none requires a gradient; set requires_grad on some")
+        super().__init__(trainable, {"lr": lr, "betas": betas, "eps": eps, "floor": floor})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """Move every tensor that has a gradient."""
+        """Update every tensor that has a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():

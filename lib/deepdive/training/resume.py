@@ -1,4 +1,4 @@
-"""What a training run is (its configuration) and where it stands, as tensors and JSON."""
+"""Resumption: the configuration and the state of a training run, as tensors and JSON."""
 
 import json
 import re
@@ -19,21 +19,21 @@ PROBES = (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
 @runtime_checkable
 class Resumable(Protocol):
-    """Batches whose place can be saved: iterating gives the rest of the current epoch."""
+    """Batches whose position can be saved: iterating yields the rest of the current epoch."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place after the last batch given out: JSON values and tensors by name."""
+        """Return the position after the last batch yielded: JSON values and tensors by name."""
         ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to the place that `state` describes."""
+        """Move to the position in `state`."""
         ...
 
 
 class Ordered:
-    """A sequence of batches, given in its own order every epoch, with a place that can be saved."""
+    """A sequence of batches in the same order every epoch, with a position that can be saved."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self.items, self.place = items, 0
@@ -54,7 +54,7 @@ class Ordered:
         self.place = state["place"]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what the items hold."""
+        """Return what identifies the items: their number, and a hash."""
         return data_of(self.items)
 
 
@@ -77,12 +77,11 @@ def configuration(
     total: int | None,
     **arguments: Any,
 ) -> dict[str, Any]:
-    """Return what must be the same for a run to go on: the arguments of `fit`, as JSON values.
+    """Return what must be the same to resume a run: the arguments of `fit`, as JSON values.
 
-    A function counts by its name and the numbers that it and the functions of its module that it
-    calls are set with; a schedule by its values; a model by its modules and the names and shapes of
-    its tensors; data by their hash. What their code computes counts by the `version` among
-    `arguments` alone.
+    A function is identified by its name and its settings (`values_of`); a schedule by its values; a
+    model by its modules and the names and shapes of its tensors; data by their hash. The code is
+    identified only by the `version` among `arguments`.
     """
     tensors = model.state_dict().items()
     probes = [s for s in PROBES if s <= (total or 1)]
@@ -98,21 +97,21 @@ def configuration(
         "modules": re.sub(r" at 0x[0-9a-f]+", "", repr(model)).splitlines(),
         "tensors": {name: f"{x.dtype} {list(x.shape)}" for name, x in tensors},
     }
-    # JSON has no infinity, which a function may be set with: it is kept as a word.
+    # JSON has no infinity, which may be a setting: it is saved as a string.
     text = json.dumps(described, default=plain_number)
     plain: dict[str, Any] = json.loads(text, parse_constant=str)
     return plain
 
 
 def plain_number(value: Any) -> Any:
-    """Return the plain number that a number of numpy or torch is."""
+    """Convert a numpy or torch scalar to a Python number."""
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value.numel() == 1):
         return value.item()
-    raise TypeError(f"{value!r} of {type(value).__name__}: expected a number or a string")
+    raise TypeError(f"value: got {value!r} ({type(value).__name__}), expected number or string")
 
 
 def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
-    """Yield one line for each place where two configurations differ."""
+    """Yield one line for each difference between two configurations."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in {**old, **new}:
             inner = f"{name}: {key}" if name else key
@@ -127,7 +126,7 @@ def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
 
 
 def environment(model: nn.Module) -> dict[str, Any]:
-    """Return what decides the last bits of a sum: torch's version, threads, processor, device."""
+    """Return what affects floating-point rounding: torch version, threads, processor, device."""
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     cuda = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
     return {
@@ -139,13 +138,13 @@ def environment(model: nn.Module) -> dict[str, Any]:
 
 
 def check_same(folder: Any, body: Mapping[str, Any], config: Any, here: Mapping[str, Any]) -> None:
-    """Raise ValueError when the configuration differs; warn when only the environment does."""
+    """Raise ValueError if the configuration differs; warn if only the environment does."""
     changed = list(differences(body["configuration"], config))
     if changed:
         raise ValueError(
-            f"folder: {folder} holds a run that was set up otherwise:\n  "
+            f"folder: {folder} has a run with a different configuration:\n  "
             + "\n  ".join(changed)
-            + "\nGive the same arguments to go on with it, or another folder for a new run."
+            + "\nGive the same arguments to resume it, or another folder for a new run."
         )
     moved = list(differences(body["environment"], here))
     if moved:
@@ -157,32 +156,32 @@ def check_same(folder: Any, body: Mapping[str, Any], config: Any, here: Mapping[
 
 
 def pack(groups: Mapping[str, Mapping[str, Tensor]]) -> tuple[Tensors, dict[str, str]]:
-    """Flatten named groups of tensors to `group.name`, each memory once: tensors and aliases."""
+    """Flatten groups of tensors to `group.name`, shared memory once: tensors and aliases."""
     flat = {f"{group}.{name}": x for group, part in groups.items() for name, x in part.items()}
     return unshared(flat)
 
 
 def unpack(tensors: Tensors, aliases: Mapping[str, str], group: str) -> Tensors:
-    """Return one group of what `pack` flattened, aliases included."""
+    """Return one group of tensors flattened by `pack`, aliases included."""
     whole = {**tensors, **{alias: tensors[name] for alias, name in aliases.items()}}
     start = f"{group}."
     return {name[len(start) :]: x for name, x in whole.items() if name.startswith(start)}
 
 
 def split(state: Mapping[str, Any]) -> tuple[Tensors, dict[str, Any]]:
-    """Divide a state into its tensors and its other values."""
+    """Split a state into its tensors and its other values."""
     tensors = {str(k): v for k, v in state.items() if isinstance(v, Tensor)}
     return tensors, {str(k): v for k, v in state.items() if not isinstance(v, Tensor)}
 
 
 def place_of(batches: Any) -> tuple[Tensors, dict[str, Any]]:
-    """Return the place of `batches`: its tensors, and its other values, checked to fit JSON."""
+    """Return the position of `batches`: its tensors, and its other values, checked to be JSON."""
     tensors, plain = split(batches.state_dict())
     try:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"batches: state_dict() of {type(batches).__name__} holds what cannot be saved "
+            f"batches: state_dict() of {type(batches).__name__} has values that cannot be saved "
             f"({error}); expected numbers, strings, lists and dictionaries of them, and tensors"
         ) from error
     return tensors, plain
@@ -197,7 +196,7 @@ def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Tensors, dict[str
 def load_optimizer(
     optimizer: torch.optim.Optimizer, tensors: Tensors, plain: Mapping[str, Any]
 ) -> None:
-    """Give the optimizer the state that `optimizer_state` returned; its settings stay its own."""
+    """Load the state returned by `optimizer_state`; the optimizer keeps its settings."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**tensors, **plain}.items():
         index, name = key.split(".", 1)

@@ -13,24 +13,24 @@ from torch.utils import deterministic as _deterministic
 
 from deepdive.core.checks import as_int
 
-_SETTINGS: Any = _deterministic  # the type stubs do not know its one attribute
+_SETTINGS: Any = _deterministic  # its attribute is missing from the type stubs
 
 
 def _seed(seed: int) -> None:
     """Seed Python's, numpy's and torch's generators, those of every CUDA device included."""
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002  (other people's code draws from this generator)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  (third-party code uses this generator)
     torch.manual_seed(seed)
 
 
 def seed_everything(seed: int = 0) -> None:
-    """Seed Python's `random`, numpy and torch (CPU and CUDA), and choose deterministic kernels.
+    """Seed Python's `random`, numpy and torch (CPU and CUDA), and select deterministic kernels.
 
-    The same seed, machine, torch version and thread count then give the same numbers, bit for bit.
-    An operation that has no deterministic kernel warns and runs. Generators of your own (a
-    `torch.Generator`, `numpy.random.default_rng()`) are not touched.
+    The same seed, machine, torch version and thread count then give the same results, bit for bit.
+    An operation without a deterministic kernel warns and runs. Other generators (a
+    `torch.Generator`, `numpy.random.default_rng()`) are not seeded.
 
-    Raises ValueError for a seed outside 0 .. 2^63 - 1, TypeError for one that is no whole number.
+    Raises ValueError for a seed outside 0 .. 2^63 - 1, TypeError for one that is not an integer.
 
     >>> seed_everything(1); a = torch.rand(2)
     >>> seed_everything(1); torch.equal(a, torch.rand(2))
@@ -44,17 +44,17 @@ def seed_everything(seed: int = 0) -> None:
 
 
 def _choose_deterministic() -> None:
-    # cuBLAS reads this when it makes its first workspace; without it, torch refuses to promise.
+    # cuBLAS reads this when it creates its first workspace; torch requires it for determinism.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # torch.use_deterministic_algorithms does the same, and loads torch._inductor: 1.5 seconds.
     torch.set_deterministic_debug_mode("warn")
-    # Filling fresh memory with NaN finds reads of unset memory, costs time, and changes no result.
+    # Filling uninitialized memory with NaN would detect its use, but is slow, and not needed here.
     _SETTINGS.fill_uninitialized_memory = False
 
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Choose deterministic kernels inside the context, and what was chosen before after it."""
+    """Select deterministic kernels inside the context, and restore the setting after it."""
     mode, filled = torch.get_deterministic_debug_mode(), _SETTINGS.fill_uninitialized_memory
     _choose_deterministic()
     try:
@@ -73,7 +73,7 @@ def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
         "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
         "torch": torch.get_rng_state(),
     }
-    # Asking a GPU that nobody uses would start it.
+    # Querying an unused GPU would initialize CUDA.
     devices = torch.cuda.device_count() if torch.cuda.is_initialized() else 0
     for device in range(devices):
         tensors[f"cuda.{device}"] = torch.cuda.get_rng_state(device)
@@ -82,7 +82,7 @@ def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def set_random_state(tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) -> None:
-    """Restore what `random_state()` returned. Devices that are gone are left out."""
+    """Restore the result of `random_state()`. Devices that no longer exist are skipped."""
     version, gauss = plain["python"]
     random.setstate((version, tuple(tensors["python"].tolist()), gauss))
     position, has_gauss, cached = plain["numpy"]
@@ -96,7 +96,7 @@ def set_random_state(tensors: Mapping[str, Tensor], plain: Mapping[str, Any]) ->
 
 @contextmanager
 def preserve_rng_state() -> Iterator[None]:
-    """Restore all random states after the context, whatever it drew."""
+    """Restore all random states after the context."""
     state = random_state()
     try:
         yield

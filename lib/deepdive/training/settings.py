@@ -1,4 +1,4 @@
-"""What `fit` is told beside the commonest keywords: its time, its steps, its checks, its folder."""
+"""Settings of `fit` beyond its common keywords: time limit, updates, validation, checkpoints."""
 
 import math
 import time
@@ -14,7 +14,7 @@ from deepdive.training.optim import EMA
 
 
 def check_positive(**numbers: float | None) -> None:
-    """Raise ValueError for a number that is given and not above 0, or not finite."""
+    """Raise ValueError for a number that is not None and not above 0, or not finite."""
     for name, value in numbers.items():
         if value is not None and not 0 < value < math.inf:
             without = ", or None for no limit" if value == math.inf else ""
@@ -23,12 +23,12 @@ def check_positive(**numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Limit:
-    """How long training may take.
+    """The time limit of training.
 
-    minutes   of training time, over restarts too; None: no limit
+    minutes   of training time, summed over restarts; None: no limit
     clock     seconds, read before and after each step for `minutes` and `history.seconds`;
-              `time.process_time` counts the processor's work on this run alone, which is fair
-              where other work goes on beside it
+              `time.process_time` counts only this process's CPU time, which is comparable even
+              if other processes share the machine
 
     Raises ValueError for minutes that are not above 0.
     """
@@ -42,15 +42,15 @@ class Limit:
 
 @dataclass(frozen=True)
 class Update:
-    """How one update is made, beside its optimizer and schedule.
+    """Gradient clipping, gradient accumulation, and weight averaging.
 
-    clip         largest norm of the whole gradient; None: no clipping
-    accumulate   batches whose gradients make one update, by the mean of their losses
-    weigh        batch -> over how many terms its loss is a mean, such as its target tokens; with it
-                 unequal batches count by their terms, and the update is that of one large batch.
-                 Without it each batch counts the same
-    ema          a `deepdive.training.optim.EMA` of the model, updated after each step; the averaged
-                 weights are the ones that are validated
+    clip         maximum norm of the total gradient; None: no clipping
+    accumulate   batches per update (gradient accumulation), by the mean of their losses
+    weigh        batch -> the number of terms in its mean loss, such as its target tokens; then
+                 batches are weighted by their terms, and the update is that of one large batch.
+                 Without it all batches have equal weight
+    ema          a `deepdive.training.optim.EMA` of the model, updated after each step; validation
+                 uses the averaged weights
 
     Raises ValueError for a clip or a number of batches that is not above 0.
     """
@@ -66,11 +66,11 @@ class Update:
 
 @dataclass(frozen=True)
 class Validation:
-    """How training is watched; the best weights are in the model at the end.
+    """Validation and early stopping; the best weights are in the model at the end.
 
     measure    model -> float, lower is better
-    every      steps between two validations; None: as many as there are in an epoch
-    patience   validations in a row without a new best, after which training ends; None: it goes on
+    every      steps between two validations; None: once per epoch
+    patience   consecutive validations without improvement before stopping; None: no early stopping
 
     Raises ValueError for an `every` or a patience that is not above 0, TypeError for a measure
     that cannot be called.
@@ -95,19 +95,19 @@ class Validation:
 
 @dataclass(frozen=True)
 class Keep:
-    """Where checkpoints go, and how often.
+    """Where and how often checkpoints are written.
 
-    folder   a folder of this run's own
+    folder   a folder used by this run only
     every    steps between two checkpoints; None: about a minute
-    of       what the run is made of beside what `fit` is given: texts, a vocabulary, a teacher's
-             weights; `()` for nothing. Where it is given, the checkpoints go to a folder below
-             `folder` whose name follows from it, from the model's first weights and from all that
-             `fit` compares: a run of other data or settings has another folder, and is not refused
-    version  of what the loss, the model and the validation compute, which count by their names and
-             settings, not by their code: raise it when you change one, so that a run of the old
-             code isn't continued with the new
+    of       inputs of the run that are not arguments of `fit`: texts, a vocabulary, a teacher's
+             weights; `()` for none. If given, checkpoints go to a subfolder of `folder` named by a
+             hash of it, of the model's initial weights and of all settings that `fit` compares: a
+             run with other data or settings gets another folder instead of an error
+    version  of the code of the loss, the model and the validation, which are identified by name and
+             settings only: increase it when you change one, so that a run of the old code isn't
+             resumed with the new
 
-    Raises ValueError for an `every` that is not above 0, TypeError for a folder that is no path.
+    Raises ValueError for an `every` that is not above 0, TypeError for a folder that is not a path.
     """
 
     folder: str | Path
@@ -124,17 +124,17 @@ class Keep:
         check_positive(every=self.every)
 
     def place(self, configuration: dict[str, Any], weights: dict[str, Any]) -> Path:
-        """Return where the checkpoints of this run go."""
+        """Return the checkpoint folder of this run."""
         if self.of is None:
             return Path(self.folder)
         return Path(self.folder) / content_hash((self.of, configuration, weights))[:12]
 
 
-LIMIT, UPDATE = Limit(), Update()  # what holds where `fit` is not told otherwise
+LIMIT, UPDATE = Limit(), Update()  # the defaults of `fit`
 
 
 def check_kind(name: str, value: object, kind: type) -> None:
-    """Raise TypeError for an argument of `fit` that is not one of these groups."""
+    """Raise TypeError for an argument of `fit` that is not one of these classes."""
     if not isinstance(value, kind):
         raise TypeError(
             f"{name}: got {value!r}, expected a {kind.__name__} of deepdive.training: "

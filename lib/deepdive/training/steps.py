@@ -1,4 +1,4 @@
-"""One training step: batches in, an update out, and the numbers that it leaves."""
+"""One training step: batches, loss, backward pass, optimizer update, and metrics."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from deepdive.training.history import History
 from deepdive.training.optim import Schedule
 from deepdive.training.settings import Update
 
-LOOK_EVERY = 16  # steps between looks at the losses on a GPU: a look waits for the device
+LOOK_EVERY = 16  # steps between reads of the losses on a GPU: a read synchronizes the device
 
 
 def to_device(value: Any, device: torch.device) -> Any:
@@ -35,7 +35,7 @@ def to_device(value: Any, device: torch.device) -> Any:
 
 
 def count_tokens(batch: Any) -> Tensor:
-    """Count the entries of the batch's last integer tensor that are not 0; without one, rows."""
+    """Count nonzero entries of the batch's last integer tensor; without one, count examples."""
     tensors = [x for _, x in tensors_in(batch)]
     whole = [x for x in tensors if not x.is_floating_point() and x.dtype != torch.bool]
     if whole:
@@ -45,7 +45,7 @@ def count_tokens(batch: Any) -> Tensor:
 
 @dataclass
 class Pending:
-    """A step whose numbers are still on the device."""
+    """A step whose metrics are still on the device."""
 
     step: int
     taken: list[Any]
@@ -57,7 +57,7 @@ class Pending:
 
 @dataclass(kw_only=True)
 class Stepper:
-    """The parts of a step, and the place in the data; `fit` says what each is."""
+    """The training step and its position in the data; arguments as in `fit`."""
 
     model: nn.Module
     batches: Any
@@ -73,28 +73,28 @@ class Stepper:
         self.parameters = [p for group in groups for p in group["params"]]
         own = {id(p) for p in self.model.parameters()}
         if not any(id(p) in own for p in self.parameters):
-            raise ValueError("optimizer: holds no parameter of model; build it from this model")
+            raise ValueError("optimizer: has no parameter of model; build it from this model")
         self.rates = [group.setdefault("initial_lr", group["lr"]) for group in groups]
         self.device = self.parameters[0].device
-        # Looking for loss points walks the whole model: once is enough.
+        # Finding loss points walks all modules: done once.
         self.costly = any(isinstance(module, LossPoint) for module in self.model.modules())
-        # A fused optimizer skips updates that are not finite by itself, so nobody needs to wait.
+        # A fused optimizer skips non-finite updates by itself, so no synchronization is needed.
         self.lazy = self.device.type == "cuda" and all(group.get("fused") for group in groups)
         self.skip = torch.zeros((), device=self.device)
         self.window: list[Pending] = []
         self.iterator: Iterator[Any] | None = None
 
     def draw(self) -> Any:
-        """Return the next batch, from the next epoch when this one is through."""
+        """Return the next batch, from the next epoch if this one is exhausted."""
         for _ in range(2):
             self.iterator = iter(self.batches) if self.iterator is None else self.iterator
             for batch in self.iterator:
                 return batch
             self.iterator = None
-        raise ValueError("batches: gave no batch in a whole pass, expected at least one")
+        raise ValueError("batches: got no batch in a full pass, expected at least one")
 
     def compute(self, batch: Any) -> Tensor:
-        """Return the loss of one batch, auxiliary losses included."""
+        """Return the loss of one batch, including auxiliary losses."""
         if self.device.type != "cpu":
             batch = to_device(batch, self.device)
         with collect_losses(self.model) if self.costly else nullcontext(Losses()) as extra:
@@ -116,14 +116,14 @@ class Stepper:
         return float(groups[0]["lr"])
 
     def parts(self, taken: list[Any]) -> list[Any]:
-        """By what each batch's loss is divided: their number, or all terms over the batch's."""
+        """The divisor of each batch's loss: the number of batches, or all terms / its terms."""
         weigh = self.update.weigh
         if weigh is None:
             return [len(taken)] * len(taken)
         terms = [torch.as_tensor(weigh(batch), dtype=torch.float64) for batch in taken]
         if any(n.numel() != 1 or not float(n) > 0 for n in terms):
-            told = [n.tolist() for n in terms]
-            raise ValueError(f"weigh: returned {told}, expected a number above 0 for each batch")
+            values = [n.tolist() for n in terms]
+            raise ValueError(f"weigh: returned {values}, expected a number above 0 for each batch")
         return [(torch.stack(terms).sum() / n).to(torch.float32) for n in terms]
 
     def train_step(self) -> None:
@@ -158,7 +158,7 @@ class Stepper:
             self.look()
 
     def look(self) -> None:
-        """Bring the numbers of the last steps to the history; raise where one is not finite."""
+        """Append the metrics of the last steps to the history; raise if one is not finite."""
         if not self.window:
             return
         columns = ([w.loss for w in self.window], [w.norm for w in self.window])
@@ -173,12 +173,12 @@ class Stepper:
         self.window.clear()
 
     def diverged(self, pending: Pending, loss: float, norm: float) -> TrainingDiverged:
-        """Return the error that names the step, the batch, and where the first bad number is."""
+        """Return the error that names the step, the batch, and the first non-finite value."""
         found = None
         for batch in pending.taken:
             found = found or diagnose(self.model, batch, partial(self.compute, batch))
         line, advice = found or (
-            "none when the batch was run again: it depends on dropout or on sampling",
+            "none when the batch was rerun: it depends on dropout or on sampling",
             "a lower learning rate, a longer warm-up, a smaller clip",
         )
         drawn = len(pending.taken)

@@ -1,4 +1,4 @@
-"""What pages on translation share: sentences to batches and back, and cross-entropy.
+"""Training and decoding for machine translation: tokenization, cross-entropy, translation.
 
 A model here is anything with `forward(src, tgt, src_mask) -> logits (B, T, V)` and the decoding
 protocol of `deepdive.decoding`. Translations are scored by `deepdive.evaluate.translations`.
@@ -26,7 +26,7 @@ def encode(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Encod
 def loss(model: nn.Module, batch: Sequence[Tensor], smoothing: float = 0.0) -> Tensor:
     """Return the cross-entropy of each target token given the source and the tokens before it.
 
-    batch: source (B, S) and target (B, T + 1) with its BOS and EOS; padding is not counted.
+    batch: source (B, S) and target (B, T + 1) with BOS and EOS; padding is ignored.
     """
     src, tgt = batch
     logits = model(src, tgt[:, :-1], src != PAD)
@@ -35,9 +35,9 @@ def loss(model: nn.Module, batch: Sequence[Tensor], smoothing: float = 0.0) -> T
 
 @torch.no_grad()
 def mean_cross_entropy(model: nn.Module, batches: Iterable[Sequence[Tensor]]) -> float:
-    """Return the mean over all target tokens of `batches`, in nats: EOS counted, padding not.
+    """Return the mean cross-entropy per target token of `batches`, in nats: with EOS, not padding.
 
-    Teacher forcing, no label smoothing. The model's mode is left as it was.
+    Teacher forcing, no label smoothing. The model's training mode is restored.
     """
     was_training, total, count = model.training, 0.0, 0
     model.eval()
@@ -60,11 +60,11 @@ def translate(
     batch_size: int = 64,
     progress: bool = True,
 ) -> list[str]:
-    """Return the translations of `sentences`, in their order.
+    """Return the translations of `sentences`, in the same order.
 
-    `decode(model, src, src_mask)` returns token ids for each row: `deepdive.decoding.greedy`, or
-    `partial(beam, width=5)`. Sentences of like length share a batch. A sentence without words
-    (nothing but spaces) is given back as it is.
+    `decode(model, src, src_mask)` returns token ids for each sentence: `deepdive.decoding.greedy`,
+    or `partial(beam, width=5)`. Sentences are batched by length. A sentence without words (only
+    spaces) is returned unchanged.
     """
     from tqdm import tqdm
 
@@ -77,8 +77,8 @@ def translate(
     starts = range(0, len(order), batch_size)
     for start in tqdm(starts, desc="translate", disable=not progress, leave=False, delay=3):
         chosen = order[start : start + batch_size]
-        rows = [torch.tensor(tokens[i]) for i in chosen]
-        src = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
+        sequences = [torch.tensor(tokens[i]) for i in chosen]
+        src = nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=PAD).to(device)
         for i, ids in zip(chosen, decode(model, src, src != PAD), strict=True):
             result[i] = target.decode(ids)
     return result
@@ -95,14 +95,14 @@ def with_references(pairs: Iterable[Pair]) -> tuple[list[str], list[list[str]]]:
 
 
 def training_memory(model: nn.Module, tokens: int, vocab_size: int) -> int:
-    """Return an estimate in bytes of what a training step of a Transformer holds, in float32.
+    """Estimate the memory of a Transformer's training step in float32, in bytes.
 
         16 * parameters                     weights, gradients, Adam's two moments
       + 4 * tokens * 3 * vocab_size         logits, their softmax, their gradient
-      + 4 * tokens * 3 * (inputs + outputs of all linear layers): what the backward pass reads
+      + 4 * tokens * 3 * (inputs + outputs of all linear layers): saved for the backward pass
 
-    `tokens` is the number of rows in the batch, B * T, on either side. Attention matrices are not
-    counted: sentences are short, and the fused kernel keeps none.
+    `tokens` is the number of tokens in the batch, B * T, on either side. Attention matrices are not
+    counted: sentences are short, and the fused kernel does not store them.
     """
     parameters = sum(p.numel() for p in model.parameters())
     linear = [m for m in model.modules() if isinstance(m, nn.Linear)]

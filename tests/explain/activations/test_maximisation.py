@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_refused() -> None:
     model = Of(lambda x: x[0, 0, :2])
     with pytest.raises(ValueError, match=r"returned \(2,\), expected one number"):
         maximise(model, "rows", lambda: model(X), 1.0)
-    with pytest.raises(ValueError, match="norm must be above 0"):
+    with pytest.raises(ValueError, match=r"norm: got .*, expected above 0"):
         maximise(model, "rows", lambda: model(X), 0.0)
     with pytest.raises(ValueError, match="1 to 20, the words"):
         nearest(torch.randn(2, 8), torch.randn(20, 8), 21)

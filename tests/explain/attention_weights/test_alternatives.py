@@ -46,7 +46,7 @@ def test_the_model_s_own_weights_give_its_own_answer() -> None:
     weights, answer = reweighted(model, "attention.weights", tokens, REAL)
     torch.testing.assert_close(answer(weights), model(tokens, REAL).softmax(-1))
     assert weights.shape == (2, 1, 1, 5)
-    with pytest.raises(ValueError, match="2 tensors"):
+    with pytest.raises(ValueError, match="got 2 tensors"):
         reweighted(Twice(model), "model.attention.weights", tokens)
 
 

@@ -114,5 +114,5 @@ def test_candidates_leave_the_word_itself_out_and_errors_name_the_fix() -> None:
     assert candidates(tokens, [1, 2, int(tokens[0])]) == [[1, 2], [1, int(tokens[0])]]
     assert set(SIGNS) < set(WORDS)
     model = SignedWords()
-    with pytest.raises(ValueError, match="one list of words for each place"):
+    with pytest.raises(ValueError, match="one list of words per position"):
         greedy(model, tokens, [[1]])

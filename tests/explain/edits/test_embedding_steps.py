@@ -96,9 +96,9 @@ def test_errors_name_the_fix() -> None:
         pgd_step(model, "embedded", lambda: model(tokens), 0)
     with pytest.raises(ValueError, match="steps=0"):
         pgd_step(model, "embedded", lambda: model(tokens), 1.0, steps=0)
-    with pytest.raises(ValueError, match="one number a text"):
+    with pytest.raises(ValueError, match="a number per text"):
         pgd_step(model, "embedded", lambda: model(tokens).expand(3), 1.0)
-    with pytest.raises(ValueError, match="passed once"):
+    with pytest.raises(ValueError, match="expected one call"):
         pgd_step(model, "embedded", lambda: model(tokens) + model(tokens), 1.0)
-    with pytest.raises(ValueError, match="vectors: came"):
+    with pytest.raises(ValueError, match="vectors: got"):
         nearest_words(torch.zeros(1, 2, 4), torch.zeros(3, 5))

@@ -40,7 +40,7 @@ def test_overlap_by_hand_and_by_chance() -> None:
     assert overlap(a, b, 6) == 1
     chance = [overlap(torch.rand(20), torch.rand(20), 5) for _ in range(400)]
     assert sum(chance) / 400 == pytest.approx(5 / 20, abs=0.03)
-    with pytest.raises(ValueError, match="k=7: the attributions have 6 parts"):
+    with pytest.raises(ValueError, match="k: got 7, expected at most 6"):
         overlap(a, b, 7)
 
 

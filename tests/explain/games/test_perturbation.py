@@ -218,7 +218,7 @@ def test_windows_and_errors() -> None:
     assert windows(4, 3).long().tolist() == [[1, 1, 1, 0], [0, 1, 1, 1]]
     with pytest.raises(ValueError, match="window=5 is longer"):
         windows(4, 5)
-    with pytest.raises(ValueError, match="must give probabilities"):
+    with pytest.raises(ValueError, match="expected probabilities"):
         prediction_difference(table(3))
     with pytest.raises(ValueError, match="give `counted`"):
         prediction_difference(Game(2, lambda kept: kept.all(1).double()))

@@ -145,5 +145,5 @@ def test_errors_name_the_fix() -> None:
         masked_lm(bigrams, TEXT, MASK, 0)
     with pytest.raises(ValueError, match=r"one text \(S,\)"):
         masked_lm(bigrams, TEXT[None], MASK, 3)
-    with pytest.raises(ValueError, match="scores every word at each place"):
+    with pytest.raises(ValueError, match="give a masked language model"):
         masked_lm(lambda tokens: table()[tokens[:, 0]], TEXT, MASK, 3)(ONE_GAP)

@@ -45,7 +45,7 @@ def test_the_four_axioms(method: Callable[[Game], Tensor]) -> None:
     torch.testing.assert_close(values.sum(), one.everything() - one.nothing())
     assert abs(efficiency_gap(one, values).item()) < 1e-12
     assert efficiency_gap(one, values + 0.25).item() == pytest.approx(-1.25)
-    with pytest.raises(ValueError, match="one a part"):
+    with pytest.raises(ValueError, match=r"values: got .*, expected"):
         efficiency_gap(one, values[:4])
     # linearity
     torch.testing.assert_close(method(both(one, other)), 2 * values - 3 * method(other))
@@ -172,7 +172,7 @@ def test_one_part_and_too_few_sets() -> None:
     one = Game(1, lambda kept: 3.0 * kept[:, 0])
     for method in (shapley, kernel_shap):
         assert method(one).tolist() == [3]
-    with pytest.raises(ValueError, match="samples=4 sets of 9 parts have no single answer"):
+    with pytest.raises(ValueError, match="samples=4: no unique solution for 9 features"):
         kernel_shap(table(9), 4)
 
 

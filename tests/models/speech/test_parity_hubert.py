@@ -138,7 +138,7 @@ def test_the_unit_loss_by_hand() -> None:
     assert torch.allclose(unit_loss(scores, units, hidden, real), each[:2].mean())
     mixed = 0.75 * each[:2].mean() + 0.25 * each[2]
     assert torch.allclose(unit_loss(scores, units, hidden, real, 0.75), mixed)
-    with pytest.raises(ValueError, match="no row is hidden"):
+    with pytest.raises(ValueError, match="no frame is masked"):
         unit_loss(scores, units, hidden & False)
 
 

@@ -147,7 +147,7 @@ def test_wrong_places_are_other_hidden_rows() -> None:
         assert torch.allclose(share[others], torch.tensor(1 / len(others)), atol=0.04)
         assert share[others].sum() == 1
     hidden[0] = torch.arange(11) == 3
-    with pytest.raises(ValueError, match="one hidden row"):
+    with pytest.raises(ValueError, match="one masked frame"):
         sample_negatives(hidden, 2)
 
 
@@ -160,7 +160,7 @@ def test_the_contrastive_loss_by_hand() -> None:
     e = torch.tensor(1.0).exp()
     expected = -(e / (e + 1 + 1 / e)).log()
     assert torch.allclose(contrastive_loss(said, target, hidden, wrong, 1.0), expected)
-    with pytest.raises(ValueError, match="nothing is hidden"):
+    with pytest.raises(ValueError, match="no frame is masked"):
         contrastive_loss(said, target, hidden & False, wrong)
 
 

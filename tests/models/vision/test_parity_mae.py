@@ -108,10 +108,10 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     image, hidden = torch.zeros(2, 1, 8, 8), hidden_patches(noise, 0.5)
     for call, message in (
         (lambda: hidden_patches(noise, 1.0), "share: got 1.0"),
-        (lambda: hidden_patches(noise, 0.99), "of 16 patches: none stays"),
+        (lambda: hidden_patches(noise, 0.99), "of 16 patches: no visible patch"),
         (lambda: model(image, hidden[:, :9]), r"hidden: got \(2, 9\), expected .* \(2, 16\)"),
         (lambda: model(image, noise > noise.min()), "as many patches of each image"),
-        (lambda: pixel_loss(noise, image, hidden & False, 2), "nothing is hidden"),
+        (lambda: pixel_loss(noise, image, hidden & False, 2), "no patch is masked"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -127,8 +127,8 @@ def test_sentences_equal_loops() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda w, u: across(w, FIRST, FIRST), "none of both"),
-        (lambda w, u: word_agreement(w, FIRST, SECOND & False), "a token of either"),
+        (lambda w, u: across(w, FIRST, FIRST), "no token in both masks"),
+        (lambda w, u: word_agreement(w, FIRST, SECOND & False), "tokens of both languages"),
         (lambda w, u: sentence_alignment(u, u[:1]), "u, v"),
         (lambda w, u: sentence_alignment(u[:1], u[:1]), "one sentence and no others"),
     ],

@@ -127,7 +127,7 @@ def test_a_fault_is_seen() -> None:
         (lambda: code_switch(EN, FR, WORD_BY_WORD, 1.5), "ratio"),
         (lambda: code_switch(EN, FR, [Phrase(0, 0, 0, 1)]), "is empty"),
         (lambda: code_switch(EN, FR, [Phrase(0, 1, 0, 9)]), "outside 4 and 5"),
-        (lambda: phrase_pairs([(4, 0)], 4, 5), r"\(4, 0\) leads outside"),
+        (lambda: phrase_pairs([(4, 0)], 4, 5), r"\(4, 0\) is outside"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: object, words: str) -> None:

@@ -96,9 +96,9 @@ def test_what_does_not_fit_is_refused() -> None:
         with pytest.raises(ValueError, match="expected 1 to 4, the length of the text"):
             two_streams(4, guessed)
     for rate in (0.0, 1.5):
-        with pytest.raises(ValueError, match="expected a share above 0"):
+        with pytest.raises(ValueError, match="expected a probability above 0"):
             permute(TEXT, TOKENIZER, rate)
-    with pytest.raises(ValueError, match="special tokens alone"):
+    with pytest.raises(ValueError, match="only special tokens"):
         permute(torch.tensor([[3, 4, 0]]), TOKENIZER)
     for wrong in (TEXT[0], TEXT.int()):
         with pytest.raises(TypeError, match=r"expected torch\.int64 \(B, T\)"):

@@ -46,7 +46,7 @@ def test_spans_are_of_whole_words() -> None:
     tokens, words = [5, 6, 9, 5, 6, 7, 8, 5, 6], [0, 0, 1, 2, 2, 2, 3, 4, 4]
     assert recurring_spans(tokens, words=words) == [[(0, 1), (7, 8)]]
     assert recurring_spans(tokens) == [[(0, 1), (3, 4), (7, 8)]]
-    with pytest.raises(ValueError, match="words: got 2 numbers for 3 tokens"):
+    with pytest.raises(ValueError, match="words: got 2 ids for 3 tokens"):
         recurring_spans([4, 5, 6], words=[0, 1])
 
 

@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_refused() -> None:
             sample_replacements(logits, ROWS, chosen)
     flat = torch.zeros(2, 4)
     for replaced, mask in ((CHOSEN[:1], None), (CHOSEN.long(), None), (CHOSEN, CHOSEN.float())):
-        with pytest.raises(ValueError, match=r"expected one shape \(B, T\), a logit a token"):
+        with pytest.raises(ValueError, match=r"expected one shape \(B, T\), a logit per token"):
             replaced_loss(flat, replaced, mask)
     with pytest.raises(ValueError, match="no token is real"):
         replaced_loss(flat, CHOSEN, torch.zeros_like(CHOSEN))

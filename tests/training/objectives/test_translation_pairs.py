@@ -122,7 +122,7 @@ def test_a_hidden_word_is_told_by_its_translation() -> None:
     ("first", "second", "languages", "message"),
     [
         (EN, FR[:1], (0, 1), "first has 2 sentences, second 1"),
-        ([], [], (0, 1), "one at least"),
+        ([], [], (0, 1), "1 or more"),
         ([[1], []], [[2], []], (0, 1), r"first\[1\] and second\[1\] are both empty"),
         (EN, FR, (0, [1, 1, 1]), "languages: .* for 2 pairs"),
         (EN, FR, (0.5, 1), "languages: .*float32"),

@@ -111,7 +111,7 @@ def test_gradients_are_those_of_differences() -> None:
     ("call", "words"),
     [
         (lambda u, v: additive_margin(u, v[:2]), "u, v: got shapes"),
-        (lambda u, v: additive_margin(u[:1], v[:1]), "one row and no hard"),
+        (lambda u, v: additive_margin(u[:1], v[:1]), "batch size 1 and no hard"),
         (lambda u, v: additive_margin(u, v, scale=0.0), "scale=0"),
         (lambda u, v: additive_margin(u, v, margin=-0.1), "margin=-0.1"),
         (lambda u, v: additive_margin(u, v, hard=v), r"hard: .*\(B, K, d\)"),

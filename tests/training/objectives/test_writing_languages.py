@@ -97,9 +97,9 @@ def test_encoder_and_decoder_share_no_token() -> None:
 
 
 def test_mass_refuses_what_is_no_run() -> None:
-    with pytest.raises(ValueError, match=r"\[2, 1\] runs"):
+    with pytest.raises(ValueError, match=r"\[2, 1\] spans"):
         split_masked_span(ROWS, torch.tensor([[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]]).bool(), MASK)
-    with pytest.raises(ValueError, match=r"\[0, 0\] runs"):
+    with pytest.raises(ValueError, match=r"\[0, 0\] spans"):
         split_masked_span(ROWS, torch.zeros(2, 6).bool(), MASK)
     with pytest.raises(TypeError, match="expected int64"):
         split_masked_span(ROWS.float(), torch.zeros(2, 6).bool(), MASK)
@@ -177,7 +177,7 @@ def test_xnlg_is_its_equation() -> None:
 
 def test_the_first_token_says_the_language() -> None:
     assert language_prefix(FIRST.whole, FIRST.languages).tolist() == [[30, 5, 6, 7], [30, 8, 9, 2]]
-    with pytest.raises(ValueError, match="one for each of 2 rows"):
+    with pytest.raises(ValueError, match="one for each of 2 sequences"):
         language_prefix(FIRST.whole, torch.tensor([30]))
     torch.manual_seed(0)
     model = tiny().double().eval()

@@ -1,1 +1,1 @@
-"""What passes through a model: read by the model's head, exchanged between runs, driven high."""
+"""Activations: the logit lens, activation patching, and activation maximization."""

@@ -1,12 +1,12 @@
-"""The logit lens: what would the model say if it stopped after this layer?
+"""The logit lens: the model's output head applied to the residual stream after each layer.
 
-    said = lambda stream: model.head(model.decoder.stack.norm(stream))
-    logit_lens(model, "*.stream", lambda: model(tokens), said)          # (L, B, T, V)
+    head = lambda stream: model.head(model.decoder.stack.norm(stream))
+    logit_lens(model, "*.stream", lambda: model(tokens), head)          # (L, B, T, V)
 
 What differs:
-- nothing is learned: the model's own last norm and head read the stream after every layer
-- where a layer writes in directions that the head does not read, it shows nothing; a map that is
-  learned for each layer reads more (the tuned lens)
+- nothing is trained: the model's own final norm and head decode the stream after every layer
+- information in directions that the head ignores is not shown; a map trained for each layer can
+  decode more (the tuned lens)
 Source: nostalgebraist 2020, "interpreting GPT: the logit lens"; Belrose et al. 2023.
 """
 
@@ -24,9 +24,9 @@ def logit_lens(
 ) -> Tensor:
     """Return head(stream) after each layer, (L, ...) for a head that returns (...).
 
-    pattern    the points of the stream (B, T, d), the first layer first: "*.stream"
+    pattern    the hook points of the residual stream (B, T, d), in layer order: "*.stream"
     run        runs the model once
-    head       all that the model does after its last layer: the last of L is what the model says
+    head       everything after the last layer: the last of L is then the model's output
 
     Source: nostalgebraist 2020; Belrose et al. 2023.
     """

@@ -1,1 +1,1 @@
-"""Attention's weights as explanations: through layers, by norms, with gradients, exchanged."""
+"""Attention weights as explanations: flow, norms, gradient-weighted rollout, alternatives."""

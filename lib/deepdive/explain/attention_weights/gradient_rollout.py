@@ -1,11 +1,11 @@
-"""Attention rollout, weighted by gradients: of each look, what speaks for this output.
+"""Gradient-weighted attention rollout: class-specific relevance from attention weights.
 
     gradient_rollout(model, "*.weights", lambda: model(tokens)[0])     # (n_classes, T)
 
 Parent: attention_rollout. What differs:
-- each weight is multiplied by the gradient of the output in it, and what speaks against the output
-  is left out, before heads are averaged (`positive_gradient`): there is one picture a class
-- the residual connection adds the identity, whole: rows are no shares, and do not sum to 1
+- each weight is multiplied by its gradient of the output, and negative products are set to zero
+  before heads are averaged (`positive_gradient`): there is one relevance map per class
+- the residual connection adds the full identity: rows are not normalized, and do not sum to 1
 Source: Chefer, Gur and Wolf 2021 ("Generic attention-model explainability").
 """
 
@@ -26,15 +26,15 @@ def positive_gradient(weights: Tensor, gradients: Tensor) -> Tensor:
 
 
 def gradient_rollout(model: nn.Module, pattern: str, output: Output, state: int = 0) -> Tensor:
-    """Return how each input row counts for each number by way of one state, (N, T).
+    """Return the relevance of each input token for each output through one state, (N, T).
 
         R_0 = I,    R_l = R_(l-1) + A_l R_(l-1)         # A_l: `positive_gradient` of layer l
 
-    pattern    the points of the layers' weights (1, H, T, T), the first layer first: "*.weights"
+    pattern    the hook points of the layers' weights (1, H, T, T), in layer order: "*.weights"
     output     runs the model on one input and returns N numbers (N,), such as its logits
-    state      the row of R_L that is returned: that of [CLS], which a classifier reads
+    state      the row of R_L to return: that of [CLS], the classifier's input
 
-    Raises ValueError for several inputs, and where a point is passed in several calls.
+    Raises ValueError for several inputs, and if a point is passed in several calls.
     Source: Chefer et al. 2021, equations 5 and 6.
     """
 

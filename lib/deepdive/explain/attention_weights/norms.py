@@ -1,4 +1,4 @@
-"""Attention by norms: not how much a head looks at a row, but how much it takes from there.
+"""Norm-based attention analysis: the norms of weighted value vectors instead of attention weights.
 
     with record(model, "*0.attn.*.weights", "*0.attn.values") as seen:
         model(tokens)
@@ -8,11 +8,11 @@
 System: norm_attention
 Parent: attention_rollout
 What differs:
-- one layer is looked at, and no way through layers
-- a head adds w_ts f(x_s) to the stream, where f(x) = (x W_v + b_v) W_o is what it reads off a row:
-  a large weight on a row off which it reads nothing, such as a separator's, adds nothing
-- its norm is read instead of w_ts: head by head (`head_norms`), or of what all heads add together,
-  which may cancel (`norms`)
+- a single layer is analyzed, not paths through layers
+- a head adds w_ts f(x_s) to the stream, where f(x) = (x W_v + b_v) W_o is the transformed vector:
+  a large weight on a token with a small f(x), such as a separator, adds little
+- its norm replaces w_ts: for each head (`head_norms`), or for the sum over heads, whose terms may
+  cancel (`norms`)
 Source: Kobayashi, Kuribayashi, Yokoi and Inui 2020.
 Book: chapter 7, references
 """
@@ -26,9 +26,9 @@ def head_norms(weights: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
     weights    (B, H, T, S), recorded at `*.weights`
     values     (B, H, S, d_head), recorded at `*.values`: x W_v + b_v
-    out        the weight (d_model, H * d_head) of the layer that joins the heads: `attn.out.weight`
+    out        the output projection's weight (d_model, H * d_head): `attn.out.weight`
 
-    Raises ValueError where the shapes do not fit.
+    Raises ValueError if the shapes do not fit.
     Source: Kobayashi et al. 2020.
     """
     f = _read_off(weights, values, out)
@@ -36,12 +36,12 @@ def head_norms(weights: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
 
 def norms(weights: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    """Return |sum over h of w_hts f_h(x_s)|, (B, T, S): what row s gave to row t in this layer.
+    """Return |sum over h of w_hts f_h(x_s)|, (B, T, S): token s's contribution to token t.
 
     Arguments as in `head_norms`. Source: Kobayashi et al. 2020 (all heads of a layer).
     """
     f = _read_off(weights, values, out)
-    # |sum_h w_h f_h|^2 = sum_hg w_h w_g <f_h, f_g>: H x H numbers a row, not T x S x d_model
+    # |sum_h w_h f_h|^2 = sum_hg w_h w_g <f_h, f_g>: H x H numbers per token, not T x S x d_model
     gram = torch.einsum("bhsd,bgsd->bshg", f, f)
     squares = torch.einsum("bhts,bshg,bgts->bts", weights, gram, weights)
     return squares.clamp(min=0).sqrt()

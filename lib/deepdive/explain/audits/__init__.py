@@ -1,1 +1,1 @@
-"""Audits: what a model does that its makers did not mean it to do. A bias; a secret given away."""
+"""Audits for unintended behavior: bias, and extraction of memorized secrets."""

@@ -1,1 +1,1 @@
-"""Other backward passes: an output handed back to the rows that made it; begin with `relevance`."""
+"""Relevance propagation: modified backward passes from an output to its inputs; see `relevance`."""

@@ -1,14 +1,14 @@
-"""DeepLIFT: how much of the output's difference from a baseline's is due to each row's difference.
+"""DeepLIFT: attributes the output's difference from a baseline to each input's difference from it.
 
-Where a gradient is the slope at one point, a multiplier is the slope between two: a unit that is
-flat here (a dead ReLU, a full sigmoid) still hands on what it did on the way.
+A gradient is the slope at one point, a multiplier the slope between two: a unit that is flat at
+the input (a dead ReLU, a saturated sigmoid) still propagates its difference from the baseline.
 
 Parent: lrp. What differs:
-- the model runs twice, on the baseline and on the input, and the straight line between its two
-  points stands for every curve (`bent`): the rescale rule
-- a product of two factors that both changed is shared evenly (`multiplied`), a layer norm is taken
-  apart into curves and products, and a softmax has slopes between two points that are no larger
-  than its own (`softmax`): attention hands on all that it got
+- the model runs twice, on the baseline and on the input, and every nonlinearity is replaced by
+  the straight line through its two points (`bent`): the rescale rule
+- if both factors of a product changed, the difference is split evenly (`multiplied`); a layer norm
+  is split into nonlinearities and products; a softmax has multipliers no larger than its own
+  slopes (`softmax`): attention conserves its contribution
 Source: Shrikumar, Greenside and Kundaje 2017, sections 3.1 to 3.3 and 3.5.2.
 Book: 7.3.1.1
 """
@@ -28,17 +28,17 @@ from deepdive.explain.gradients import gradient
 from deepdive.explain.tracing import Output, from_baseline, traced
 
 Pair = tuple[Any, Any]  # on the input, with its gradient, and on the baseline
-LOST, ROUNDED = 0.01, 1e-4  # a gap is reported above these shares of the change and the outputs
-FLAT = 1e-7  # nearer than this, a line through two points is lost in rounding: the slope is taken
+LOST, ROUNDED = 0.01, 1e-4  # gaps are reported above these fractions of the change and the outputs
+FLAT = 1e-7  # below this difference, rounding dominates the secant slope: the gradient is used
 
 
 def deeplift(
     model: nn.Module, point: str, output: Output, baseline: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the contribution of each row's difference from the baseline's b, and its gap.
+    """Return the contribution of each position's difference from the baseline b, and the gap.
 
         C[t, s] = sum over d of (x - b)[s, d] * m[t, s, d]
-        m = (f(x) - f(b)) / (x - b)  through a curve f,   W  through x W + c,   chained
+        m = (f(x) - f(b)) / (x - b)  for a nonlinearity f,   W  for x W + c,   chained
 
     `baseline` (d,) or (S, d) defaults to zero; `model` is everything `output` runs. Other arguments
     as in `gradients`.
@@ -50,7 +50,7 @@ def deeplift(
     shape.
     Source: Shrikumar et al. 2017, equations 1 to 3 (multipliers), section 3.5.2 (rescale rule).
     """
-    steps: list[tuple[Any, ...]] = []  # the arguments of every curve and product, on the baseline
+    steps: list[tuple[Any, ...]] = []  # arguments of every nonlinearity and product on the baseline
 
     def met(function: Any, *given: Any, **more: Any) -> Any:
         steps.append(tuple(a.detach() if isinstance(a, Tensor) else a for a in given))
@@ -73,21 +73,21 @@ def deeplift(
 
 
 def _check_gap(gap: Tensor, last: Tensor, first: Tensor) -> None:
-    """Warn where contributions miss the change of the output by more than rounding does."""
+    """Warn if contributions differ from the change of the output by more than rounding."""
     allowed = LOST * (last - first).abs() + ROUNDED * (last.abs() + first.abs())
-    if not bool((gap.abs() <= allowed).all()):  # NaN is within nothing
+    if not bool((gap.abs() <= allowed).all()):  # NaN fails the comparison
         t = int((gap.abs() - allowed).nan_to_num(nan=torch.inf).argmax())
         warnings.warn(
             f"the contributions to output {t} sum to {last[t] - first[t] - gap[t]:.3g}, but the "
             f"output changed by {last[t] - first[t]:.3g}: rounding was amplified, usually by a "
-            "norm that receives a constant row. Give a baseline that is a valid embedding, such "
-            "as that of [MASK]",
+            "norm whose input is constant. Give a baseline that is a valid embedding, such as "
+            "that of [MASK]",
             stacklevel=3,
         )
 
 
 def bent(f: Callable[[Tensor], Tensor], x: Pair) -> Pair:
-    """f, whose slope is that of the line through its two points."""
+    """f, with the slope of the line through its two points as its gradient (rescale rule)."""
     (now, old), y = x, (f(x[0]), f(x[1]))
     change = (now - old).detach()
     near = change.abs() < FLAT
@@ -96,7 +96,7 @@ def bent(f: Callable[[Tensor], Tensor], x: Pair) -> Pair:
 
 
 def multiplied(f: Callable[[Any, Any], Tensor], a: Pair, b: Pair) -> Pair:
-    """a * b, or a @ b: the change of each factor counts at the mean of the other.
+    """a * b, or a @ b: each factor's change is multiplied by the mean of the other factor.
 
     a b - a0 b0 = (a - a0) (b + b0) / 2 + (a + a0) / 2 (b - b0)
     """
@@ -105,17 +105,17 @@ def multiplied(f: Callable[[Any, Any], Tensor], a: Pair, b: Pair) -> Pair:
 
 
 def softmax(x: Pair, dim: int) -> Pair:
-    """exp(x) / sum of exp(x), whose slopes between two points are again a softmax's:
+    """exp(x) / sum of exp(x), with multipliers of the same form as a softmax's gradient:
 
         y_i - y0_i = l_i (dx_i - sum_j l_j dx_j / sum_j l_j),   l = (y - y0) / (log y - log y0)
 
-    for dx = x - x0. No l is above 1, and what all x of a row share counts nothing.
+    for dx = x - x0. No l is above 1, and a constant added to a row of x has no effect.
     """
     now, old = (each.softmax(dim).detach() for each in x)
     logs = x[0].log_softmax(dim).detach() - x[1].log_softmax(dim)
     near = logs.abs() < FLAT
     l = torch.where(near, now, (now - old) / torch.where(near, 1.0, logs))  # noqa: E741
-    x_now = torch.where(l > 0, x[0], 0.0)  # not what a mask holds back
+    x_now = torch.where(l > 0, x[0], 0.0)  # without masked entries
     shared = (l * x_now).sum(dim, keepdim=True) / l.sum(dim, keepdim=True)
     return passed(now, l * (x_now - shared)), old
 
@@ -123,7 +123,7 @@ def softmax(x: Pair, dim: int) -> Pair:
 def normed(x: Pair, axes: tuple[int, ...], eps: float) -> Pair:
     """x / sqrt(mean(x^2) + eps).
 
-    Where the baseline's rows are constant, 1 / sqrt(eps) is no slope of anything, and x alone sets
+    If the baseline's vectors are constant, 1 / sqrt(eps) is not a useful slope, and x alone sets
     the scale: y - y0 = r (x - x0) + rest, with the rest, which is 0 for x0 = 0, along x - x0.
     """
     squares = multiplied(torch.mul, x, x)
@@ -137,7 +137,7 @@ def normed(x: Pair, axes: tuple[int, ...], eps: float) -> Pair:
     return torch.where(constant, passed(y[0].detach(), way), y[0]), y[1]
 
 
-# -- rules: called as rule(what the function was given on the baseline, function, *given)
+# -- rules: called as rule(the function's arguments on the baseline, function, *given)
 
 
 def _next(

@@ -20,7 +20,7 @@ CURVES = (
 
 
 def rules(epsilon: float, softmax: Rule) -> dict[str, Rule]:
-    """Return the rules of `lrp` for these of linear layers and of the softmax."""
+    """Return the rules of `lrp`, with this epsilon for linear layers and this softmax rule."""
     return {
         **dict.fromkeys((*AFFINE, "addmm"), partial(linear, epsilon)),
         **dict.fromkeys(CURVES, pass_through),
@@ -35,7 +35,7 @@ def rules(epsilon: float, softmax: Rule) -> dict[str, Rule]:
 
 
 def linear(epsilon: float, function: Any, *given: Any, **more: Any) -> Tensor:
-    """The epsilon rule: of z, the bias' share is kept, and epsilon's."""
+    """The epsilon rule: the bias and epsilon absorb their share of z."""
     z = function(*given, **more)
     return shared(z, z, epsilon)
 
@@ -43,14 +43,14 @@ def linear(epsilon: float, function: Any, *given: Any, **more: Any) -> Tensor:
 def positive_parts(
     function: Any, x: Tensor, weight: Tensor, bias: Any = None, *more: Any, **named: Any
 ) -> Tensor:
-    """The z+ rule, and its form for inputs below 0: shares of what is added, the bias left out."""
+    """The z+ rule, also for negative inputs: shares of positive contributions, without the bias."""
     above = function(x.clamp(min=0), weight.clamp(min=0), None, *more, **named)
     below = function(x.clamp(max=0), weight.clamp(max=0), None, *more, **named)
     return shared(function(x, weight, bias, *more, **named), above + below)
 
 
 def positive_addmm(function: Any, bias: Tensor, x: Tensor, weight: Tensor, **named: Any) -> Tensor:
-    """The z+ rule for bias + x @ weight: a linear layer with its weight the other way round."""
+    """The z+ rule for bias + x @ weight: a linear layer with a transposed weight."""
 
     def layer(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
         return x @ weight if bias is None else function(bias, x, weight, **named)
@@ -64,23 +64,23 @@ def pass_through(function: Any, x: Tensor, *given: Any, **more: Any) -> Tensor:
 
 
 def split_evenly(function: Any, a: Any, b: Any, **more: Any) -> Tensor:
-    """Half to each factor, where both depend on the rows; a constant takes nothing."""
+    """Half to each factor, if both depend on the explained input; a constant gets none."""
     product = function(a, b, **more)
     return passed(product, product / 2) if depends([a]) and depends([b]) else product
 
 
 def normalize(function: Any, a: Any, b: Any, **more: Any) -> Any:
-    """a / b, where b counts as a constant."""
+    """a / b, with b treated as a constant."""
     return function(a, b.detach() if isinstance(b, Tensor) else b, **more)
 
 
 def constant(function: Any, *given: Any, **more: Any) -> Any:
-    """A value that counts as a constant."""
+    """A value treated as a constant."""
     return function(*given, **more).detach()
 
 
 def unchanged(function: Any, *given: Any, **more: Any) -> Any:
-    """The gradient as it is."""
+    """The unmodified gradient."""
     return function(*given, **more)
 
 
@@ -118,14 +118,14 @@ def attention(
     scale: float | None = None,
     **_more: Any,
 ) -> Tensor:
-    """torch's attention in one call, taken apart so that its steps have their rules."""
+    """torch's fused attention, split into steps that have their own rules."""
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = masked(split_evenly(torch.matmul, q * scale, k.mT), attn_mask, is_causal)
     return split_evenly(torch.matmul, weigh(torch.softmax, scores, -1), v)
 
 
 def masked(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
-    """Return the scores with a mask of torch's: bool, True = may attend, or added."""
+    """Return the scores with a torch mask: bool, True = may attend, or additive."""
     lowest = torch.finfo(scores.dtype).min
     if is_causal:
         mask = torch.ones_like(scores, dtype=torch.bool).tril()

@@ -1,12 +1,12 @@
-"""Other rules for the backward pass: what gradients are computed with, while a context is open.
+"""Custom backward rules: inside the context, torch functions have other gradients.
 
-    with Rules({"softmax": held}):                  # weights of attention count as constants
+    with Rules({"softmax": held}):                  # attention weights count as constants
         gradient_x_input(model, point, output)
 
-A rule stands for a torch function, whoever calls it: a layer, an operator, a model of ours or of
-transformers. It computes the function's value as it is, and lets the gradient pass as it likes
-(`passed`). What depends on the explained rows and has no rule must be one of `PLAIN`, which are
-linear or choose; all else is refused by name, so that no part of a model is explained by accident.
+A rule overrides a torch function wherever it is called: in a layer, an operator, a deepdive or a
+transformers model. It returns the function's unchanged value with another gradient (`passed`).
+Functions of the explained input without a rule must be in `PLAIN`, which are linear or select;
+any other raises an error, so that no part of a model is explained by accident.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 Rule = Callable[..., Any]
 
-# By their names without underscores: `__radd__`, `add_` and `add` are written radd and add.
+# Names without underscores: `__radd__`, `add_` and `add` are listed as radd and add.
 NAMES = """add radd iadd sub rsub isub neg sum mean cumsum get getitem to type float double
 contiguous clone detach requires_grad view view_as reshape flatten unflatten transpose permute t
 squeeze unsqueeze expand expand_as repeat repeat_interleave chunk split cat stack unbind select
@@ -29,9 +29,9 @@ PLAIN = frozenset(NAMES.split())
 
 
 class Rules(TorchFunctionMode):
-    """The context in which `rules`, name of a torch function -> rule, are in force.
+    """Context manager that applies `rules`, a mapping from torch function names to rules.
 
-    A rule is called as rule(function, *arguments) where an argument depends on the explained rows:
+    A rule is called as rule(function, *arguments) if an argument depends on the explained input;
     `function` is torch's. Raises ValueError for a function that has no rule and is not `PLAIN`.
     """
 
@@ -45,14 +45,14 @@ class Rules(TorchFunctionMode):
             return self.rules[name](func, *args, **kwargs)
         found = func(*args, **kwargs)
         if name not in PLAIN and depends([found]):
-            about = ": explain a logit, which stands before it" if "log" in name else ""
+            about = ": explain a logit, which precedes it" if "log" in name else ""
             known = ", ".join(sorted(self.rules))
             raise ValueError(f"no rule for torch's {name}{about}; there are rules for {known}")
         return found
 
 
 def depends(values: Iterable[Any]) -> bool:
-    """Whether one of these, or of the lists among them, is a tensor in the graph."""
+    """Whether any of these values, or of nested lists, is a tensor that requires a gradient."""
     return any(
         value.requires_grad
         if isinstance(value, Tensor)
@@ -67,12 +67,12 @@ def passed(value: Tensor, way: Tensor) -> Tensor:
 
 
 def shared(value: Tensor, parts: Tensor, epsilon: float = 0.0) -> Tensor:
-    """Return `value`; what counts for it counts for the inputs of `parts` (linear, without a
-    constant) by their shares in it:
+    """Return `value`; its relevance is distributed to the inputs of `parts` (linear, without a
+    bias) in proportion to their contributions:
 
         gradient = gradient of parts * value / (parts + epsilon * sign(parts))
 
-    Where parts is 0, nothing passes.
+    Where parts is 0, no relevance passes.
     """
     with torch.no_grad():
         steady = parts + torch.copysign(parts.new_tensor(epsilon), parts) if epsilon else parts
@@ -81,8 +81,8 @@ def shared(value: Tensor, parts: Tensor, epsilon: float = 0.0) -> Tensor:
 
 
 def in_sight(output: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """Return `output`, which now raises ValueError where a backward pass written by hand leads to
-    its numbers: no rule can change that.
+    """Wrap `output` to raise ValueError if a custom autograd function is in the graph of its
+    result, since no rule can change its backward pass.
     """
 
     def checked() -> Tensor:
@@ -92,8 +92,8 @@ def in_sight(output: Callable[[], Tensor]) -> Callable[[], Tensor]:
             node = nodes.pop()
             if isinstance(node, torch.autograd.function.BackwardCFunction):
                 raise ValueError(
-                    f"{type(node).__name__} has a backward pass of its own, past all rules: run "
-                    'the explicit form, as inside record(model, "*.weights")'
+                    f"{type(node).__name__} has a custom backward pass, which rules cannot change; "
+                    'run the explicit form, as inside record(model, "*.weights")'
                 )
             if node is not None and node not in met:
                 met.add(node)
@@ -105,7 +105,7 @@ def in_sight(output: Callable[[], Tensor]) -> Callable[[], Tensor]:
 
 @contextmanager
 def frozen(model: nn.Module) -> Iterator[None]:
-    """Leave the weights out of the graph: what is in it then depends on the explained rows."""
+    """Freeze the parameters: the graph then has only functions of the explained input."""
     learning = [p for p in model.parameters() if p.requires_grad]
     for p in learning:
         p.requires_grad_(False)

@@ -1,1 +1,1 @@
-"""Classifiers to explain: built by hand so that the cause is known, or of transformers, adapted."""
+"""Classifiers to explain: built by hand with a known cause, or adapted from transformers."""

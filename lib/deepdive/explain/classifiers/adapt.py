@@ -1,12 +1,12 @@
-"""Hook points in any classifier of transformers, so that every explanation reads it as one of ours.
+"""Hook points in any Hugging Face classifier, so that every explanation method works on it.
 
     model = adapt(AutoModelForSequenceClassification.from_pretrained(folder))
     with record(model, "*.weights") as seen:          # every layer's attention
         logits = model(tokens, mask)
     gradient_x_input(model, "*.embedded", lambda: model(tokens)[0, :1])
 
-transformers lets a function of ours compute attention (`AttentionInterface`), and lets it see the
-module that asks: this one has our `SoftmaxAttention` there, whose hook points can be heard.
+transformers lets a custom function compute attention (`AttentionInterface`) and passes it the
+calling module: ours calls `SoftmaxAttention` there, whose hook points can be recorded.
 """
 
 from typing import Any
@@ -24,11 +24,11 @@ class Adapted(nn.Module):
     """tokens (B, T) -> logits (B, n_classes), by a classifier of transformers with hook points.
 
     Hook points, below the names of its own modules:
-        ....words              (B, T, d), the rows of the token table alone
-        ....embedded           (B, T, d_model), what enters the first layer: after places and norm
-                               where the model has a module `embeddings`, else the rows of the table
+        ....words              (B, T, d), the token embeddings alone
+        ....embedded           (B, T, d_model), the first layer's input: with positions and norm
+                               if the model has a module `embeddings`, else the token embeddings
         ....mechanism.scores, ....mechanism.weights, ....values, ....heads
-                               of each attention, as those of `MultiHeadAttention`
+                               of each attention layer, as in `MultiHeadAttention`
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -48,12 +48,12 @@ class Adapted(nn.Module):
 
 
 def adapt(model: Any) -> Adapted:
-    """Return a classifier of transformers with hook points; it is changed in place.
+    """Add hook points to a transformers classifier, in place, and return it.
 
-    Its logits stay the same to rounding. Attention has hook points where the model computes it
-    through transformers' `AttentionInterface`: BERT, DistilBERT, RoBERTa, ELECTRA, GPT-2, Llama do,
-    DeBERTa and XLNet do not, and there the points of its rows are all.
-    Raises ImportError without transformers, TypeError for what is no model of transformers.
+    Its logits stay the same up to rounding. Attention has hook points if the model computes it
+    through transformers' `AttentionInterface`: BERT, DistilBERT, RoBERTa, ELECTRA, GPT-2, Llama do;
+    DeBERTa and XLNet do not, and only have the hook points of the embeddings.
+    Raises ImportError without transformers, TypeError for a model that is not from transformers.
     """
     try:
         from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
@@ -62,8 +62,8 @@ def adapt(model: Any) -> Adapted:
         raise ImportError(f"{error}: pip install 'deepdive[casestudies]'") from error
     if not isinstance(model, PreTrainedModel):
         raise TypeError(
-            f"model: got {type(model).__name__}, expected a model of transformers; one of ours "
-            "has hook points already"
+            f"model: got {type(model).__name__}, expected a transformers PreTrainedModel; a "
+            "deepdive model already has hook points"
         )
     core, table = model.base_model, model.get_input_embeddings()
     _listen(table, "words")
@@ -72,7 +72,7 @@ def adapt(model: Any) -> Adapted:
     AttentionMaskInterface.register(NAME, eager_mask)
     if model._can_set_attn_implementation():
         model.set_attn_implementation(NAME)
-        # Attention modules are known by what they call: one run finds them, `attend` marks them.
+        # A forward pass finds the attention modules: `attend` adds the hook points when called.
         forward_once(core, torch.zeros(1, 1, dtype=torch.long, device=model.device))
     return Adapted(model)
 
@@ -87,25 +87,25 @@ def attend(
     dropout: float = 0.0,
     **_rest: Any,
 ) -> tuple[Tensor, None]:
-    """Return the mixed values (B, T, H, d_head) for q, k, v (B, H, T, d_head): transformers' form.
+    """Return the attention output (B, T, H, d_head) for q, k, v (B, H, T, d_head), as transformers.
 
-    `attention_mask` is added to the scores. Keys and values may be fewer than the heads.
+    `attention_mask` is added to the scores. Key and value heads may be fewer than query heads.
     """
     if not hasattr(module, "mechanism"):
         module.mechanism = SoftmaxAttention()
         module.values, module.heads = HookPoint(), HookPoint()
-    module.mechanism.dropout.p = dropout  # theirs, 0 in evaluation
+    module.mechanism.dropout.p = dropout  # transformers' rate, 0 in evaluation mode
     groups = query.shape[1] // key.shape[1]
-    key, value = (rows.repeat_interleave(groups, 1) for rows in (key, value))
-    mixed = module.mechanism(query, key, module.values(value), None, attention_mask, scaling)
-    return module.heads(mixed).transpose(1, 2), None
+    key, value = (x.repeat_interleave(groups, 1) for x in (key, value))
+    output = module.mechanism(query, key, module.values(value), None, attention_mask, scaling)
+    return module.heads(output).transpose(1, 2), None
 
 
 def _listen(module: Any, name: str) -> None:
-    """Let what a module returns pass a hook point of this name, once."""
+    """Pass a module's output through a hook point of this name, unless it has one already."""
     if name not in dict(module.named_children()):
         setattr(module, name, HookPoint())
-        # A function of the module, not of this call: a deep copy then passes its own point.
+        # The hook looks the point up on the module: a deep copy then uses its own hook point.
         module.register_forward_hook(_words if name == "words" else _embedded)
 
 

@@ -1,1 +1,1 @@
-"""Which words, written otherwise, change the decision."""
+"""Counterfactual and adversarial edits: which changed words change the decision."""

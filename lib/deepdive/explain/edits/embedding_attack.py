@@ -1,22 +1,22 @@
-"""Adversarial steps in embedding space: a text's rows, moved a little, so that its answer falls.
+"""Projected gradient descent (PGD) on embeddings: small perturbations that lower the output.
 
     moved = pgd_step(model, point, lambda: margin(model(tokens), label), 0.5, words)
     with replace(model, point, moved):
-        model(tokens)                                        # the answer now
-    nearest_words(moved, vectors)                            # which words would stand there
+        model(tokens)                                        # the output under attack
+    nearest_words(moved, vectors)                            # the nearest words
 
-One step along the gradient, or several, each put back into the ball of the radius. A row that has
-moved is in general no word's: `nearest_words` says which one it is nearest to.
+One gradient step, or several, each projected back onto the ball of the radius. A perturbed
+embedding is usually not that of any word: `nearest_words` returns the nearest one.
 
 System: adversarial
 Parent: none
 What differs:
-- the gradient is followed, not drawn: the rows go where the answer falls fastest (`pgd_step`)
-- words instead of rows: exchanges that keep the meaning are tried, all of them or those that the
-  gradient proposes (`counterfactual.greedy`, `hotflip.hotflip`)
-- in training, a text and the worst one beside it are learned together
+- the gradient is followed, not displayed: embeddings move to lower the output (`pgd_step`)
+- words instead of embeddings: meaning-preserving substitutions are tried, all of them or those that
+  the gradient proposes (`counterfactual.greedy`, `hotflip.hotflip`)
+- adversarial training: the loss on a text and on its worst perturbation
   (`training.objectives.worst_step`)
-- an answer is trusted where the nearest training texts of another class are far
+- a prediction is trusted if the nearest training texts of another class are far
   (`evaluate.trust.trust_score`)
 - the fairness repair is that of system `bias`
 Source: Goodfellow, Shlens and Szegedy 2015 (one step); Miyato, Dai and Goodfellow 2017 (for text);
@@ -44,19 +44,19 @@ def pgd_step(
     pace: float = 1.0,
     sign: bool = False,
 ) -> Tensor:
-    """Return the rows (B, S, d) of each text, at most `radius` away, at which its output is lower:
+    """Return embeddings (B, S, d) within `radius` of the texts' own that lower their outputs:
 
         r <- P(r - pace radius g / |g|),   g = d output / d (x + r),   P(r) = r min(1, radius / |r|)
 
-    model, point    the rows x (B, S, d) that pass this hook point are the texts' word vectors
+    model, point    x (B, S, d) at this hook point are the texts' embeddings
     output          runs the model on the texts and returns a number for each, (B,)
-    movable         bool (B, S): the places that may move; by default all
-    sign            sign(g) instead of g / |g|, and |r| the largest number in r: FGSM
+    movable         bool (B, S): the positions to perturb; by default all
+    sign            sign(g) instead of g / |g|, and the maximum norm for |r|: FGSM
 
-    Lengths |.| are over all rows of a text together. One step with pace 1 is Miyato's. A gradient
-    of 0 moves nothing: then the result is x. The weights' gradients are left as they were.
+    Norms |.| are over all positions of a text together. One step with pace 1 is Miyato's. Where
+    the gradient is 0, the result is x. The parameters' gradients are not changed.
     Raises ValueError for a radius, steps or pace that is not positive, for an output that is not
-    one number a text, and where the point is passed more than once.
+    one number per text, and if the point is passed more than once.
     """
     positive(steps=steps)
     if not (radius > 0 and pace > 0):
@@ -65,7 +65,7 @@ def pgd_step(
         output()
     passed = [rows for calls in seen.values() for rows in calls]
     if len(passed) != 1 or passed[0].ndim != 3:
-        raise ValueError(f"{point}: expected to be passed once, by rows (B, S, d)")
+        raise ValueError(f"{point}: expected one call, with a tensor (B, S, d)")
     start = moved = passed[0].detach()
     for _ in range(steps):
         x = moved.clone().requires_grad_()
@@ -73,13 +73,13 @@ def pgd_step(
             numbers = output()
             if numbers.shape != x.shape[:1]:
                 raise ValueError(
-                    f"output: got {tuple(numbers.shape)}, expected one number a text, ({len(x)},)"
+                    f"output: got {tuple(numbers.shape)}, expected ({len(x)},), a number per text"
                 )
             (gradient,) = torch.autograd.grad(numbers.sum(), x)
         if movable is not None:
             gradient = gradient * movable[:, :, None]
-        way = gradient.sign() if sign else gradient / _length(gradient)
-        offset = moved - start - pace * radius * way
+        direction = gradient.sign() if sign else gradient / _length(gradient)
+        offset = moved - start - pace * radius * direction
         if sign:
             offset = offset.clamp(-radius, radius)
         else:
@@ -89,17 +89,17 @@ def pgd_step(
 
 
 def nearest_words(rows: Tensor, vectors: Tensor) -> Tensor:
-    """Return for each row (B, S, d) the number of the nearest vector, (B, S).
+    """Return the index of the nearest vector for each embedding (B, S, d), (B, S).
 
-    vectors: (V, d), or (S, V, d) where a word's vector hangs on its place, as behind positions.
-    Equal distances go to the first. Raises ValueError for other shapes.
+    vectors: (V, d), or (S, V, d) if they depend on the position, as after position embeddings.
+    Ties go to the first. Raises ValueError for other shapes.
     """
-    places, width = rows.shape[-2:]
-    if vectors.shape not in {(len(vectors), width), (places, vectors.shape[-2], width)}:
+    S, width = rows.shape[-2:]
+    if vectors.shape not in {(len(vectors), width), (S, vectors.shape[-2], width)}:
         raise ValueError(
-            f"vectors: got {tuple(vectors.shape)}, expected (V, {width}) or ({places}, V, {width})"
+            f"vectors: got {tuple(vectors.shape)}, expected (V, {width}) or ({S}, V, {width})"
         )
-    each = vectors.expand(places, -1, -1)  # (S, V, d)
+    each = vectors.expand(S, -1, -1)  # (S, V, d)
     return torch.cdist(rows.transpose(0, 1), each).argmin(-1).T
 
 

@@ -1,1 +1,1 @@
-"""How explanations are judged: by curves, by each other, by known causes, by lost weights."""
+"""Evaluating explanations: faithfulness curves, agreement, known causes, randomized weights."""

@@ -1,13 +1,13 @@
-"""Do two explanations agree, and does one find a cause that is known?
+"""Agreement between two explanations, and recovery of a known cause.
 
 Rank correlation (`spearman`, `kendall`) is how *attention is not explanation* was first measured,
 and it is contested: Neely et al. 2022 find that on transformers no two methods correlate strongly,
-and argue that a low correlation with another method, which is itself no truth, says nothing against
-an explanation. A second reason stands in `tests/explain/evaluation/test_agreement.py`: most words
-count nothing, their order is noise, and they rule the correlation. Two explanations that name the
-same three words of forty in the same order can have a correlation near 0. So `overlap`, which looks
-at the first k only, stands beside it; and where the cause is planted, nothing is compared with
-another method: `recovery` is compared with the truth.
+and argue that a low correlation with another method, which is not ground truth itself, is no
+evidence against an explanation. `tests/explain/evaluation/test_agreement.py` shows a second reason:
+most words contribute nothing, their order is noise, and they dominate the correlation. Two
+explanations that rank the same three words of forty on top, in the same order, can have a
+correlation near 0. So `overlap` compares only the top k. Where the cause is planted, `recovery`
+compares with the ground truth instead of another method.
 
 Source: Jain and Wallace 2019, section 4.1 (Kendall's tau); Neely et al. 2022, "A Song of
 (Dis)agreement"; Kendall 1945 (tau b).
@@ -40,34 +40,34 @@ def kendall(a: Tensor, b: Tensor) -> float:
 
 
 def overlap(a: Tensor, b: Tensor, k: int) -> float:
-    """Return the share of the k first parts of `a` that are among the k first of `b`.
+    """Return the fraction of the top k features of `a` that are among the top k of `b`.
 
-    By chance it is k / S. Raises ValueError for k above S.
+    Chance level: k / S. Raises ValueError for k above S.
     """
     positive(k=k)
     if k > len(a):
-        raise ValueError(f"k={k}: the attributions have {len(a)} parts")
+        raise ValueError(f"k: got {k}, expected at most {len(a)}, the number of features")
     return len(_first(a, k) & _first(b, k)) / k
 
 
 def recovery(attribution: Tensor, cause: Tensor) -> float:
-    """Return how surely a part of the cause stands above one that is none, 0 to 1:
+    """Return the probability that a feature of the cause ranks above another feature, 0 to 1:
 
         mean over i in the cause, j not, of  [a_i > a_j] + [a_i = a_j] / 2
 
-    the area under the ROC curve: 1 where every part of the cause comes first, 1/2 by chance. Give
-    absolute values where a cause may count against the answer.
-    Raises ValueError where all parts are the cause, or none is.
+    the area under the ROC curve: 1 if every feature of the cause comes first, 1/2 by chance. Pass
+    absolute values if a cause may lower the output.
+    Raises ValueError if all features are the cause, or none is.
     """
     inside, outside = attribution[cause], attribution[~cause]
     if not len(inside) or not len(outside):
-        raise ValueError("the cause must be some parts, not all and not none")
+        raise ValueError("cause: expected some features, not all and not none")
     above = (inside[:, None] > outside).double() + (inside[:, None] == outside).double() / 2
     return float(above.mean())
 
 
 def table(attributions: Sequence[Tensor], measure: Measure) -> Tensor:
-    """Return measure(a, b) of each two of M explanations, (M, M)."""
+    """Return measure(a, b) for each pair of M explanations, (M, M)."""
     return torch.tensor([[measure(a, b) for b in attributions] for a in attributions])
 
 

@@ -1,20 +1,20 @@
-"""Is an explanation faithful: do the parts that it names make the model's answer?
+"""Faithfulness of an explanation: do the features that it ranks highest drive the model's output?
 
-Each measure takes a game and attributions (..., S), of which only the order counts: the part with
-the largest number comes first, equal ones by their place. All M explanations (M, S) of a text are
-measured in one call; `random_orders` are the floor that each must beat.
+Each metric takes a game and attributions (..., S) and uses only their order: the largest first,
+ties by position. All M explanations (M, S) of a text are scored in one call; `random_orders` is
+the baseline that each must beat.
 
-No measure here is the truth. `tests/explain/evaluation/test_faithfulness.py` holds each to planted
-models, and names where it prefers a wrong explanation:
+No metric here is ground truth. `tests/explain/evaluation/test_faithfulness.py` tests each on
+planted models, and shows where it prefers a wrong explanation:
 
-- one word at a time, `comprehensiveness` overlooks words that stand in for each other, and
-  `sufficiency` words that count only together
-- the area under `deletion` favours words that count only together, that under `insertion` words
-  that stand in for each other, over others of the same Shapley value
-- all take words away: where the model never saw texts without them, they measure that. A full stop
-  that ends every text is preferred to the keyword, until the words that are gone are drawn anew
+- one word at a time, `comprehensiveness` misses redundant words, and `sufficiency` misses words
+  that count only together
+- among words of the same Shapley value, the area under `deletion` favors words that count only
+  together, and the area under `insertion` favors redundant words
+- all of them remove words: if the model never saw such inputs in training, they measure that. A
+  full stop that ends every text is preferred to the keyword, until removed words are resampled
 
-Source: Samek et al. 2017 (deletion, with random orders beside it); Petsiuk, Das and Saenko 2018
+Source: Samek et al. 2017 (deletion, compared with random orders); Petsiuk, Das and Saenko 2018
 (deletion and insertion); DeYoung et al. 2020, section 4.2 (comprehensiveness,
 sufficiency); Madsen, Reddy and Chandar 2024 (arXiv 2310.07819) on texts that are out of
 distribution.
@@ -33,57 +33,57 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 def rank(attribution: Tensor) -> Tensor:
-    """Return how many parts come before each part, (..., S): 0 for the largest number."""
+    """Return the rank of each feature, (..., S): 0 for the largest attribution."""
     return attribution.argsort(dim=-1, descending=True, stable=True).argsort(-1)
 
 
 def _first(game: Game, attribution: Tensor, counts: Tensor) -> Tensor:
-    """The `counts` (C,) first parts, bool (..., C, S)."""
+    """The top `counts` (C,) features, bool (..., C, S)."""
     if attribution.shape[-1:] != (game.size,):
         raise ValueError(
-            f"attribution must be (..., {game.size}), one number for each part of the game; got "
-            f"{tuple(attribution.shape)}"
+            f"attribution: got shape {tuple(attribution.shape)}, expected (..., {game.size}), one "
+            "number per feature of the game"
         )
     return rank(attribution)[..., None, :] < counts[:, None]
 
 
 def deletion(game: Game, attribution: Tensor) -> Tensor:
-    """Return what is left without the first k parts, (..., S + 1):
+    """Return the deletion curve, the output without the top k features, (..., S + 1):
 
-        curve[k] = game(all but the k first),   from game(all) to game(none)
+        curve[k] = game(all but the top k),   from game(all) to game(none)
 
-    A faithful explanation makes it fall early: its `area` is small.
+    For a faithful explanation it falls early: its `area` is small.
     """
     return game(~_first(game, attribution, torch.arange(game.size + 1)))
 
 
 def insertion(game: Game, attribution: Tensor) -> Tensor:
-    """Return what the first k parts alone make, (..., S + 1):
+    """Return the insertion curve, the output with the top k features alone, (..., S + 1):
 
-        curve[k] = game(the k first),   from game(none) to game(all)
+        curve[k] = game(the top k),   from game(none) to game(all)
 
-    A faithful explanation makes it rise early: its `area` is large.
+    For a faithful explanation it rises early: its `area` is large.
     """
     return game(_first(game, attribution, torch.arange(game.size + 1)))
 
 
 def area(curve: Tensor) -> Tensor:
-    """Return the mean height of a curve (..., S + 1) over [0, 1], by trapezoids, (...)."""
+    """Return the area under a curve (..., S + 1) over [0, 1], by the trapezoidal rule, (...)."""
     return torch.trapezoid(curve, dim=-1) / (curve.shape[-1] - 1)
 
 
 def _counts(size: int, shares: Sequence[float]) -> Tensor:
     if not shares or not all(0 < share <= 1 for share in shares):
-        raise ValueError(f"shares must be above 0 and at most 1, one at least; got {tuple(shares)}")
+        raise ValueError(f"shares: got {tuple(shares)}, expected one or more in (0, 1]")
     return torch.tensor([ceil(share * size) for share in shares])
 
 
 def comprehensiveness(game: Game, attribution: Tensor, shares: Sequence[float] = SHARES) -> Tensor:
-    """Return what is lost without the first parts, (...); large is faithful:
+    """Return the drop of the output without the top features, (...); larger is more faithful:
 
-        mean over shares q of  game(all) - game(all but the ceil(q S) first)
+        mean over fractions q of  game(all) - game(all but the top ceil(q S))
 
-    The paper sums over its five shares and divides by six: 5/6 of this.
+    The paper sums over its five fractions and divides by six: 5/6 of this value.
     Source: DeYoung et al. 2020, equations 1 and 3.
     """
     without = game(~_first(game, attribution, _counts(game.size, shares)))
@@ -91,9 +91,9 @@ def comprehensiveness(game: Game, attribution: Tensor, shares: Sequence[float] =
 
 
 def sufficiency(game: Game, attribution: Tensor, shares: Sequence[float] = SHARES) -> Tensor:
-    """Return what the first parts alone do not make, (...); small is faithful:
+    """Return the drop of the output with the top features alone, (...); smaller is more faithful:
 
-        mean over shares q of  game(all) - game(the ceil(q S) first)
+        mean over fractions q of  game(all) - game(the top ceil(q S))
 
     Source: DeYoung et al. 2020, equations 2 and 3.
     """
@@ -102,7 +102,7 @@ def sufficiency(game: Game, attribution: Tensor, shares: Sequence[float] = SHARE
 
 
 def random_orders(size: int, count: int, seed: int = 0) -> Tensor:
-    """Return explanations that know nothing, (count, size): each order is as likely as any."""
+    """Return random attributions, (count, size): the baseline; all orders are equally likely."""
     positive(size=size, count=count)
     draw = torch.Generator().manual_seed(as_int("seed", seed))
     return torch.rand(count, size, generator=draw)

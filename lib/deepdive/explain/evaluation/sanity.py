@@ -1,13 +1,13 @@
-"""Sanity checks: does an explanation change when the model forgets what it learned?
+"""Sanity checks: does an explanation change when the model's weights are randomized?
 
     parts = ["out", "pooler", *(f"encoder.stack.blocks.{i}" for i in (1, 0)), "encoder.embeddings"]
     found = cascade(model, parts, lambda m: gradient_norm(m, point, lambda: m(tokens)[0]))
-    [step.correlation for step in found]        # 1.0 first, then near 0 if the method reads weights
+    [step.correlation for step in found]        # 1.0 first, then near 0 if it depends on weights
 
 What differs:
-- parts of the model are randomised one after the other, from the top (`cascade`), and each time the
-  explanation is compared with the first by rank
-- a method whose picture stays is no explanation of this model: it shows the input
+- submodules are randomized one after the other, from the output down (`cascade`); each explanation
+  is compared with the trained model's by rank correlation
+- if a method's explanation stays the same, it shows the input, not this model
 Source: Adebayo et al. 2018, section 3.
 """
 
@@ -25,8 +25,8 @@ Explain = Callable[[nn.Module], Tensor]
 
 @dataclass(frozen=True)
 class Step:
-    """The explanation of the model after `part` and all before it were randomised ("" = none yet),
-    and its rank correlation with that of the whole model.
+    """The explanation after `part` and all parts before it were randomized ("" = none yet), and its
+    rank correlation with the trained model's explanation.
     """
 
     part: str
@@ -35,13 +35,13 @@ class Step:
 
 
 def cascade(model: nn.Module, parts: Sequence[str], explain: Explain, seed: int = 0) -> list[Step]:
-    """Return a step for the model as it is, and one for each of `parts`, randomised in turn.
+    """Return a step for the trained model, and one for each of `parts`, randomized in turn.
 
-    parts      names of submodules, the last of the model first
-    explain    a model -> its explanation of one input, (S,) or (T, S); it is given copies
+    parts      names of submodules, from the output layer down
+    explain    maps a model (a copy) to its explanation of one input, (S,) or (T, S)
 
-    To randomise one part alone, give it alone. Raises AttributeError for a part that is not there.
-    Source: Adebayo et al. 2018, section 3.1 (cascading; there layers are drawn as at the start).
+    To randomize one part alone, pass only that part. Raises AttributeError for an unknown part.
+    Source: Adebayo et al. 2018, section 3.1 (cascading; there layers are reinitialized).
     """
     model = copy.deepcopy(model)
     first = explain(model)
@@ -55,7 +55,7 @@ def cascade(model: nn.Module, parts: Sequence[str], explain: Explain, seed: int 
 
 
 def shuffle(module: nn.Module, generator: torch.Generator) -> None:
-    """Shuffle the numbers of each weight in place: their distribution stays, what they say goes."""
+    """Permute the entries of each parameter in place, which preserves their distribution."""
     with torch.no_grad():
         for p in module.parameters():
             order = torch.randperm(p.numel(), generator=generator)
@@ -65,7 +65,7 @@ def shuffle(module: nn.Module, generator: torch.Generator) -> None:
 def rank_correlation(one: Tensor, other: Tensor) -> float:
     """Return Spearman's correlation of two explanations, (S,) or the mean over rows of (T, S).
 
-    It counts the sign of relevance; give absolute values to leave it out. Raises ValueError for
+    It uses signed relevance; pass absolute values to ignore the sign. Raises ValueError for
     explanations of different shapes.
     """
     if one.shape != other.shape or one.ndim not in (1, 2):

@@ -1,1 +1,1 @@
-"""A model seen only through what it says when parts of its input are gone; begin with `game`."""
+"""Removal-based explanations: a model as a game on subsets of its input; start with `game`."""

@@ -1,12 +1,12 @@
-"""Anchors: a few words that hold the decision, whatever happens to the others.
+"""Anchors: a few words that fix the prediction, whatever happens to the others.
 
-A set of parts A is an anchor where, with A kept and every other part kept or gone by the toss of a
-coin, the decision stays with probability of at least `precision`.
+A set of features A is an anchor if, with A kept and every other feature kept with probability 1/2,
+the prediction stays the same with probability of at least `precision`.
 
-Against LIME it is a rule, not weights: it says where it holds and how surely, and nothing beyond.
-Rules grow a part at a time in a beam; which are best is found with few texts, by bounds on the
-precision of each (`bounds`; KL-LUCB). The shorter a rule, the more texts it
-covers, so the first size that has an anchor is the last.
+Unlike LIME it is a rule, not weights, with explicit coverage and precision. Rules grow by one
+feature at a time in a beam search; the best ones are found with few samples, by confidence bounds
+on the precision of each (`bounds`; KL-LUCB). The shorter a rule, the more texts it covers, so the
+search stops at the first size that has an anchor.
 
 Source: Ribeiro, Singh and Guestrin 2018; Kaufmann and Kalyanakrishnan 2013,
 for KL-LUCB.
@@ -24,12 +24,12 @@ from deepdive.explain.games.game import Game, all_coalitions
 
 @dataclass(frozen=True)
 class Anchor:
-    """A rule, and how far it is to be trusted.
+    """A rule, its estimated precision, and its confidence bound.
 
-    parts        the parts that must stay, bool (S,)
-    precision    the share of drawn texts with the same decision, of `texts` that were drawn
-    low          a lower bound on the true share, wrong with a probability below 1 - confidence
-    found        whether `low` reaches what was asked for; if not, this is the best rule there was
+    parts        the features to keep, bool (S,)
+    precision    the fraction of the `texts` sampled texts with the same prediction
+    low          a lower bound on the true precision, wrong with probability below 1 - confidence
+    found        whether `low` reaches the requested precision; if not, this is the best rule found
     """
 
     parts: Tensor
@@ -40,12 +40,12 @@ class Anchor:
 
     @property
     def coverage(self) -> float:
-        """The share of all texts of some of the parts that have those of the rule: 2^-|A|."""
+        """The fraction of all perturbed texts that contain the rule's features: 2^-|A|."""
         return 0.5 ** int(self.parts.sum())
 
 
 def exact_precision(game: Game, parts: Tensor, threshold: float = 0.0) -> float:
-    """Return the precision of a rule, counted over all texts that keep it (S up to 20)."""
+    """Return the exact precision of a rule, over all perturbed texts that keep it (S up to 20)."""
     kept = all_coalitions(game.size)
     kept = kept[(kept | ~parts).all(1)]
     same = (game(kept) > threshold) == (game.everything() > threshold)
@@ -53,7 +53,7 @@ def exact_precision(game: Game, parts: Tensor, threshold: float = 0.0) -> float:
 
 
 class _Rule:
-    """A candidate, how often it was tried and how often the decision stayed."""
+    """A candidate rule, its sample count, and how often the prediction stayed the same."""
 
     def __init__(self, parts: Tensor) -> None:
         self.parts, self.count, self.same = parts, 0, 0
@@ -70,7 +70,7 @@ class _Search:
         self.decided = game.everything() > threshold
 
     def tries(self, *rules: _Rule) -> None:
-        """Draw `batch` more texts for each rule: its parts stay, the others by a coin."""
+        """Sample `batch` more texts per rule: keep its features, others with probability 1/2."""
         coins = torch.rand(len(rules), self.batch, self.game.size, generator=self.draw) < 0.5
         numbers = self.game(coins | torch.stack([rule.parts for rule in rules])[:, None])
         same = ((numbers > self.threshold) == self.decided).sum(1)
@@ -78,9 +78,9 @@ class _Search:
             rule.count, rule.same = rule.count + self.batch, rule.same + found
 
     def best(self, rules: list[_Rule], beam: int, chance: float, apart: float) -> list[_Rule]:
-        """The `beam` rules of largest precision, up to `apart`, but for `chance`: KL-LUCB.
+        """The top `beam` rules by precision, within `apart`, with error probability `chance`.
 
-        The best outsider and the worst of those inside are tried until their bounds part.
+        KL-LUCB samples the best rule outside and the worst inside until their bounds separate.
         """
         self.tries(*rules)
         for step in range(1, 1000):
@@ -109,16 +109,16 @@ def anchor(
     batch: int = 100,
     seed: int = 0,
 ) -> Anchor:
-    """Return the shortest rule found that holds the decision  game(kept) > threshold.
+    """Return the shortest anchor found for the prediction  game(kept) > threshold.
 
-    precision     how often the decision must stay
-    confidence    how surely: the lower bound of the rule's precision must reach it, less tolerance
-    apart         rules whose precisions lie nearer than this need not be told apart: at a fifth of
-                  it, 25 times as many texts are drawn
-    beam          how many rules of each size are grown further
-    batch         how many texts are drawn for a rule at a time
+    precision     how often the prediction must stay the same
+    confidence    confidence level of the lower bound, which must reach precision - tolerance
+    apart         precisions that differ by less than this are not distinguished: a fifth of it
+                  needs 25 times as many samples
+    beam          how many rules of each size are extended
+    batch         how many texts are sampled for a rule at a time
 
-    Returns the rule of the largest precision, with found=False, where none reaches it.
+    Returns the rule of the largest precision, with found=False, if none reaches it.
     Source: Ribeiro, Singh and Guestrin 2018.
     """
     positive(beam=beam, batch=batch)
@@ -159,7 +159,7 @@ def bounds(share: float, count: int, level: float) -> tuple[float, float]:
 
         KL(p || q) = p log(p / q) + (1 - p) log((1 - p) / (1 - q))
 
-    They hold the true probability but for a chance of about exp(-level) on either side.
+    They contain the true probability, except with probability about exp(-level) on either side.
     Source: Kaufmann and Kalyanakrishnan 2013.
     """
 
@@ -177,7 +177,7 @@ def bounds(share: float, count: int, level: float) -> tuple[float, float]:
 
 
 def _divergence(p: float, q: float) -> float:
-    """KL(p || q) of two coins, infinite where q rules out what p has."""
+    """KL(p || q) of two Bernoulli distributions; infinite if q excludes an outcome of p."""
     total = 0.0
     for a, b in ((p, q), (1 - p, 1 - q)):
         if a > 0:

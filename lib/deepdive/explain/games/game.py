@@ -1,13 +1,13 @@
-"""Games: a model seen only through what it says when parts of its input are gone.
+"""Games: the model's output as a set function of the features kept in the input.
 
-    game = masked(score, tokens, mask_id)     # score: tokens (B, S) -> numbers (B,)
-    game(kept)                                # bool (N, S), what stays -> numbers (N,)
+    game = masked(score, tokens, mask_id)     # score: tokens (B, S) -> scores (B,)
+    game(kept)                                # bool (N, S), the kept features -> scores (N,)
 
-Whoever removes parts (occlusion, LIME, Anchors, Shapley values, deletion curves) takes a game and
-nothing else. What *gone* means is decided where the game is made (`removal`).
+All removal-based explanations (occlusion, LIME, Anchors, Shapley values, deletion curves) take only
+a game. How features are removed is decided where the game is made (`removal`).
 
 Source: Covert, Lundberg and Lee 2021, for removal as the first of three choices
-(how parts are removed, what is said of the model, how it is summed up).
+(feature removal, model behavior, summary technique).
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from deepdive.core.checks import positive
 
 
 class Game:
-    """What a model says of each set of parts: game(kept), bool (..., S) -> float64 (...).
+    """The model's score for each coalition of features: game(kept), bool (..., S) -> float64 (...).
 
-    size     S, the number of parts that may stay or go
-    value    the model: kept (N, S) -> numbers (N,), a function (the same set, the same number)
-    batch    how many sets `value` gets at once
+    size     S, the number of features (players)
+    value    the value function: kept (N, S) -> scores (N,); it must be deterministic
+    batch    how many coalitions `value` gets at once
 
-    A set that is asked for several times in one call is computed once. No gradients are kept.
-    Raises ValueError for sets of another size, and for numbers that are not finite or not (N,).
+    Duplicate coalitions in one call are computed once. Gradients are disabled.
+    Raises ValueError for coalitions of another size, and for scores not finite or not (N,).
     """
 
     def __init__(self, size: int, value: Callable[[Tensor], Tensor], batch: int = 64) -> None:
@@ -38,65 +38,65 @@ class Game:
 
         if kept.dtype != torch.bool or kept.shape[-1:] != (self.size,):
             raise ValueError(
-                f"kept must be bool (..., {self.size}), one column for each part; got "
-                f"{kept.dtype} {tuple(kept.shape)}"
+                f"kept: got {kept.dtype} {tuple(kept.shape)}, expected bool (..., {self.size}), "
+                "one column per feature"
             )
-        sets, place = kept.reshape(-1, self.size).unique(dim=0, return_inverse=True)
+        sets, inverse = kept.reshape(-1, self.size).unique(dim=0, return_inverse=True)
         groups = sets.split(self.batch)
         with torch.no_grad():
             bar = tqdm(groups, desc="sets", unit="batch", leave=False, delay=3)
-            numbers = torch.cat([self._checked(group) for group in bar])
-        return numbers[place].reshape(kept.shape[:-1])
+            scores = torch.cat([self._checked(group) for group in bar])
+        return scores[inverse].reshape(kept.shape[:-1])
 
     def _checked(self, kept: Tensor) -> Tensor:
-        numbers = self.value(kept)
-        if numbers.shape != (len(kept),):
+        scores = self.value(kept)
+        if scores.shape != (len(kept),):
             raise ValueError(
-                f"the score must give one number a text, ({len(kept)},); got "
-                f"{tuple(numbers.shape)}: select the class, as `margin` does"
+                f"score: got shape {tuple(scores.shape)}, expected ({len(kept)},), one number per "
+                "text; select the class, as `margin` does"
             )
-        if not numbers.isfinite().all():
-            left = int(kept[~numbers.isfinite()][0].sum())
+        if not scores.isfinite().all():
+            left = int(kept[~scores.isfinite()][0].sum())
             raise ValueError(
-                f"the score of a text of which {left} parts are left is not finite: keep the marks "
+                f"score: not finite for a text with {left} features left; keep the special tokens "
                 "(`grouped` with -1), and score margins or log-probabilities"
             )
-        return numbers.double().cpu()
+        return scores.double().cpu()
 
     def everything(self) -> Tensor:
-        """The number () when all parts stay."""
+        """The score () with all features kept."""
         return self(torch.ones(self.size, dtype=torch.bool))
 
     def nothing(self) -> Tensor:
-        """The number () when no part stays."""
+        """The score () with all features removed."""
         return self(torch.zeros(self.size, dtype=torch.bool))
 
 
 def margin(logits: Tensor, label: int) -> Tensor:
-    """Return logits[label] - the largest other logit, (B,): above 0 where `label` is decided."""
+    """Return logits[label] - the largest other logit, (B,): above 0 if `label` is predicted."""
     others = torch.cat([logits[:, :label], logits[:, label + 1 :]], dim=1)
     return logits[:, label] - others.amax(1)
 
 
 def all_coalitions(size: int) -> Tensor:
-    """Return every set of `size` parts, bool (2^size, size); row r keeps i where r has bit i."""
+    """Return all subsets of `size` features, bool (2^size, size); row r keeps i if r has bit i."""
     positive(size=size)
     if size > 20:
-        raise ValueError(f"size={size}: 2^{size} sets are too many to write out; draw some instead")
+        raise ValueError(f"size={size}: 2^{size} subsets are too many to enumerate; sample some")
     return torch.arange(2**size)[:, None].bitwise_right_shift(torch.arange(size)).bitwise_and(1) > 0
 
 
 def grouped(game: Game, owner: Tensor) -> Game:
-    """The game of words, for a game of their pieces: the pieces of a word stay or go together.
+    """The word-level game for a token-level game: a word's tokens are kept or removed together.
 
-    owner (S,) names the word of each piece, 0 .. W - 1; -1 for what always stays, such as [CLS].
-    Raises ValueError when owner does not fit, or leaves out a word.
+    owner (S,) is the word of each token, 0 .. W - 1; -1 for tokens always kept, such as [CLS].
+    Raises ValueError when owner does not fit, or skips a word.
     """
     words = int(owner.max()) + 1
     if owner.shape != (game.size,) or set(owner.tolist()) - {-1} != set(range(words)) or not words:
         raise ValueError(
-            f"owner must name the word of each of {game.size} pieces, 0 .. W - 1 without gaps, -1 "
-            f"for what always stays; got {owner.tolist()}"
+            f"owner: got {owner.tolist()}, expected the word of each of {game.size} tokens, all of "
+            "0 .. W - 1, or -1 for tokens that are always kept"
         )
     always = torch.ones(1, dtype=torch.bool)
     return Game(

@@ -1,16 +1,16 @@
-"""LIME: a linear model that says what the model says, near one text.
+"""LIME: a local linear surrogate of the model, fitted to perturbations of one text.
 
     kept = perturb(game.size, 1000)
-    shares, r2 = lime(game, kept)
+    coefficients, r2 = lime(game, kept)
 
 System: lime
 Parent: occlusion
 What differs:
-- not one word is taken away, but any number: texts near the one that is explained (`perturb`),
-  weighted by how much of it is left (`kernel_weights`)
-- a linear model in the words that stay is fitted to the answers (`weighted_ridge`,
-  `weighted_lasso`); its coefficients are the explanation
-- how well it fits is part of the answer (r2): a poor fit explains nothing
+- not one word is removed, but any number: perturbations of the explained text (`perturb`),
+  weighted by their proximity to it (`kernel_weights`)
+- a linear model of the kept words is fitted to the outputs (`weighted_ridge`, `weighted_lasso`);
+  its coefficients are the explanation
+- goodness of fit is part of the result (r2): a poor fit explains nothing
 Source: Ribeiro, Singh and Guestrin 2016, sections 3.3 and 3.4.
 Book: 7.3.2.1
 """
@@ -28,8 +28,8 @@ Fit = Callable[[Tensor, Tensor, Tensor], Pair]
 
 
 def perturb(size: int, samples: int, seed: int = 0) -> Tensor:
-    """Draw what stays of a text, bool (samples, size): first all of it, then texts of which 1 to S
-    words are gone, each number alike, and all words alike.
+    """Sample the kept words, bool (samples, size): first all words, then perturbations with 1 to S
+    removed words, uniform over the number and over the words.
 
     Source: Ribeiro et al. 2016, section 3.3.
     """
@@ -41,12 +41,12 @@ def perturb(size: int, samples: int, seed: int = 0) -> Tensor:
 
 
 def kernel_weights(kept: Tensor, width: float = 0.35) -> Tensor:
-    """Return how near each set is to the whole text, (N,) for kept (N, S):
+    """Return the proximity of each sample to the full text, (N,) for kept (N, S):
 
         exp(-D^2 / width^2),    D = 1 - cos(kept, all) = 1 - sqrt(k / S)
 
-    The width decides what is explained: a narrow one sees texts with a word or two gone, an endless
-    one all alike. 0.35 is what the authors' program takes, 0.25 sqrt(2) in these symbols.
+    The width sets the locality: a narrow kernel covers texts with a word or two removed, an
+    infinite one weights all equally. The authors' code uses 0.35, 0.25 sqrt(2) in these symbols.
     Source: Ribeiro et al. 2016, section 3.4.
     """
     if not width > 0:
@@ -56,7 +56,7 @@ def kernel_weights(kept: Tensor, width: float = 0.35) -> Tensor:
 
 
 def weighted_ridge(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 1.0) -> Pair:
-    """Return w (S,) and b () that minimise  sum_n weight_n (z_n w + b - y_n)^2 + penalty |w|^2."""
+    """Return w (S,) and b () that minimize  sum_n weight_n (z_n w + b - y_n)^2 + penalty |w|^2."""
     z, y, means = _centred(z, y, weight)
     gram = (z * weight[:, None]).T @ z
     gram.diagonal().add_(penalty)
@@ -65,11 +65,11 @@ def weighted_ridge(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 1.0) -
 
 
 def weighted_lasso(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 0.01) -> Pair:
-    """Return w (S,) and b () that minimise
+    """Return w (S,) and b () that minimize
 
         sum_n weight_n (z_n w + b - y_n)^2 / (2 sum_n weight_n)  +  penalty |w|_1
 
-    one coefficient after the other, each exactly, until none moves: few words are left.
+    by coordinate descent until convergence: few coefficients are nonzero.
     """
     z, y, means = _centred(z, y, weight)
     share = weight / weight.sum()
@@ -87,15 +87,15 @@ def weighted_lasso(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 0.01) 
 
 
 def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridge) -> Pair:
-    """Return the coefficients (S,) of the linear model, and how well it fits, r2 ().
+    """Return the coefficients (S,) of the local linear model, and its goodness of fit, r2 ().
 
         w, b = fit(kept, game(kept), kernel_weights(kept, width))
         r2   = 1 - sum_n weight_n (z_n w + b - y_n)^2 / sum_n weight_n (y_n - mean)^2
 
-    kept    what stays, bool (N, S): `perturb`, or all sets
+    kept    the kept words, bool (N, S): from `perturb`, or all subsets
     fit     `weighted_ridge` or `weighted_lasso`, with another penalty by functools.partial
 
-    r2 is 1 where the game does not vary. For parts that add up and no penalty w is exact.
+    r2 is 1 if the game is constant. For an additive game and no penalty w is exact.
     Source: Ribeiro et al. 2016, section 3.4 and algorithm 1.
     """
     if kept.ndim != 2 or not len(kept):
@@ -104,12 +104,12 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
     z = kept.double()
     w, b = fit(z, y, weight)
     mean = weight @ y / weight.sum()
-    missed, spread = weight @ (z @ w + b - y) ** 2, weight @ (y - mean) ** 2
-    varies = spread > 1e-24 * (weight @ y**2)  # more than rounding
-    return w, 1 - missed / spread if varies else torch.ones_like(spread)
+    residual, total = weight @ (z @ w + b - y) ** 2, weight @ (y - mean) ** 2
+    varies = total > 1e-24 * (weight @ y**2)  # more than rounding
+    return w, 1 - residual / total if varies else torch.ones_like(total)
 
 
 def _centred(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Pair]:
-    """Both without their weighted means, so that the constant is free of the penalty."""
+    """Both minus their weighted means, so the intercept is not penalized."""
     means = weight @ z / weight.sum(), weight @ y / weight.sum()
     return z - means[0], y - means[1], means

@@ -1,9 +1,9 @@
-"""What it means that a part of a text is gone: five ways to make a game of a classifier.
+"""Feature removal: five ways to remove tokens, each of which makes a game of a classifier.
 
-    game = masked(score, tokens, mask_id)     # a blank in the word's place
-    zeroed, left_out, deleted, drawn          # a row of zeros; no key; cut out; drawn anew
+    game = masked(score, tokens, mask_id)              # replaced by a mask token
+    zero_embedding, no_attend, deleted, resampled      # the others
 
-Explanations differ by it more than by their own names. The score is a plain function; give it a
+Explanations differ more by the removal than by the method. The score is a plain function; use a
 model in evaluation mode:
 
     def score(tokens):
@@ -26,7 +26,7 @@ MaskedScore = Callable[[Tensor, Tensor], Tensor]
 
 
 def masked(score: Score, tokens: Tensor, mask_id: int, batch: int = 64) -> Game:
-    """A part that is gone is the token `mask_id` in its place. `tokens` (S,) are the text."""
+    """Replace removed tokens by `mask_id`. `tokens` (S,) are the text."""
 
     def value(kept: Tensor) -> Tensor:
         return score(tokens.where(kept.to(tokens.device), mask_id))
@@ -37,7 +37,7 @@ def masked(score: Score, tokens: Tensor, mask_id: int, batch: int = 64) -> Game:
 def zero_embedding(
     model: nn.Module, point: str, score: Score, tokens: Tensor, batch: int = 64
 ) -> Game:
-    """A part that is gone is a row of zeros: rows (N, S, d) at the hook point `point` of `model`,
+    """Set the embeddings of removed tokens to zero: (N, S, d) at the hook point `point` of `model`,
     which `score` runs.
     """
 
@@ -49,11 +49,11 @@ def zero_embedding(
 
 
 def no_attend(score: MaskedScore, tokens: Tensor, batch: int = 64) -> Game:
-    """A part that is gone keeps its place, but is no key: score(tokens, real), both (N, S), with
-    real = kept for the model's mask of real tokens (transformers: `attention_mask`).
+    """Exclude removed tokens from the keys, at unchanged positions: score(tokens, real), both
+    (N, S), with real = kept as the model's mask of real tokens (transformers: `attention_mask`).
 
-    Let the marks stay (`grouped` with -1): where no key is left, what attention says is a matter of
-    how it is computed, and transformers' own forms differ.
+    Keep the special tokens (`grouped` with -1): if no key is left, attention's output depends on
+    its implementation, and those of transformers differ.
     """
 
     def value(kept: Tensor) -> Tensor:
@@ -63,9 +63,9 @@ def no_attend(score: MaskedScore, tokens: Tensor, batch: int = 64) -> Game:
 
 
 def deleted(score: MaskedScore, tokens: Tensor, pad: int = 0, batch: int = 64) -> Game:
-    """A part that is gone is cut out: what stays moves up, so the places of later words change.
+    """Delete removed tokens from the text, which shifts the positions of later tokens.
 
-    score(tokens, real), both (N, S): the shorter texts, `pad` behind them, and what is no padding.
+    score(tokens, real), both (N, S): the shorter texts, right-padded with `pad`, and their mask.
     """
 
     def value(kept: Tensor) -> Tensor:
@@ -77,14 +77,14 @@ def deleted(score: MaskedScore, tokens: Tensor, pad: int = 0, batch: int = 64) -
 
 
 def resampled(score: Score, tokens: Tensor, sampler: Sampler, batch: int = 64) -> Game:
-    """A part that is gone is drawn anew: the mean score over J texts that agree on what stays.
+    """Resample removed tokens: the mean score over J texts that agree on the kept tokens.
 
         game(K) = mean over j of score(tokens on K, draw_j elsewhere)
 
-    sampler    kept (N, S) -> tokens (N, J, S), of which those that stay are not used; the score
-               gets batch x J texts at once. `samplers.background` draws whole texts, whatever
-               stays (the marginal), `samplers.masked_lm` what fits it (the conditional). A
-               function: seed it, if it is random.
+    sampler    kept (N, S) -> tokens (N, J, S), used at removed positions only; the score gets
+               batch x J texts at once. `samplers.background` samples independently of the kept
+               tokens (marginal), `samplers.masked_lm` given them (conditional). It must be
+               deterministic: seed it if it is random.
     """
 
     def value(kept: Tensor) -> Tensor:

@@ -1,15 +1,15 @@
-"""Words drawn for those that are gone: from other texts, or from a masked language model.
+"""Samplers of replacement tokens: from other texts, or from a masked language model.
 
-    game = drawn(score, tokens, background(texts))
-    game = drawn(score, tokens, masked_lm(model, tokens, mask_id, count=20, never=special))
+    game = resampled(score, tokens, background(texts))
+    game = resampled(score, tokens, masked_lm(model, tokens, mask_id, count=20, never=special))
 
-A sampler is a function, kept bool (N, S) -> tokens (N, J, S): for each set J texts, of which the
-game (`deepdive.explain.games.removal.resampled`) uses the places that are gone. A blank is no word,
-and another text's word may not fit: on both the model is asked about texts that it never saw. What
-a masked language model fills in fits what stays.
+A sampler is a function, kept bool (N, S) -> tokens (N, J, S): J texts for each coalition, of which
+the game (`deepdive.explain.games.removal.resampled`) uses the removed positions. Mask tokens and
+words of other texts may give inputs out of the training distribution; a masked language model's
+predictions fit the kept tokens.
 
 Source: Zintgraf et al. 2017 (for images); Kim et al. 2020, "Interpretation of NLP models through
-input marginalization", and Harbecke and Alt 2020 (a masked language model draws words).
+input marginalization", and Harbecke and Alt 2020 (a masked language model samples words).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Sampler = Callable[[Tensor], Tensor]
 
 
 def background(texts: Tensor) -> Sampler:
-    """The sampler whose draws are the same J texts (J, S) for every set: the data, or a part."""
+    """A sampler that returns the same J texts (J, S) for every coalition: the data, or a subset."""
     return lambda kept: texts.expand(len(kept), *texts.shape)
 
 
@@ -36,20 +36,20 @@ def masked_lm(
     never: Sequence[int] = (),
     seed: int = 0,
 ) -> Sampler:
-    """The sampler whose draws fill the gaps, one after the other from the left:
+    """A sampler that fills masked positions with a masked language model, from left to right:
 
         word[s] ~ softmax over v of  logits(text)[s, v]
-        text = what stays, what is filled by now, and mask_id in the gaps behind
+        text = kept tokens, tokens sampled so far, and mask_id at later masked positions
 
     logits    the model, tokens (B, S) -> (B, S, V): a `BertForMaskedLM` in evaluation mode
     tokens    the text (S,)
-    count     J, how many texts are drawn for a set; the model gets N x J at once, once a gap
-    never     words that are not drawn, such as the marks and `mask_id`
+    count     J, samples per coalition; the model runs N x J texts once per masked position
+    never     tokens that are not sampled, such as special tokens and `mask_id`
 
-    The same J numbers decide at a place for every set: the answer for a set is always the same,
-    and two sets differ by what stays, not by luck. Of J numbers one lies in each J-th part of
-    [0, 1), so that one gap's word comes as often as its probability says, but for 2 / J.
-    Raises ValueError for a text that is no (S,), and for logits of another shape.
+    All coalitions share the same J random numbers per position (common random numbers), so the
+    sampler is deterministic and coalitions differ by their kept tokens only. The numbers are
+    stratified, one in each J-th of [0, 1): frequencies match probabilities within 2 / J.
+    Raises ValueError for a text that is not (S,), and for logits of another shape.
     """
     positive(count=count)
     if tokens.ndim != 1:
@@ -72,7 +72,7 @@ def masked_lm(
 
 
 def _drawn(logits: Tensor, u: Tensor, never: Sequence[int]) -> Tensor:
-    """The first word (B,) up to which the probabilities of (B, V) add up to more than u (B,)."""
+    """Inverse transform sampling of words (B,) from logits (B, V) with uniform numbers u (B,)."""
     closed = torch.tensor(never, dtype=torch.long, device=logits.device)
     sums = logits.index_fill(1, closed, -torch.inf).double().softmax(-1).cumsum(-1)
     return torch.searchsorted(sums, u.to(sums)[:, None] * sums[:, -1:], right=True)[:, 0]
@@ -82,7 +82,7 @@ def _checked(logits: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
     scores = logits(tokens)
     if scores.ndim != 3 or scores.shape[:2] != tokens.shape:
         raise ValueError(
-            f"logits must be (B, S, V) for tokens {tuple(tokens.shape)}; got "
-            f"{tuple(scores.shape)}: give a model that scores every word at each place"
+            f"logits: got {tuple(scores.shape)}, expected (B, S, V) for tokens "
+            f"{tuple(tokens.shape)}; give a masked language model"
         )
     return scores

@@ -1,1 +1,1 @@
-"""The whole model as another that can be read: a tree and its rules, a finite automaton."""
+"""Global surrogates, interpretable models of a whole model: decision trees, finite automata."""

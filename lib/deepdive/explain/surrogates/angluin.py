@@ -1,4 +1,4 @@
-"""A finite automaton extracted from a recurrent classifier by asking it about words.
+"""Angluin's L*: a finite automaton extracted from a recurrent classifier by membership queries.
 
     def accepts(words):                       # (N, T) symbols -> bool (N,)
         return network(words) > 0
@@ -6,21 +6,21 @@
     found = extract(accepts, n_symbols=2)     # an Automaton
     difference(found, planted)                # None: they accept the same words, of any length
 
-Angluin's algorithm keeps a table of prefixes (one for each state that it knows) and suffixes (the
-questions that tell states apart). It asks about words only, and needs no look at the network's
-states; a word on which network and automaton differ has to be found in another way. All words up to
-a length are tried, and longer ones drawn: exact where states can be told apart by words so short.
-What is rarer than that is missed, and fidelity on drawn words misses it too. `reached` looks at the
-network's states for more words to try:
+The algorithm keeps an observation table of prefixes (one for each known state) and suffixes (which
+distinguish states). It uses membership queries only, not the network's hidden states; words on
+which network and automaton differ (counterexamples) must be found in another way. All words up to
+a length are tried, and longer ones sampled: exact if such short words distinguish all states. Rarer
+counterexamples are missed, and fidelity on sampled words does not show it. `reached` uses the
+network's hidden states to find more words to try:
 
     also = reached(states, n_symbols=2)       # states(words): (N, T) -> (N, d)
     found = extract(accepts, n_symbols=2, also=also)
 
-Weiss et al. cut the space of states more finely only where network and automaton disagree about it;
-here it is cut into equal boxes once, which is simpler and asks about more words.
+Weiss et al. refine the partition of the state space only where network and automaton disagree;
+here it is partitioned into equal boxes once, which is simpler and needs more queries.
 
-Source: Angluin 1987; Maler and Pnueli 1995 (every suffix of a counterexample becomes
-a question); Weiss, Goldberg and Yahav 2018; Omlin and Giles 1996 (boxes of states).
+Source: Angluin 1987; Maler and Pnueli 1995 (every suffix of a counterexample is added to
+the table); Weiss, Goldberg and Yahav 2018; Omlin and Giles 1996 (boxes of states).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,15 +46,15 @@ def extract(
     seed: int = 0,
     also: Sequence[Word] = (),
 ) -> Automaton:
-    """Return an automaton that accepts what `accepts` does, as far as it was asked.
+    """Return an automaton that agrees with `accepts` on all words that were tried.
 
-    accepts    words of one length, symbols (N, T) with T from 0 -> bool (N,)
-    length     all words up to this length are tried for a difference
-    drawn      how many longer words are drawn, of lengths up to `longest`
+    accepts    words of one length, symbols (N, T) with T >= 0 -> bool (N,)
+    length     all words up to this length are tried as counterexamples
+    drawn      how many longer words are sampled, of lengths up to `longest`
     most       with this many states the search ends, and the last automaton is returned
-    also       more words that are tried, before those that are drawn
+    also       more words to try, before the sampled ones
 
-    The states are as few as the answers allow: no two have the same answers to all questions.
+    The automaton is minimal for the table: no two states agree on all suffixes.
     """
     positive(n_symbols=n_symbols, most=most)
     not_negative(length=length, drawn=drawn)
@@ -64,13 +64,13 @@ def extract(
     table.ask(trials)
     while True:
         found = table.automaton()
-        wrong = next((w for w, said in zip(trials, _run(found, trials), strict=True)
-                      if said != table.known[w]), None)  # fmt: skip
+        wrong = next((w for w, predicted in zip(trials, _run(found, trials), strict=True)
+                      if predicted != table.known[w]), None)  # fmt: skip
         if wrong is None or len(found.next) >= most:
             return found
-        asked = [wrong[i:] for i in range(len(wrong)) if wrong[i:] not in table.suffixes]
-        assert asked, "a word on which they differ has a suffix that was not yet asked about"
-        table.suffixes += asked
+        new = [wrong[i:] for i in range(len(wrong)) if wrong[i:] not in table.suffixes]
+        assert new, "a counterexample has a suffix that is not yet in the table"
+        table.suffixes += new
 
 
 def reached(
@@ -81,18 +81,18 @@ def reached(
     most: int = 2000,
     longest: int = 60,
 ) -> list[Word]:
-    """Return words that lead a network through its states, the shortest first.
+    """Return words that explore a network's hidden states, breadth first, the shortest first.
 
-    states     words of one length, symbols (N, T) with T from 1 -> where the network is (N, d)
-    apart      states are cut into boxes of this size; a word goes on only from a box that is new
-    most       how many words are returned at most
+    states     words of one length, symbols (N, T) with T >= 1 -> hidden states (N, d)
+    apart      box size of the state space's partition; only words that reach a new box are extended
+    most       maximum number of words to return
 
-    So a long word is found where each of its symbols changes the state by half a box or more, even
-    if it is one of millions: a memory that fades while nothing happens, for example.
+    A long word is found if each of its symbols changes the state by half a box or more, even if it
+    is one of millions: for example, a memory that decays over neutral symbols.
     """
     positive(n_symbols=n_symbols, most=most, longest=longest)
     if not apart > 0:
-        raise ValueError(f"apart={apart}: expected the size of a box, above 0")
+        raise ValueError(f"apart={apart}: expected a box size above 0")
     found: list[Word] = [()]
     level: list[Word] = [()]
     seen: set[tuple[int, ...]] = set()
@@ -109,7 +109,7 @@ def reached(
 
 
 class _Table:
-    """Angluin's table: prefixes that lead to different states, and the suffixes that show it."""
+    """Angluin's observation table: prefixes, one per state, and suffixes that distinguish them."""
 
     def __init__(self, accepts: Accepts, n_symbols: int) -> None:
         self.accepts, self.symbols = accepts, range(n_symbols)
@@ -117,40 +117,40 @@ class _Table:
         self.suffixes: list[Word] = [()]
 
     def ask(self, words: list[Word]) -> None:
-        """Learn the answers to words, those of one length together."""
+        """Query the membership of new words, batched by length."""
         new = {word for word in words if word not in self.known}
         for size in {len(word) for word in new}:
             group = sorted(word for word in new if len(word) == size)
             tokens = torch.tensor(group, dtype=torch.long).reshape(len(group), size)
             with torch.no_grad():
-                said = self.accepts(tokens)
-            if said.shape != (len(group),) or said.dtype != torch.bool:
+                accepted = self.accepts(tokens)
+            if accepted.shape != (len(group),) or accepted.dtype != torch.bool:
                 raise ValueError(
-                    f"accepts must return bool ({len(group)},); got {said.dtype} "
-                    f"{tuple(said.shape)}: compare the margin with 0"
+                    f"accepts must return bool ({len(group)},); got {accepted.dtype} "
+                    f"{tuple(accepted.shape)}: compare the margin with 0"
                 )
-            self.known.update(zip(group, said.tolist(), strict=True))
+            self.known.update(zip(group, accepted.tolist(), strict=True))
 
     def row(self, prefix: Word) -> tuple[bool, ...]:
         self.ask([prefix + suffix for suffix in self.suffixes])
         return tuple(self.known[prefix + suffix] for suffix in self.suffixes)
 
     def automaton(self) -> Automaton:
-        """A state for each different row, from the start on, with what follows each."""
-        places: dict[tuple[bool, ...], int] = {self.row(()): 0}
+        """Build an automaton with a state for each distinct row reachable from the start."""
+        states: dict[tuple[bool, ...], int] = {self.row(()): 0}
         prefixes: list[Word] = [()]
         following: list[tuple[int, ...]] = []
-        for prefix in prefixes:  # grows while it is read
+        for prefix in prefixes:  # grows during the loop
             to = []
             for symbol in self.symbols:
                 longer = (*prefix, symbol)
                 row = self.row(longer)
-                if row not in places:
-                    places[row] = len(prefixes)
+                if row not in states:
+                    states[row] = len(prefixes)
                     prefixes.append(longer)
-                to.append(places[row])
+                to.append(states[row])
             following.append(tuple(to))
-        return Automaton(tuple(following), tuple(row[0] for row in places))
+        return Automaton(tuple(following), tuple(row[0] for row in states))
 
 
 def _words(n_symbols: int, length: int) -> Iterator[Word]:

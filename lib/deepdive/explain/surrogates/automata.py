@@ -1,11 +1,11 @@
-"""Finite automata: one that is given, one made into a recurrent network, and what tells two apart.
+"""Finite automata: a data class, a recurrent network built from one, and an equivalence test.
 
-    network = Wired(automaton)                # a network that accepts what the automaton does
+    network = Wired(automaton)                # a network that accepts the same words
     difference(found, automaton)              # None: they accept the same words, of any length
 
 `deepdive.explain.surrogates.angluin` extracts one from a network.
 
-Source: Minsky 1967, for the network that is an automaton.
+Source: Minsky 1967, for the network that implements an automaton.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ Word = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Automaton:
-    """A finite automaton that begins in state 0.
+    """A deterministic finite automaton with start state 0.
 
-    next       the state that follows, next[state][symbol]
-    accepts    whether a word that ends in the state is accepted, accepts[state]
+    next       the transition function, next[state][symbol]
+    accepts    whether the state is accepting, accepts[state]
     """
 
     next: tuple[tuple[int, ...], ...]
@@ -38,12 +38,12 @@ class Automaton:
 
 
 def difference(a: Automaton, b: Automaton) -> Word | None:
-    """Return a shortest word that one accepts and the other does not; None where they are equal.
+    """Return a shortest word that only one of them accepts; None if they are equivalent.
 
-    All pairs of states that a word can lead to are visited, so None holds for words of any length.
+    All reachable pairs of states are visited, so None holds for words of any length.
     """
     reached: dict[tuple[int, int], Word] = {(0, 0): ()}
-    for pair in (waiting := [(0, 0)]):  # grows while it is read: breadth first
+    for pair in (waiting := [(0, 0)]):  # grows during the loop: breadth first
         word = reached[pair]
         if a.accepts[pair[0]] != b.accepts[pair[1]]:
             return word
@@ -56,15 +56,15 @@ def difference(a: Automaton, b: Automaton) -> Word | None:
 
 
 class Wired(nn.Module):
-    """A recurrent network that is an automaton: symbols (N, T) -> margin (N,).
+    """A recurrent network that implements an automaton: symbols (N, T) -> margin (N,).
 
-    One unit for each state and symbol, which fires when the symbol is read in the state, and one
-    for the start, which fires before the first:
+    One unit for each state and symbol, active after reading the symbol in that state, and one for
+    the start, active before the first symbol:
 
         h_t = sigmoid(sharpness (W h_(t-1) + U x_t - 3/2))
         W[(q, a), (p, b)] = [next[p][b] = q],   U[(q, a), c] = [a = c]
 
-    Two of two inputs must be there for a unit to fire. States (N, units) pass the hook point
+    A unit is active only if both of its inputs are. Hidden states (N, units) pass the hook point
     `states` at each step.
     """
 

@@ -1,22 +1,22 @@
-"""Model translation: another model, which can be read, that says what this one says.
+"""Model translation (global surrogates): an interpretable model fitted to a model's predictions.
 
-    yes = score(texts) > 0                               # the model's decisions, not the truth
+    yes = score(texts) > 0                               # the model's predictions, not the labels
     tree = decision_tree(bags(texts, n_words), yes, depth=3)
     for rule in rules(tree): print(rule.text(words))
     fidelity(decide(rules(tree), bags(others, n_words)), score(others) > 0)
 
-A translation explains as far as it is faithful: `fidelity` is measured on texts that it was not
-made from, beside its floor, what the more common decision alone would get. A recurrent classifier
-is translated to a finite automaton in `deepdive.explain.surrogates.angluin`.
+A surrogate explains only as far as it is faithful: `fidelity` is measured on held-out texts, and
+compared with the majority baseline. A recurrent classifier is translated to a finite automaton in
+`deepdive.explain.surrogates.angluin`.
 
 System: model_translation
 Parent: none
 What differs:
-- the whole model is explained, not one decision: a second model is fitted to its answers
-- a decision tree on bags of words (`decision_tree`), read as rules (`rules`) that need no tree any
-  more (`decide`)
-- a finite automaton that accepts what a recurrent network accepts (`angluin.extract`)
-- what a bag cannot say (order, negation) is lost, and shows as fidelity below 1
+- the whole model is explained, not one prediction: a second model is fitted to its predictions
+- a decision tree on bags of words (`decision_tree`), converted to rules (`rules`) that classify
+  without the tree (`decide`)
+- a finite automaton that accepts the same words as a recurrent network (`angluin.extract`)
+- what a bag of words ignores (order, negation) is lost, and shows as fidelity below 1
 Source: Craven and Shavlik 1996 (trees); Frosst and Hinton 2017; Weiss, Goldberg and Yahav 2018
     (automata).
 Book: 7.3.2.2
@@ -34,10 +34,10 @@ from deepdive.core.checks import positive
 
 @dataclass(frozen=True)
 class Rule:
-    """Where these words are in the text, and those are not, the decision is `yes`.
+    """If the `present` words are in the text, and the `absent` ones are not, predict `yes`.
 
-    count    how many texts the rule was made from
-    share    how many of them the model decides as the rule does, 0 to 1
+    count    how many training texts the rule covers
+    share    the fraction of them on which the model agrees with the rule, 0 to 1
     """
 
     present: tuple[int, ...]
@@ -47,14 +47,14 @@ class Rule:
     share: float
 
     def text(self, words: Sequence[str]) -> str:
-        """The rule in words: "good, no awful: yes (40 texts, 0.98)"."""
+        """The rule as text: "good, no awful: yes (40 texts, 0.98)"."""
         parts = [words[i] for i in self.present] + [f"no {words[i]}" for i in self.absent]
-        says = "yes" if self.yes else "no"
-        return f"{', '.join(parts) or 'always'}: {says} ({self.count} texts, {self.share:.2f})"
+        outcome = "yes" if self.yes else "no"
+        return f"{', '.join(parts) or 'always'}: {outcome} ({self.count} texts, {self.share:.2f})"
 
 
 def bags(texts: Sequence[Tensor] | Tensor, n_words: int) -> Tensor:
-    """Return which words are in each text, bool (N, n_words); order and number are lost."""
+    """Return the bag of words of each text, bool (N, n_words), without order and counts."""
     positive(n_words=n_words)
     found = torch.zeros(len(texts), n_words, dtype=torch.bool)
     for row, tokens in zip(found, texts, strict=True):
@@ -63,13 +63,13 @@ def bags(texts: Sequence[Tensor] | Tensor, n_words: int) -> Tensor:
 
 
 def decision_tree(bag: Tensor, yes: Tensor, depth: int = 3, seed: int = 0) -> Any:
-    """Return scikit-learn's tree of at most `depth` questions, fitted to the model's decisions.
+    """Return a scikit-learn tree of at most this depth, fitted to the model's predictions.
 
     bag    which words are in each text, bool (N, V)
-    yes    what the model says of it, bool (N,)
+    yes    the model's predictions, bool (N,)
 
-    Each question is "is this word in the text?", chosen to make the answers below it purer.
-    Raises ValueError where the decisions are all the same: there is nothing to translate.
+    Each split asks "is this word in the text?", chosen to reduce the impurity of its children.
+    Raises ValueError if all predictions are the same: there is nothing to fit.
     Source: Breiman et al. 1984 (CART); Craven and Shavlik 1996 for fitting it to a network.
     """
     from sklearn.tree import DecisionTreeClassifier
@@ -80,14 +80,14 @@ def decision_tree(bag: Tensor, yes: Tensor, depth: int = 3, seed: int = 0) -> An
             f"bag must be (N, V) and yes (N,); got {tuple(bag.shape)} and {tuple(yes.shape)}"
         )
     if bool(yes.all()) or not bool(yes.any()):
-        raise ValueError("the model decides all texts alike: give texts of both decisions")
+        raise ValueError("yes: got one class only, expected texts with both predictions")
     return DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(
         bag.numpy(), yes.numpy().astype(bool)
     )
 
 
 def rules(tree: Any) -> list[Rule]:
-    """Return the rules of a tree, one a leaf: together they decide every text, each text once."""
+    """Return the rules of a tree, one per leaf: each text is covered by exactly one rule."""
     inner = tree.tree_
 
     def below(node: int, present: tuple[int, ...], absent: tuple[int, ...]) -> list[Rule]:
@@ -105,26 +105,26 @@ def rules(tree: Any) -> list[Rule]:
 
 
 def decide(rules: Sequence[Rule], bag: Tensor) -> Tensor:
-    """Return what the rules say of each text, bool (N,), for bags (N, V).
+    """Return the rules' prediction for each text, bool (N,), for bags (N, V).
 
-    Raises ValueError where a text is met by no rule, or by more than one.
+    Raises ValueError if a text is covered by no rule, or by more than one.
     """
-    met = torch.stack(
+    matches = torch.stack(
         [bag[:, list(rule.present)].all(1) & ~bag[:, list(rule.absent)].any(1) for rule in rules], 1
     )
-    if not (met.sum(1) == 1).all():
-        raise ValueError("each text must meet one rule: give all rules of one tree")
-    return torch.tensor([rule.yes for rule in rules])[met.long().argmax(1)]
+    if not (matches.sum(1) == 1).all():
+        raise ValueError("rules: expected one matching rule per text; give all rules of one tree")
+    return torch.tensor([rule.yes for rule in rules])[matches.long().argmax(1)]
 
 
 def fidelity(said: Tensor, model: Tensor) -> tuple[float, float]:
-    """Return the share of texts on which both decide alike, and its floor: what always saying the
-    model's more common decision would get. `said` and `model` are bool (N,).
+    """Return the agreement of both models' predictions, bool (N,) each, and its baseline: that of
+    always predicting the model's majority class.
     """
     if said.shape != model.shape or said.ndim != 1 or not len(said):
         raise ValueError(
-            f"expected decisions (N,) on the same texts; got {tuple(said.shape)} and "
-            f"{tuple(model.shape)}"
+            f"said, model: got {tuple(said.shape)} and {tuple(model.shape)}, expected predictions "
+            "(N,) on the same texts"
         )
-    common = float(model.double().mean())
-    return float((said == model).double().mean()), max(common, 1 - common)
+    yes_rate = float(model.double().mean())
+    return float((said == model).double().mean()), max(yes_rate, 1 - yes_rate)

@@ -26,7 +26,7 @@ class Adversaries(nn.Module):
         super().__init__()
         if not hasattr(generator, "d_noise"):
             raise TypeError(
-                f"generator: {type(generator).__name__} has no d_noise, its noise's width"
+                f"generator: {type(generator).__name__} has no d_noise, its latent dimension"
             )
         self.generator, self.discriminator = generator, discriminator
 

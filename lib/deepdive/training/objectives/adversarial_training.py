@@ -26,7 +26,7 @@ def adversarial_training_loss(
     Raises ValueError for a radius that is not above 0.
     """
     if not radius > 0:
-        raise ValueError(f"radius={radius}: must be above 0; for 0 take the cross-entropy alone")
+        raise ValueError(f"radius={radius}: must be above 0; for 0 use the cross-entropy alone")
     labels, tokens = batch
     real = tokens != pad
     with record(model, point) as seen:

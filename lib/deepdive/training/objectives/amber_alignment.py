@@ -34,7 +34,7 @@ def across(weights: Tensor, first: Tensor, second: Tensor) -> tuple[Tensor, Tens
     has none.
     """
     if (first & second).any() or not (first.any(1).all() and second.any(1).all()):
-        raise ValueError("first, second: each row needs a token of either, and none of both")
+        raise ValueError("first, second: expected tokens of both languages, no token in both masks")
     return _between(weights, first, second), _between(weights, second, first)
 
 
@@ -75,5 +75,5 @@ def sentence_alignment(u: Tensor, v: Tensor, others: Tensor | None = None) -> Te
     _alike(u, v, "u", "v")
     every = v if others is None else torch.cat((v, others))
     if len(every) < 2:
-        raise ValueError("v: one sentence and no others; there is nothing to tell it from")
+        raise ValueError("v: got one sentence and no others, expected negatives to contrast with")
     return cross_entropy(u @ every.T, torch.arange(len(u), device=u.device), pad=None)

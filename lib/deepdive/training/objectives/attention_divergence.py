@@ -33,7 +33,7 @@ def divergent_loss(
     A position with base weight 0 is padding, and adds nothing. Raises ValueError for far < 0.
     """
     if not far >= 0:
-        raise ValueError(f"far={far}: expected 0 or more; 0 leaves the attention alone")
+        raise ValueError(f"far={far}: expected 0 or more; 0 leaves the attention unchanged")
     moved = (shares - base).abs().sum(-1) / 2
     seen = base_weights > 0
     least = torch.finfo(weights.dtype).tiny

@@ -47,7 +47,7 @@ def phrase_pairs(
     links = sorted(set(links))
     for i, j in links:
         if not (0 <= i < n_source and 0 <= j < n_target):
-            raise ValueError(f"links: ({i}, {j}) leads outside {n_source} and {n_target} words")
+            raise ValueError(f"links: ({i}, {j}) is outside {n_source} and {n_target} words")
     found = []
     for a in range(n_source):
         for b in range(a + 1, min(a + longest, n_source) + 1):
@@ -82,7 +82,7 @@ def code_switch(
     is given as remembered.
     """
     if not 0 <= ratio <= 1:
-        raise ValueError(f"ratio: got {ratio}, expected a share from 0 to 1")
+        raise ValueError(f"ratio: got {ratio}, expected a fraction from 0 to 1")
     for one in phrases:
         if not (0 <= one.a < one.b <= len(source) and 0 <= one.c < one.d <= len(target)):
             raise ValueError(
@@ -100,8 +100,8 @@ def code_switch(
     foreign: list[bool] = []
     at = 0
     for one in [*sorted(taken), Phrase(len(source), len(source), 0, 0)]:
-        for piece, other in ((source[at : one.a], False), (target[one.c : one.d], True)):
-            tokens += piece
-            foreign += [other] * len(piece)
+        for span, other in ((source[at : one.a], False), (target[one.c : one.d], True)):
+            tokens += span
+            foreign += [other] * len(span)
         at = one.b
     return tokens, foreign

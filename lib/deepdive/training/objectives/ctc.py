@@ -66,8 +66,8 @@ def ctc_loss(
     Raises ValueError for a text that needs more frames than there are (`frames_needed`).
     """
     alphas = forward(logits, lengths, targets, target_lengths, blank)
-    rows = torch.arange(len(logits), device=logits.device)
-    last = F.pad(alphas[lengths, rows], (1, 0), value=NEVER)  # (B, 1 + S): an empty text ends once
+    batch = torch.arange(len(logits), device=logits.device)
+    last = F.pad(alphas[lengths, batch], (1, 0), value=NEVER)  # (B, 1 + S): an empty text ends once
     ends = torch.stack((2 * target_lengths, 2 * target_lengths + 1), 1)
     return -last.gather(1, ends).logsumexp(1)
 
@@ -83,8 +83,8 @@ def forward(
     log_p, _, moves = lattice(logits, lengths, targets, target_lengths, blank)
     alpha = _before(moves)
     alphas = [alpha]
-    for said in log_p.unbind(1):
-        alpha = _ways(alpha, moves).logsumexp(2) + said
+    for scores in log_p.unbind(1):
+        alpha = _ways(alpha, moves).logsumexp(2) + scores
         alphas.append(alpha)
     return torch.stack(alphas)
 
@@ -111,12 +111,12 @@ def align(
     """
     log_p, states, moves = lattice(logits, lengths, targets, target_lengths, blank)
     best = _before(moves)
-    bests, came = [best], []
-    for said in log_p.unbind(1):
-        best, way = _ways(best, moves).max(2)
-        best = best + said
+    bests, back = [best], []
+    for scores in log_p.unbind(1):
+        best, choice = _ways(best, moves).max(2)
+        best = best + scores
         bests.append(best)
-        came.append(2 - way)  # how many states back
+        back.append(2 - choice)  # how many states back
     found = []
     for b, (n, u) in enumerate(zip(lengths.tolist(), target_lengths.tolist(), strict=True)):
         end = bests[n][b]
@@ -124,7 +124,7 @@ def align(
         log_prob, visited = float(end[s]), []
         for t in reversed(range(n)):
             visited.append(s)
-            s -= int(came[t][b, s])
+            s -= int(back[t][b, s])
         visited.reverse()
         spans = []
         for k in range(1, 2 * u, 2):
@@ -199,6 +199,6 @@ def _check(
         b = int(short[0])
         raise ValueError(
             f"targets[{b}] needs {int(needed[b])} frames, {int(target_lengths[b])} symbols and a "
-            f"blank for each that repeats the one before; lengths[{b}] is {int(lengths[b])}. "
-            "Subsample less, or leave out rows by `frames_needed`"
+            f"blank between repeated symbols; lengths[{b}] is {int(lengths[b])}. "
+            "Subsample less, or drop such sequences by `frames_needed`"
         )

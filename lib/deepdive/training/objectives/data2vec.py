@@ -52,7 +52,7 @@ def averaged_states(teacher: nn.Module, layers: int, *inputs: Tensor) -> Tensor:
     """
     blocks = list(teacher.get_submodule("stack.blocks").children())
     if not 1 <= layers <= len(blocks):
-        raise ValueError(f"layers={layers}: the teacher has {len(blocks)}, and 1 is the least")
+        raise ValueError(f"layers: got {layers}, expected 1 to {len(blocks)}, the teacher's layers")
     was_training = teacher.training
     teacher.eval()
     with record(teacher, "stack.blocks.*.stream") as states:
@@ -70,5 +70,5 @@ def state_loss(predicted: Tensor, target: Tensor, hidden: Tensor) -> Tensor:
     this one times sqrt(d_model). Raises ValueError where nothing is masked.
     """
     if not hidden.any():
-        raise ValueError("hidden: nothing is hidden, so that there is nothing to predict")
+        raise ValueError("hidden: no position is masked, so there is nothing to predict")
     return (predicted[hidden] - target.detach()[hidden]).square().mean()

@@ -49,11 +49,11 @@ def infill(
     while left > 0:
         lengths.append(min(poisson(mean, draws), left))
         left -= lengths[-1]
-    places = len(tokens) - sum(lengths) + len(lengths)
-    masked = iter(zip(sorted(draws.sample(range(places), len(lengths))), lengths, strict=True))
+    length = len(tokens) - sum(lengths) + len(lengths)
+    masked = iter(zip(sorted(draws.sample(range(length), len(lengths))), lengths, strict=True))
     found, at, now = [], 0, next(masked, None)
-    for place in range(places):
-        if now is not None and now[0] == place:
+    for position in range(length):
+        if now is not None and now[0] == position:
             found.append(mask)
             at += now[1]
             now = next(masked, None)

@@ -97,7 +97,7 @@ def _rows(
             f"shape {tuple(student.shape[:-1])}, True = real token"
         )
     if not mask.any():
-        raise ValueError("mask: no row counts; leave such batches out")
+        raise ValueError("mask: no token is real; drop such batches")
     return student[mask], teacher.detach()[mask]
 
 

@@ -32,16 +32,16 @@ def back_translate(
     Source: Ouyang et al. 2021, section 3.2, "back-translation masked language modeling".
     """
     if count < 1:
-        raise ValueError(f"count: got {count}, expected one placeholder at least")
-    rows, width = tokens.shape
+        raise ValueError(f"count: got {count}, expected 1 placeholder or more")
+    B, width = tokens.shape
     lengths = real.sum(1, keepdim=True)  # (B, 1)
-    places = torch.arange(width + count, device=tokens.device)
-    second = (places >= lengths) & (places < lengths + count)  # (B, T + count)
-    joined = torch.cat((tokens, tokens.new_full((rows, count), pad)), 1).masked_fill(second, mask)
-    there = places < lengths + count
+    at = torch.arange(width + count, device=tokens.device)
+    second = (at >= lengths) & (at < lengths + count)  # (B, T + count)
+    joined = torch.cat((tokens, tokens.new_full((B, count), pad)), 1).masked_fill(second, mask)
+    there = at < lengths + count
     probabilities = fill(joined, second, there)[second].softmax(-1)
     if draw is None:
-        written = probabilities.argmax(-1)
+        filled = probabilities.argmax(-1)
     else:
-        written = torch.multinomial(probabilities, 1, generator=draw).squeeze(-1)
-    return joined.masked_scatter(second, written), second, there
+        filled = torch.multinomial(probabilities, 1, generator=draw).squeeze(-1)
+    return joined.masked_scatter(second, filled), second, there

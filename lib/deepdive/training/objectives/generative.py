@@ -17,5 +17,5 @@ def next_token_loss(logits: Tensor, tokens: Tensor, mask: Tensor | None = None) 
     """Return L1 for logits (B, T, V) of tokens (B, T): the mean of -log p(next) over real tokens
     that have a next one.
     """
-    wanted = tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -100)
-    return F.cross_entropy(logits[:, :-1].flatten(0, 1), wanted.flatten())
+    targets = tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -100)
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten())

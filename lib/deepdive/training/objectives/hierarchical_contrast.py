@@ -46,7 +46,7 @@ def interpolate_hard_negatives(
     if negatives.ndim != 3 or negatives[:, 0].shape != query.shape:
         raise ValueError(
             f"negatives: got shape {tuple(negatives.shape)} for {tuple(query.shape)}, "
-            "expected (B, K, d), one at least"
+            "expected (B, K, d), K at least 1"
         )
     if not (0 <= confidence <= 1 and 0 <= smoothing <= 1):
         raise ValueError(f"confidence={confidence}, smoothing={smoothing}: expected 0 to 1")
@@ -94,7 +94,7 @@ def word_contrast(
     """
     if (own & others).any() or not (own.any(1).all() and others.any(1).all()):
         raise ValueError(
-            "own, others: each row needs a word of its own and a wrong one, and none that is both"
+            "own, others: each row needs a positive and a negative word, and no word may be both"
         )
     if not temperature > 0:
         raise ValueError(f"temperature: got {temperature}, expected a number above 0")
@@ -112,7 +112,7 @@ def nearest_words(pair: Tensor, words: Tensor, own: Tensor, n: int) -> Tensor:
     """
     left = int((~own).sum(1).min())
     if not 1 <= n <= left:
-        raise ValueError(f"n={n}: expected 1 to {left}, the fewest words that are in no bag")
+        raise ValueError(f"n={n}: expected 1 to {left}, the fewest negatives of any pair")
     with torch.no_grad():
         scores = (pair @ words.T).masked_fill(own, -torch.inf)
         chosen = scores.topk(n, 1).indices

@@ -101,11 +101,11 @@ def unit_loss(
     Raises ValueError where a part with nonzero weight has no frame.
     """
     real = torch.ones_like(hidden) if real is None else real
-    parts = [(alpha, hidden & real, "hidden"), (1 - alpha, ~hidden & real, "heard")]
+    parts = [(alpha, hidden & real, "masked"), (1 - alpha, ~hidden & real, "unmasked")]
     total = scores.new_zeros(())
     for weight, where, name in parts:
         if weight:
             if not where.any():
-                raise ValueError(f"hidden: no row is {name}, and its part counts {weight}")
+                raise ValueError(f"hidden: no frame is {name}, but its loss has weight {weight}")
             total = total + weight * F.cross_entropy(scores[where], units[where])
     return total

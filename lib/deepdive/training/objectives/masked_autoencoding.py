@@ -19,7 +19,7 @@ def hidden_patches(noise: Tensor, share: float) -> Tensor:
         raise ValueError(f"share: got {share}, expected 0 or more, and less than 1")
     stay = int(noise.shape[1] * (1 - share))
     if not stay:
-        raise ValueError(f"share={share} of {noise.shape[1]} patches: none stays to be seen")
+        raise ValueError(f"share={share} of {noise.shape[1]} patches: no visible patch is left")
     return noise.argsort(1).argsort(1) >= stay
 
 
@@ -39,7 +39,7 @@ def pixel_loss(
     Source: He et al. 2022, section 3 and table 1d.
     """
     if not hidden.any():
-        raise ValueError("hidden: nothing is hidden, so that there is nothing to say")
+        raise ValueError("hidden: no patch is masked, so there is nothing to predict")
     target = patchify(images, size)[hidden]
     return (predicted[hidden] - (normalised(target) if normal else target)).square().mean()
 
@@ -49,5 +49,5 @@ def mae_step(model: Any, images: Tensor, draw: torch.Generator | None = None) ->
     config = model.config
     n = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
     hidden = hidden_patches(torch.rand(len(images), n, generator=draw), config.share)
-    said = model(images, hidden)
-    return pixel_loss(said, images, hidden, config.patch_size, config.normalised)
+    predicted = model(images, hidden)
+    return pixel_loss(predicted, images, hidden, config.patch_size, config.normalised)

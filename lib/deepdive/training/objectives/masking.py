@@ -49,19 +49,19 @@ def mask_tokens(
     _check(tokens, words, rate, mask, random)
     special = special_ids(tokenizer).to(tokens.device)
     if words is None:
-        drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
+        noise = torch.rand(tokens.shape, generator=generator, device=tokens.device)
     else:  # one number per word, shared by all its tokens
         size = (*words.shape[:-1], int(words.max()) + 1)
-        drawn = torch.rand(size, generator=generator, device=tokens.device).gather(-1, words)
-    chosen = (drawn < rate) & ~torch.isin(tokens, special)
+        noise = torch.rand(size, generator=generator, device=tokens.device).gather(-1, words)
+    chosen = (noise < rate) & ~torch.isin(tokens, special)
 
     what = torch.rand(tokens.shape, generator=generator, device=tokens.device)
     vocabulary = torch.arange(len(tokenizer), device=tokens.device)
     ordinary = vocabulary[~torch.isin(vocabulary, special)]
-    place = torch.randint(len(ordinary), tokens.shape, generator=generator, device=tokens.device)
+    index = torch.randint(len(ordinary), tokens.shape, generator=generator, device=tokens.device)
     inputs = tokens.masked_fill(chosen & (what < mask), mask_id(tokenizer))
     exchanged = chosen & (what >= mask) & (what < mask + random)
-    inputs = torch.where(exchanged, ordinary[place], inputs)
+    inputs = torch.where(exchanged, ordinary[index], inputs)
     return inputs, tokens.masked_fill(~chosen, tokenizer.pad), chosen
 
 
@@ -93,7 +93,7 @@ def word_ids(tokens: Tensor, tokenizer: WordPieceTokenizer) -> Tensor:
     if not isinstance(tokenizer, WordPieceTokenizer):
         raise TypeError(
             f"tokenizer: got {type(tokenizer).__name__}, expected WordPiece, whose ## marks "
-            "the inside of a word; for others number the words yourself"
+            "word continuations; for other tokenizers pass the word ids"
         )
     inside = torch.tensor([piece.startswith(INSIDE) for piece in tokenizer.vocab])
     begins = ~inside.to(tokens.device)[tokens]
@@ -109,12 +109,12 @@ def _check(tokens: Tensor, words: Tensor | None, rate: float, mask: float, rando
     if words is not None and (words.dtype != torch.int64 or words.shape != tokens.shape):
         raise ValueError(
             f"words: got {words.dtype} of shape {tuple(words.shape)}, expected torch.int64 of "
-            f"shape {tuple(tokens.shape)}, one number a token; word_ids(tokens, tokenizer) makes it"
+            f"shape {tuple(tokens.shape)}, one id per token; use word_ids(tokens, tokenizer)"
         )
     if not 0.0 <= rate <= 1.0:
         raise ValueError(f"rate: got {rate}, expected a probability from 0 to 1")
     if not (mask >= 0.0 and random >= 0.0 and mask + random <= 1.0 + 1e-9):
         raise ValueError(
             f"mask, random: got {mask} and {random}, expected probabilities with a sum of at "
-            "most 1; what is left is the share that stays itself"
+            "most 1; the rest is the probability of keeping a token"
         )

@@ -25,8 +25,8 @@ def mask_span(
         raise ValueError(f"lengths: got {lengths}, expected (B,), at least 1 each")
     run = (share * lengths).round().clamp(min=1)  # (B,)
     start = (torch.rand(len(lengths), generator=generator) * (lengths - run + 1)).floor()
-    place = torch.arange(int(lengths.max()))
-    return (place >= start[:, None]) & (place < (start + run)[:, None])
+    at = torch.arange(int(lengths.max()))
+    return (at >= start[:, None]) & (at < (start + run)[:, None])
 
 
 def split_masked_span(
@@ -56,7 +56,7 @@ def split_masked_span(
     before = torch.nn.functional.pad(hidden, (1, -1))  # whether the token before is masked
     runs = (hidden & ~before).sum(1)
     if (runs != 1).any():
-        raise ValueError(f"hidden: {runs.tolist()} runs in the rows, expected one in each")
+        raise ValueError(f"hidden: got {runs.tolist()} spans, expected one per sequence")
     read = tokens.masked_fill(hidden, mask)
     fed = torch.where(hidden & before, tokens.roll(1, 1), mask)
     return read, fed, tokens.masked_fill(~hidden, pad)

@@ -54,9 +54,9 @@ def two_streams(length: int, guessed: int) -> Tensor:
     known = torch.zeros(length - c, c, dtype=torch.bool)
     tokens = torch.cat((known, before, none, strictly))  # (L, c)
     masks = torch.cat((~known, ~before, every, ~strictly))  # (L, c)
-    rows = length + 2 * c
+    size = length + 2 * c
     return torch.cat(
-        (torch.ones(rows, length - c).bool(), tokens, masks, torch.zeros(rows, c).bool()), 1
+        (torch.ones(size, length - c).bool(), tokens, masks, torch.zeros(size, c).bool()), 1
     )
 
 
@@ -86,14 +86,14 @@ def permute(
             "(B, T); use torch.tensor(rows)"
         )
     if not 0.0 < rate <= 1.0:
-        raise ValueError(f"rate: got {rate}, expected a share above 0, at most 1")
+        raise ValueError(f"rate: got {rate}, expected a probability above 0, at most 1")
     ordinary = ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))
     shortest = int(ordinary.sum(1).min())
     if shortest == 0:
-        raise ValueError("tokens: a row has special tokens alone; leave such texts out")
+        raise ValueError("tokens: a sequence has only special tokens; drop such texts")
     c = max(1, round(rate * shortest))
-    drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
-    order = (drawn + ordinary).argsort(1)  # special tokens first
+    noise = torch.rand(tokens.shape, generator=generator, device=tokens.device)
+    order = (noise + ordinary).argsort(1)  # special tokens first
     placed = torch.cat((order, order[:, -c:], order[:, -c:]), 1)  # (B, T + 2c)
     real = tokens != tokenizer.pad
     inputs, keys = tokens.gather(1, placed), real.gather(1, placed)

@@ -33,7 +33,7 @@ def next_sentence_pairs(
     if len(filled) < 2:
         raise ValueError(
             f"documents: {len(filled)} of {len(documents)} have sentences, expected two or more; "
-            "a random B comes from another document: cut the text where its topics change"
+            "a random B comes from another document: split the text where its topics change"
         )
     draw, found = random.Random(as_int("seed", seed)), []
     for i, document in enumerate(filled):
@@ -72,6 +72,6 @@ def _filled(documents: Sequence[Sequence[S]], true_share: float) -> list[Sequenc
         raise ValueError(f"true_share: got {true_share}, expected a probability from 0 to 1")
     if any(isinstance(document, str) for document in documents):
         raise TypeError(
-            "documents: got texts, expected lists of sentences; cut each text into sentences"
+            "documents: got texts, expected lists of sentences; split each text into sentences"
         )
     return [document for document in documents if len(document) > 0]

@@ -57,7 +57,7 @@ def paraphrase_pairs(
     if len(second) != n or wrong.shape != (n,):
         raise ValueError(f"second, wrong: {len(second)} and {tuple(wrong.shape)} for {n} sentences")
     if (wrong == torch.arange(n, device=wrong.device)).any():
-        raise ValueError("wrong: a sentence is its own wrong answer")
+        raise ValueError("wrong: got a sentence as its own hard negative")
     given = [*first, *(first[i] for i in wrong.tolist())]
     return Paraphrases(given, [*second, *second], torch.tensor([1] * n + [0] * n))
 

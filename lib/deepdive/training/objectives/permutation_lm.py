@@ -33,18 +33,18 @@ def order_tokens(
         raise TypeError(f"tokens: got {describe(tokens)}, expected torch.int64 ids (B, T)")
     if part < 1 or tokens.numel() == 0:
         raise ValueError(
-            f"part={part} for tokens of shape {tuple(tokens.shape)}: expected a part of 1 or more, "
-            "of one token at least; 1 asks for all"
+            f"part={part} for tokens of shape {tuple(tokens.shape)}: expected 1 or more, with at "
+            "least one token to predict; 1 predicts all"
         )
     real = tokens != tokenizer.pad
     ordinary = real & ~torch.isin(tokens, special_ids(tokenizer).to(tokens.device))
-    drawn = torch.rand(tokens.shape, generator=generator, device=tokens.device)
-    order = (drawn + 2.0 * ~real - 2.0 * (real & ~ordinary)).argsort(1)  # special, ..., padding
+    noise = torch.rand(tokens.shape, generator=generator, device=tokens.device)
+    order = (noise + 2.0 * ~real - 2.0 * (real & ~ordinary)).argsort(1)  # special, ..., padding
     n_ordinary, n_real = ordinary.sum(1), real.sum(1)
-    asked = (n_ordinary // part).clamp(min=1).minimum(n_ordinary)  # (B,)
-    back = torch.arange(int(asked.max()), device=tokens.device)  # 0 is the last of an order
+    count = (n_ordinary // part).clamp(min=1).minimum(n_ordinary)  # (B,)
+    back = torch.arange(int(count.max()), device=tokens.device)  # 0 is the last of an order
     places = order.gather(1, (n_real[:, None] - 1 - back).clamp(min=0))
-    targets = tokens.gather(1, places).masked_fill(back >= asked[:, None], tokenizer.pad)
+    targets = tokens.gather(1, places).masked_fill(back >= count[:, None], tokenizer.pad)
     return seen_in(order, real), places, targets
 
 

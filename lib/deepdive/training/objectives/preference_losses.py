@@ -13,9 +13,9 @@ def log_probability(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:
     Raises ValueError where a text's first token is in its answer: nothing precedes it.
     """
     if bool(answer[:, 0].any()):
-        raise ValueError("answer: the first token of a text cannot be of its answer: give a mark")
-    said = logits[:, :-1].log_softmax(-1).gather(-1, tokens[:, 1:, None])[..., 0]
-    return (said * answer[:, 1:]).sum(1)
+        raise ValueError("answer: the first token of a text cannot be in its answer; prepend BOS")
+    log_p = logits[:, :-1].log_softmax(-1).gather(-1, tokens[:, 1:, None])[..., 0]
+    return (log_p * answer[:, 1:]).sum(1)
 
 
 def answer_loss(logits: Tensor, tokens: Tensor, answer: Tensor) -> Tensor:

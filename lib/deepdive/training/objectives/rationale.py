@@ -41,7 +41,7 @@ def rationale_loss(
     if len(labels) < 2:
         raise ValueError("labels: got one text, expected two or more: the others' mean cost is"
                          " the baseline")  # fmt: skip
-    told = F.cross_entropy(logits, labels, reduction="none")
-    cost = (told + penalty(kept, few, joined).to(told)).detach()
-    others = (cost.sum() - cost) / (len(cost) - 1)
-    return torch.mean(told + (cost - others) * log_prob)
+    loss = F.cross_entropy(logits, labels, reduction="none")
+    cost = (loss + penalty(kept, few, joined).to(loss)).detach()
+    baseline = (cost.sum() - cost) / (len(cost) - 1)
+    return torch.mean(loss + (cost - baseline) * log_prob)

@@ -40,7 +40,7 @@ def recurring_spans(
     size = len(tokens)
     words = range(size) if words is None else words
     if len(words) != size:
-        raise ValueError(f"words: got {len(words)} numbers for {size} tokens, one a token")
+        raise ValueError(f"words: got {len(words)} ids for {size} tokens, expected one per token")
     begins = [i == 0 or words[i] != words[i - 1] for i in range(size)] + [True]
     content, taken = [token not in set(stop) for token in tokens], [False] * size
     clusters = []
@@ -50,11 +50,11 @@ def recurring_spans(
             whole = begins[i] and begins[i + n] and any(content[i : i + n])
             if not whole or any(taken[i : i + n]):
                 continue
-            places = found.setdefault(tuple(tokens[i : i + n]), [])
-            if not places or places[-1][1] < i:  # of overlapping occurrences the first
-                places.append((i, i + n - 1))
-        for places in found.values():
-            free = [span for span in places if not any(taken[span[0] : span[1] + 1])]
+            spans = found.setdefault(tuple(tokens[i : i + n]), [])
+            if not spans or spans[-1][1] < i:  # of overlapping occurrences the first
+                spans.append((i, i + n - 1))
+        for spans in found.values():
+            free = [span for span in spans if not any(taken[span[0] : span[1] + 1])]
             if len(free) > 1:
                 clusters.append(free)
                 for first, last in free:
@@ -102,12 +102,12 @@ def make_recurring_span_questions(
         moved[i] = len(new)
         new.append(question if i in answer else tokens[i])
         i = last[i] + 1 if i in answer else i + 1
-    places = sorted(answer)
+    queries = sorted(answer)
     return SpanQuestions(
         new,
-        [moved[i] for i in places],
-        [moved[answer[i][0]] for i in places],
-        [moved[answer[i][1]] for i in places],
+        [moved[i] for i in queries],
+        [moved[answer[i][0]] for i in queries],
+        [moved[answer[i][1]] for i in queries],
     )
 
 
@@ -141,7 +141,7 @@ def span_selection_loss(
     if not counts.any() or not bool(((starts <= ends) & (ends < size))[counts].all()):
         raise ValueError(
             f"starts, ends: no question has an answer, or one is outside the {size} tokens or ends "
-            "before it begins; leave such rows out, and write 0 where there is no question"
+            "before it begins; drop such sequences, and use 0 where there is no question"
         )
     first, last = logits[counts].unbind(-1)  # (N, T) each
     return (F.cross_entropy(first, starts[counts]) + F.cross_entropy(last, ends[counts])) / 2

@@ -32,7 +32,7 @@ def sample_replacements(
     if chosen.dtype != torch.bool or chosen.shape != tokens.shape or logits.shape[:-1] != (count,):
         raise ValueError(
             f"logits: got shape {tuple(logits.shape)} for {describe(chosen)} with {count} "
-            f"chosen places of tokens {tuple(tokens.shape)}; expected ({count}, V): "
+            f"chosen positions of tokens {tuple(tokens.shape)}; expected ({count}, V): "
             "masked_logits(states[chosen])"
         )
     filled = tokens.clone()
@@ -57,11 +57,11 @@ def replaced_loss(logits: Tensor, replaced: Tensor, mask: Tensor | None = None) 
     if len(set(shapes)) > 1 or replaced.dtype != torch.bool or real.dtype != torch.bool:
         raise ValueError(
             f"logits, replaced, mask: got shapes {', '.join(map(str, shapes))}, the last two "
-            f"as {replaced.dtype} and {real.dtype}; expected one shape (B, T), a logit a token, "
+            f"as {replaced.dtype} and {real.dtype}; expected one shape (B, T), a logit per token, "
             "and bool, True = replaced, and real"
         )
     if not real.any():
-        raise ValueError("mask: no token is real; leave such batches out")
+        raise ValueError("mask: no token is real; drop such batches")
     return F.binary_cross_entropy_with_logits(logits[real], replaced[real].to(logits.dtype))
 
 

@@ -62,7 +62,7 @@ def multiple_negatives(u: Tensor, v: Tensor, scale: float = 20.0) -> Tensor:
     """
     _alike(u, v, "u", "v")
     if len(u) < 2:
-        raise ValueError("u, v: got one row, expected two or more; without others the loss is 0")
+        raise ValueError("u, v: got batch size 1, expected 2 or more, or there are no negatives")
     if not scale > 0:
         raise ValueError(f"scale: got {scale}, expected a number above 0")
     scores = scale * F.normalize(u, dim=-1) @ F.normalize(v, dim=-1).T  # (B, B)
@@ -73,5 +73,5 @@ def _alike(a: Tensor, b: Tensor, left: str, right: str) -> None:
     if a.ndim != 2 or a.shape != b.shape or len(a) == 0:
         raise ValueError(
             f"{left}, {right}: got shapes {tuple(a.shape)} and {tuple(b.shape)}, expected "
-            "one shape (B, d), a vector a text"
+            "one shape (B, d), a vector per text"
         )

@@ -86,22 +86,22 @@ def set_losses(
         raise ValueError(f"truths: got {len(truths)}, expected one for each of {B} scenes")
     most = max((len(truth.kinds) for truth in truths), default=0)
     if most > N:
-        raise ValueError(f"truths: a scene has {most} things, which {N} queries cannot all name")
-    wanted = torch.full((B, N), K - 1, device=device)
+        raise ValueError(f"truths: a scene has {most} objects, expected at most {N}, the queries")
+    classes = torch.full((B, N), K - 1, device=device)
     every = Truth(*(torch.cat(parts) for parts in zip(*truths, strict=True)))
     with torch.no_grad():  # all pairs of the batch at once; each image takes its own
         cost = costs(logits.flatten(0, 1), boxes.flatten(0, 1), every).view(B, N, -1).cpu()
     scenes = cost.split([len(truth.kinds) for truth in truths], -1)
-    said, true = [], []
+    matched, true = [], []
     for b, truth in enumerate(truths):
         queries, things = (found.to(device) for found in matching(scenes[b][b]))
-        wanted[b, queries] = truth.kinds[things]
-        said.append(boxes[b, queries])
+        classes[b, queries] = truth.kinds[things]
+        matched.append(boxes[b, queries])
         true.append(truth.boxes[things])
     weights = logits.new_ones(K)
     weights[-1] = nothing
-    kinds = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), weights)
-    ours, theirs = torch.cat(said), torch.cat(true)
+    kinds = F.cross_entropy(logits.flatten(0, 1), classes.flatten(), weights)
+    ours, theirs = torch.cat(matched), torch.cat(true)
     number = max(1, len(theirs))
     return SetLosses(
         kinds,

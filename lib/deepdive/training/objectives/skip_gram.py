@@ -17,7 +17,7 @@ def negative_sampling_loss(true: Tensor, drawn: Tensor) -> Tensor:
     if true.ndim != 1 or drawn.ndim != 2 or len(true) != len(drawn):
         raise ValueError(
             f"true: got shape {tuple(true.shape)}, drawn {tuple(drawn.shape)}, expected "
-            "(B,) and (B, k): one true word a pair, and k drawn ones"
+            "(B,) and (B, k): one positive word per pair, and k negatives"
         )
     return -(F.logsigmoid(true) + F.logsigmoid(-drawn).sum(1)).mean()
 
@@ -43,7 +43,7 @@ def keep_probability(counts: Tensor, threshold: float = 1e-5) -> Tensor:
     """
     _check_counts(counts)
     if threshold <= 0:
-        raise ValueError(f"threshold: got {threshold}, expected a share above 0, such as 1e-4")
+        raise ValueError(f"threshold: got {threshold}, expected a frequency above 0, such as 1e-4")
     share = counts.double() / counts.sum()
     return (threshold / share).sqrt().clamp(max=1.0).float()  # no count: 1
 
@@ -63,7 +63,7 @@ def skip_gram_pairs(
     """
     if tokens.ndim != 1 or window < 1:
         raise ValueError(
-            f"tokens {tuple(tokens.shape)} and window={window}: expected ids (T,) in one row, and "
+            f"tokens {tuple(tokens.shape)} and window={window}: expected ids (T,) of one text, and "
             "a window of 1 or more"
         )
     T, found = len(tokens), []

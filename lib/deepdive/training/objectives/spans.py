@@ -17,8 +17,8 @@ def hidden_counts(length: int, rate: float = 0.15, mean: float = 3.0) -> tuple[i
     """
     if length < 2 or not 0.0 < rate < 1.0 or not mean >= 1.0:
         raise ValueError(
-            f"length, rate, mean: got {length}, {rate}, {mean}; expected 2 tokens at least, a "
-            "share between 0 and 1, and spans of 1 token at least"
+            f"length, rate, mean: got {length}, {rate}, {mean}; expected 2 tokens or more, a "
+            "rate between 0 and 1, and spans of 1 token or more"
         )
     hidden = min(max(round(length * rate), 1), length - 1)
     return hidden, min(max(round(hidden / mean), 1), length - hidden)
@@ -42,8 +42,8 @@ def mask_spans(
     hidden, spans = hidden_counts(T, rate, mean)
     known = _cut(T - hidden, spans, B, generator)  # (B, spans)
     ends = torch.stack((known, _cut(hidden, spans, B, generator)), dim=2).flatten(1).cumsum(1)
-    place = torch.arange(T).expand(B, T).contiguous()
-    return torch.searchsorted(ends, place, right=True) % 2 == 1  # (B, T)
+    at = torch.arange(T).expand(B, T).contiguous()
+    return torch.searchsorted(ends, at, right=True) % 2 == 1  # (B, T)
 
 
 def _cut(total: int, parts: int, B: int, generator: torch.Generator | None) -> Tensor:
@@ -76,16 +76,16 @@ def corrupt_spans(tokens: Tensor, hidden: Tensor, sentinel: int) -> tuple[Tensor
     counts = torch.stack((hidden.sum(1), starts.sum(1)), 1)
     n, spans = counts[0].tolist()
     if n == 0 or (counts != counts[0]).any():
-        raise ValueError("hidden: each row must hide as many tokens, in as many spans, one at "
+        raise ValueError("hidden: each row must mask as many tokens, in as many spans, one at "
                          f"least; got (tokens, spans) {counts.tolist()}")  # fmt: skip
     if ((tokens <= sentinel) & (tokens >= sentinel - spans)).any():
         raise ValueError(
-            f"tokens: some are sentinels, {sentinel - spans} to {sentinel}; keep these ids free"
+            f"tokens: some are sentinels, {sentinel - spans} to {sentinel}; reserve these ids"
         )
-    marks = sentinel + 1 - starts.cumsum(1)  # of a masked token: the sentinel of its span
+    sentinels = sentinel + 1 - starts.cumsum(1)  # of a masked token: the sentinel of its span
     B = len(tokens)
-    read = torch.where(hidden, marks, tokens)[starts | ~hidden].view(B, -1)
-    both = torch.stack((marks, tokens), 2).flatten(1)  # before each token its sentinel
+    read = torch.where(hidden, sentinels, tokens)[starts | ~hidden].view(B, -1)
+    both = torch.stack((sentinels, tokens), 2).flatten(1)  # before each token its sentinel
     written = both[torch.stack((starts, hidden), 2).flatten(1)].view(B, -1)
     return read, torch.nn.functional.pad(written, (0, 1), value=sentinel - spans)
 

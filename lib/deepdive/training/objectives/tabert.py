@@ -18,7 +18,7 @@ def choose_columns(
     if columns.dtype != torch.bool or not columns.any(-1).all():
         raise ValueError(
             f"columns: got {columns.dtype} of shape {tuple(columns.shape)}, expected bool "
-            "(B, C), True = a real column, one at least a table"
+            "(B, C), True = a real column, one or more per table"
         )
     drawn = torch.rand(columns.shape, generator=generator).to(columns.device)
     drawn = drawn.masked_fill(~columns, 2.0)
@@ -37,7 +37,7 @@ def column_loss(logits: Tensor, names: Tensor, pad: int = 0) -> Tensor:
     if logits.ndim != 2 or names.ndim != 2 or len(logits) != len(names):
         raise ValueError(
             f"logits (N, V) and names (N, L) must agree; got {tuple(logits.shape)} and "
-            f"{tuple(names.shape)}: choose the hidden columns in both"
+            f"{tuple(names.shape)}: select the masked columns in both"
         )
     present = torch.zeros_like(logits).scatter(1, names, 1.0)
     present[:, pad] = 0.0

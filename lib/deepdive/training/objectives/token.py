@@ -31,23 +31,23 @@ def _pack(logits: Tensor, targets: Tensor, pad: int | None) -> tuple[Tensor, Ten
 
     Padding is removed before the softmax, so that nothing of size V is computed for it.
     """
-    rows, ids = logits.flatten(0, -2), targets.flatten()  # (B * T, V), (B * T,)
+    flat, ids = logits.flatten(0, -2), targets.flatten()  # (B * T, V), (B * T,)
     if pad is not None:
         kept = (ids != pad).nonzero().squeeze(1)
         if len(kept) < len(ids):
-            rows, ids = rows.index_select(0, kept), ids.index_select(0, kept)
+            flat, ids = flat.index_select(0, kept), ids.index_select(0, kept)
     if len(ids) == 0:
         raise ValueError(
             f"targets: no token to predict in shape {tuple(targets.shape)}: every id is pad={pad}, "
-            "or the batch is empty; leave such batches out"
+            "or the batch is empty; drop such batches"
         )
     low, high = int(ids.min()), int(ids.max())
-    if low < 0 or high >= rows.shape[1]:
+    if low < 0 or high >= flat.shape[1]:
         raise ValueError(
-            f"targets: ids run from {low} to {high}, expected 0 to {rows.shape[1] - 1}, the last "
+            f"targets: ids run from {low} to {high}, expected 0 to {flat.shape[1] - 1}, the last "
             "dimension of logits; the vocabulary and the model's output size differ"
         )
-    return rows, ids
+    return flat, ids
 
 
 def cross_entropy(
@@ -76,10 +76,10 @@ def cross_entropy(
     _check(logits, targets)
     if not 0.0 <= smoothing < 1.0:
         raise ValueError(f"smoothing: got {smoothing}, expected 0 <= smoothing < 1")
-    rows, ids = _pack(logits, targets, pad)
-    if rows.dtype in (torch.float16, torch.bfloat16):
-        rows = rows.float()
-    log_p = rows.log_softmax(dim=-1)  # (N, V)
+    flat, ids = _pack(logits, targets, pad)
+    if flat.dtype in (torch.float16, torch.bfloat16):
+        flat = flat.float()
+    log_p = flat.log_softmax(dim=-1)  # (N, V)
     hard = -log_p.gather(1, ids[:, None]).mean()
     if smoothing == 0.0:
         return hard

@@ -55,7 +55,7 @@ def translation_contrast(
     if queue is not None and queue.keys is not None:
         every = torch.cat((every, queue.keys.to(every)))
     if len(every) < 2:
-        raise ValueError("keys: one and no queue; there is nothing to tell it from")
+        raise ValueError("keys: got one and no queue, expected negatives to contrast with")
     right = torch.arange(len(queries), device=queries.device)
     return cross_entropy(queries @ every.T / temperature, right, pad=None)
 

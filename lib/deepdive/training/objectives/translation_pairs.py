@@ -53,23 +53,23 @@ def join_translations(
     if len(first) != len(second) or not len(first):
         raise ValueError(
             f"first has {len(first)} sentences, second {len(second)}: expected equal counts, "
-            "and one at least"
+            "1 or more"
         )
     lengths = torch.tensor([[len(a), len(b)] for a, b in zip(first, second, strict=True)])
     starts, ends = lengths[:, :1], lengths.sum(1, keepdim=True)  # of the second sentence, (B, 1)
     if int(ends.min()) == 0:
         empty = int(ends.argmin())
-        raise ValueError(f"first[{empty}] and second[{empty}] are both empty: leave the pair out")
-    places = torch.arange(int(ends.max()))  # (T,)
-    real, beyond = places < ends, places >= starts  # (B, T)
+        raise ValueError(f"first[{empty}] and second[{empty}] are both empty: drop the pair")
+    at = torch.arange(int(ends.max()))  # (T,)
+    real, beyond = at < ends, at >= starts  # (B, T)
     tokens = torch.full(real.shape, pad)
     joined = [[*a, *b] for a, b in zip(first, second, strict=True)]
-    tokens[real] = torch.tensor([token for row in joined for token in row])
+    tokens[real] = torch.tensor([token for ids in joined for token in ids])
     one, two = (_of_each(language, len(first)) for language in languages)
     return TranslationPairs(
         tokens,
         real,
-        positions=(places - starts * beyond) * real,
+        positions=(at - starts * beyond) * real,
         languages=torch.where(beyond, two, one),
         second=beyond & real,
     )
@@ -80,6 +80,6 @@ def _of_each(language: int | Sequence[int] | Tensor, rows: int) -> Tensor:
     ids = torch.as_tensor(language)
     if ids.is_floating_point() or ids.ndim > 1 or (ids.ndim == 1 and len(ids) != rows):
         raise ValueError(
-            f"languages: got {describe(ids)} for {rows} pairs; give one id, or one a row"
+            f"languages: got {describe(ids)} for {rows} pairs; give one id, or one per pair"
         )
     return ids.expand(rows)[:, None]

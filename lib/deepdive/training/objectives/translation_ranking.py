@@ -38,15 +38,15 @@ def additive_margin(
     if hard is not None and (hard.ndim != 3 or hard[:, 0].shape != u.shape):
         raise ValueError(
             f"hard: got shape {tuple(hard.shape)} for {tuple(u.shape)}; expected (B, K, d), "
-            "K wrong answers a row, one at least"
+            "K hard negatives per row, 1 or more"
         )
     if len(u) < 2 and hard is None:
-        raise ValueError("u, v: got one row and no hard negatives; the loss would be 0")
-    asked = F.normalize(u, dim=-1)
-    cosines = asked @ F.normalize(v, dim=-1).T  # (B, B)
+        raise ValueError("u, v: got batch size 1 and no hard negatives; the loss would be 0")
+    query = F.normalize(u, dim=-1)
+    cosines = query @ F.normalize(v, dim=-1).T  # (B, B)
     scores = cosines - margin * torch.eye(len(u), dtype=u.dtype, device=u.device)
     if hard is not None:
-        further = torch.einsum("bd,bkd->bk", asked, F.normalize(hard, dim=-1))
+        further = torch.einsum("bd,bkd->bk", query, F.normalize(hard, dim=-1))
         scores = torch.cat((scores, further), 1)  # (B, B + K)
     return cross_entropy(scale * scores, torch.arange(len(u), device=u.device), pad=None)
 

@@ -20,8 +20,8 @@ def hidden_spans(
     lengths = real.sum(1)
     if not 0 < share <= 1 or span < 1 or lengths.min() < span:
         raise ValueError(
-            f"share={share}, span={span}, shortest recording of {int(lengths.min())} rows: a span "
-            "must fit, and the share be above 0 and at most 1"
+            f"share={share}, span={span}, shortest recording of {int(lengths.min())} frames: a "
+            "span must fit, and the share be above 0 and at most 1"
         )
     noise = torch.rand(real.shape, generator=draw)
     starts = torch.arange(real.shape[1]) <= (lengths - span)[:, None].cpu()
@@ -39,14 +39,14 @@ def sample_negatives(hidden: Tensor, n: int, draw: torch.Generator | None = None
     """
     count = hidden.sum(1)
     if (count == 1).any():
-        raise ValueError("hidden: a recording with one hidden row has no wrong place; hide two")
-    places = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
+        raise ValueError("hidden: a recording with one masked frame has no negatives; mask two")
+    masked = (~hidden).long().argsort(stable=True, dim=1)  # masked frames first
     rank = hidden.cumsum(1) - 1
-    others = (count - 1).clamp(min=1)[:, None, None]
-    drawn = torch.rand(*hidden.shape, n, generator=draw).to(hidden.device)
-    drawn = (drawn * others).long()
-    drawn = drawn + (drawn >= rank[..., None])  # skip the frame itself
-    return places.gather(1, drawn.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(drawn)
+    n_others = (count - 1).clamp(min=1)[:, None, None]
+    chosen = torch.rand(*hidden.shape, n, generator=draw).to(hidden.device)
+    chosen = (chosen * n_others).long()
+    chosen = chosen + (chosen >= rank[..., None])  # skip the frame itself
+    return masked.gather(1, chosen.clamp(max=hidden.shape[1] - 1).flatten(1)).view_as(chosen)
 
 
 def contrastive_logits(
@@ -56,11 +56,11 @@ def contrastive_logits(
     s = t, the positive, then for the distractors of `contrastive_loss`; -inf for one equal to it.
     """
     b, t = hidden.nonzero(as_tuple=True)
-    right, others = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1, d), (M, n, d)
+    right, negatives = target[b, t][:, None], target[b[:, None], wrong[b, t]]  # (M, 1 or n, d)
     said, every = F.normalize(said[b, t], dim=-1), F.normalize(target, dim=-1)
     candidates = torch.cat([every[b, t][:, None], every[b[:, None], wrong[b, t]]], 1)
     logits = torch.einsum("md,mnd->mn", said, candidates) / temperature
-    return logits.masked_fill(F.pad((others == right).all(-1), (1, 0)), -torch.inf)
+    return logits.masked_fill(F.pad((negatives == right).all(-1), (1, 0)), -torch.inf)
 
 
 def contrastive_loss(
@@ -76,7 +76,7 @@ def contrastive_loss(
     Raises ValueError where nothing is masked.
     """
     if not hidden.any():
-        raise ValueError("hidden: nothing is hidden, so that there is nothing to find")
+        raise ValueError("hidden: no frame is masked, so there is nothing to predict")
     logits = contrastive_logits(said, target, hidden, wrong, temperature)
     return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=said.device))
 

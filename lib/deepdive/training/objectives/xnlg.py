@@ -54,7 +54,7 @@ def language_prefix(written: Tensor, languages: Tensor) -> Tensor:
     """
     if languages.shape != written.shape[:1]:
         raise ValueError(f"languages: got {tuple(languages.shape)}, expected one for each of "
-                         f"{len(written)} rows")  # fmt: skip
+                         f"{len(written)} sequences")  # fmt: skip
     return torch.cat((languages[:, None], written[:, :-1]), 1)
 
 
