@@ -108,7 +108,7 @@ def test_what_has_no_published_form_is_refused(tmp_path: Path) -> None:
     settings = json.loads(config.read_text("utf-8"))
     for change in ({"activation_function": "torch.nn.Identity"}, {"bias": False}):
         config.write_text(json.dumps({**settings, **change}), encoding="utf-8")
-        with pytest.raises(ValueError, match=r"only .* is built here"):
+        with pytest.raises(ValueError, match=r"only .* is supported"):
             sentences.load(folder)
 
 

@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused() -> None:
             call()
     good = Data2VecVisionConfig(**SETTINGS, **ONE, use_mask_token=True).to_dict()
     for changes, message in (
-        ({"use_relative_position_bias": True}, "both or neither"),
+        ({"use_relative_position_bias": True}, "both true or both false"),
         ({"use_absolute_position_embeddings": True}, "use_absolute_position_embeddings=True"),
         ({"use_mean_pooling": False}, "use_mean_pooling=False"),
     ):

@@ -1,4 +1,4 @@
-"""ViT, DeiT, MAE and Data2Vec: settings, names of weights."""
+"""ViT, DeiT, MAE and data2vec-vision: config settings and name tables."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,14 +30,14 @@ LAYERS = layer(LAYER, PARTS)
 
 
 def kernel_of(ours: str, config: Any) -> Names:
-    """The layout of patches' matrix in their files: a kernel in four axes."""
+    """Return the layout of the patch projection: a 4D convolution kernel in their files."""
     sides = config.channels, config.patch_size, config.patch_size
     both = (lambda weight: weight.flatten(1), lambda weight: weight.unflatten(1, sides))
     return Names({}, {ours: both})
 
 
 def embeddings(config: Any) -> Names:
-    """Their names for what enters: a kernel in four axes, tables with an axis for the batch."""
+    """Return the name table of the embeddings: a 4D kernel, and tables with a batch axis."""
     matrix = "embeddings.patches.project.weight"
     first, second = "embeddings.cls_token", "embeddings.distillation_token"
     special = first if config.n_special == 1 else (first, second)
@@ -53,13 +53,13 @@ def embeddings(config: Any) -> Names:
 
 
 def encoder(config: Any) -> Names:
-    """Their names for the whole encoder."""
+    """Return the name table of the full encoder."""
     return embeddings(config) | LAYERS | {"layernorm": "stack.norm"}
 
 
 def mae_names(config: MaeConfig) -> Names:
-    """Their names for both stacks. In their files a pixel's channels stand together, here a
-    channel's pixels.
+    """Return the name table of encoder and decoder. The output is ordered by pixel, then channel,
+    in their files; ours by channel, then pixel.
     """
     size, channels = config.patch_size, config.channels
 
@@ -105,7 +105,7 @@ DEIT = replace(
 
 
 def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
-    """Their names; keys have no bias."""
+    """Return the name table; keys have no bias."""
     ours, theirs = "stack.blocks.{}.attn.kv", LAYER + ".attention.attention"
     each = f"{theirs}.relative_position_bias", "stack.blocks.{}"
     bias_of = ("encoder.relative_position_bias", "stack.blocks.0") if config.shared else each
@@ -147,11 +147,11 @@ MAE = replace(
 
 
 def one_bias(config: data2vec.Data2VecConfig, theirs: Mapping[str, Any]) -> Any:
-    """Return our record. Raises ValueError unless a bias is there, once or in each layer."""
+    """Return our config. Raises ValueError unless one bias, shared or per layer, is used."""
     if bool(theirs.get("use_relative_position_bias")) == config.shared:
         raise ValueError(
-            "config has use_relative_position_bias and use_shared_relative_position_bias both or "
-            "neither; only one of them is built here"
+            "config has use_relative_position_bias and use_shared_relative_position_bias both "
+            "true or both false; expected exactly one"
         )
     return config
 
