@@ -181,8 +181,8 @@ def form_of(config: Mapping[str, Any]) -> Form:
     kind = config.get("model_type")
     if kind not in FORMS:
         raise ValueError(f"config has model_type={kind!r}; expected {' or '.join(FORMS)}")
-    said = config.get("architectures") or ()
-    return next((form for form in FORMS[kind] if form.architecture in said), FORMS[kind][0])
+    names = config.get("architectures") or ()
+    return next((form for form in FORMS[kind] if form.architecture in names), FORMS[kind][0])
 
 
 def _form_for(model: nn.Module, model_type: str) -> Form:

@@ -49,10 +49,10 @@ def _names(config: LlamaConfig) -> Names:
 
 def _whole_heads_turned(config: LlamaConfig, metadata: Mapping[str, Any]) -> LlamaConfig:
     """Raise ValueError for a config that rotates only a part of a head (partial RoPE)."""
-    turned = metadata.get("llama.rope.dimension_count")
-    if turned not in (None, config.width):
+    rotated = metadata.get("llama.rope.dimension_count")
+    if rotated not in (None, config.width):
         raise ValueError(
-            f"config rotates {turned} of the {config.width} entries of a head; only all of them "
+            f"config rotates {rotated} of the {config.width} entries of a head; only all of them "
             "are supported"
         )
     return config
@@ -113,21 +113,21 @@ def tokenizer_of(file: Gguf) -> ByteBPETokenizer:
 
     Raises ValueError for a tokenizer of another kind, and for an incomplete one.
     """
-    told = {
+    settings = {
         name.removeprefix("tokenizer.ggml."): value
         for name, value in file.metadata.items()
         if name.startswith("tokenizer.ggml.")
     }
-    kind, pre = told.get("model"), told.get("pre")
+    kind, pre = settings.get("model"), settings.get("pre")
     if kind != "gpt2" or pre not in PRE:
         raise ValueError(
             f"file: {file.path} has a tokenizer of type {kind!r}, pre-tokenizer {pre!r}; supported "
             f"is 'gpt2' with {' or '.join(map(repr, PRE))}"
         )
     try:
-        vocab, merges, types = (told[part] for part in ("tokens", "merges", "token_type"))
+        vocab, merges, types = (settings[part] for part in ("tokens", "merges", "token_type"))
         keys = ("padding", "bos", "eos", "unknown")
-        ids = [told.get(f"{key}_token_id", told["eos_token_id"]) for key in keys]
+        ids = [settings.get(f"{key}_token_id", settings["eos_token_id"]) for key in keys]
         if wrong := [i for i in ids if type(i) is not int or not 0 <= i < len(vocab)]:
             raise ValueError(f"token id {wrong[0]!r} of {len(vocab):,} tokens")
         named = [vocab[i] for i in ids]

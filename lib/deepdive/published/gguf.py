@@ -144,9 +144,9 @@ class _Cursor:
         return struct.unpack(f"<{kind}", self.take(struct.calcsize(f"<{kind}")))[0]
 
     def string(self) -> str:
-        told = bytes(self.take(self.number("Q")))
+        raw = bytes(self.take(self.number("Q")))
         try:
-            return told.decode()
+            return raw.decode()
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"path: {self.path} has a string in {self.what} that is not UTF-8 ({error}); "
@@ -173,17 +173,17 @@ class _Cursor:
     def place(self, name: str) -> Place:
         """Return a tensor's entry, its offset relative to the first tensor's."""
         self.what = f"the entry of {name}"
-        n_sides = self.number("I")
-        if not 1 <= n_sides <= MOST_SIDES:
+        n_dims = self.number("I")
+        if not 1 <= n_dims <= MOST_SIDES:
             raise ValueError(
-                f"path: {self.path} has {n_sides} dimensions for {name}, expected 1 to {MOST_SIDES}"
+                f"path: {self.path} has {n_dims} dimensions for {name}, expected 1 to {MOST_SIDES}"
             )
-        sides = [self.number("Q") for _ in range(n_sides)]
-        if not all(sides):
+        dims = [self.number("Q") for _ in range(n_dims)]
+        if not all(dims):
             raise ValueError(
-                f"path: {self.path} has shape {sides} for {name}, expected 1 or more on each axis"
+                f"path: {self.path} has shape {dims} for {name}, expected 1 or more on each axis"
             )
-        return Place(tuple(reversed(sides)), self.number("I"), self.number("Q"))
+        return Place(tuple(reversed(dims)), self.number("I"), self.number("Q"))
 
 
 def _version(path: Path, version: int) -> int:

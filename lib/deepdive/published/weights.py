@@ -140,8 +140,8 @@ def adopt(
             problems.append(f"shape of {name}: expected {wanted}, got {shape} from {source.names}")
             continue
         first = found.setdefault(aliases.get(name, name), source)
-        if wrong := _unfit(name, source, state[name].dtype):
-            problems.append(wrong)
+        if problem := _unfit(name, source, state[name].dtype):
+            problems.append(problem)
         elif not torch.equal(first.tensor, source.tensor):
             problems.append(f"tied in the model, but different: {first.names}, {source.names}")
     there = {aliases.get(name, name) for name in sources}
@@ -162,11 +162,11 @@ def _unfit(name: str, source: Source, dtype: torch.dtype) -> str:
     A float is copied into a float of another precision; other conversions are refused: int8 and
     8-bit floats are quantized, and meaningless without their scales.
     """
-    came = source.tensor.dtype
-    if came != dtype and not (came in FLOATS and dtype in FLOATS):
+    found = source.tensor.dtype
+    if found != dtype and not (found in FLOATS and dtype in FLOATS):
         wanted = "a float of 16 bits or more" if dtype in FLOATS else str(dtype)
         return (
-            f"dtype of {name}: expected {wanted}, got {came} from {source.names}; convert the "
+            f"dtype of {name}: expected {wanted}, got {found} from {source.names}; convert the "
             "weights at their source (dequantize quantized ones)"
         )
     finite = source.tensor.to(dtype).isfinite()

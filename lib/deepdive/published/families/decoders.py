@@ -85,10 +85,10 @@ def _rotary(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
     """Read RoPE's base and scaling from the keys of older or newer config files. Raises ValueError
     for a scaling that is not supported.
     """
-    stretched, new = theirs.get("rope_scaling") or {}, theirs.get("rope_parameters") or {}
+    older, newer = theirs.get("rope_scaling") or {}, theirs.get("rope_parameters") or {}
     scaling = None
-    for told in (stretched, new):
-        kind = told.get("rope_type", told.get("type", "default"))
+    for rope in (older, newer):
+        kind = rope.get("rope_type", rope.get("type", "default"))
         if kind not in ("default", *SCALINGS):
             raise ValueError(
                 f"config has RoPE scaling of type {kind!r}; supported: default, "
@@ -96,10 +96,10 @@ def _rotary(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
             )
         if kind != "default":
             keys = SCALINGS[kind]
-            if missing := [key for key in keys.values() if key not in told]:
+            if missing := [key for key in keys.values() if key not in rope]:
                 raise ValueError(f"config has RoPE scaling of type {kind!r} without {missing[0]}")
-            scaling = RopeScaling(**{ours: told[key] for ours, key in keys.items()})
-    base = new.get("rope_theta", theirs.get("rope_theta", 10_000.0))
+            scaling = RopeScaling(**{ours: rope[key] for ours, key in keys.items()})
+    base = newer.get("rope_theta", theirs.get("rope_theta", 10_000.0))
     if type(base) not in (int, float) or not 0 < base < float("inf"):
         raise ValueError(f"config has rope_theta={base!r}; expected a number above 0")
     return config.but(base=float(base), scaling=scaling)
@@ -107,12 +107,12 @@ def _rotary(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
 
 def _angles(config: LlamaConfig) -> dict[str, Any]:
     """Return RoPE's settings in the newer format."""
-    told: dict[str, Any] = {"rope_theta": config.base, "rope_type": "default"}
+    settings: dict[str, Any] = {"rope_theta": config.base, "rope_type": "default"}
     if config.scaling is not None:
-        told["rope_type"] = "linear" if config.scaling.low is None else "llama3"
-        keys = SCALINGS[told["rope_type"]]
-        told |= {key: getattr(config.scaling, ours) for ours, key in keys.items()}
-    return told
+        settings["rope_type"] = "linear" if config.scaling.low is None else "llama3"
+        keys = SCALINGS[settings["rope_type"]]
+        settings |= {key: getattr(config.scaling, ours) for ours, key in keys.items()}
+    return settings
 
 
 def _activation(ours: Activation) -> str:
@@ -120,8 +120,8 @@ def _activation(ours: Activation) -> str:
     return "silu" if ours is F.silu else name_of(ours)
 
 
-def _written(base: LlamaConfig, *told: str) -> Callable[[LlamaConfig], dict[str, Any]]:
-    """Return a function that writes the settings that depend on several fields. `told` lists the
+def _written(base: LlamaConfig, *with_setting: str) -> Callable[[LlamaConfig], dict[str, Any]]:
+    """Return a function that writes settings that depend on several fields. `with_setting` lists the
     `DIFFERENCES` that the family of `base` has settings for; a config that differs from `base` in
     another one raises ValueError.
     """
@@ -129,16 +129,16 @@ def _written(base: LlamaConfig, *told: str) -> Callable[[LlamaConfig], dict[str,
     def derived(config: LlamaConfig) -> dict[str, Any]:
         for name in DIFFERENCES:
             value, wanted = getattr(config, name), getattr(base, name)
-            if name == "out_bias" and "qkv_bias" in told:
+            if name == "out_bias" and "qkv_bias" in with_setting:
                 wanted = config.qkv_bias  # one setting for both
-            if name not in told and value != wanted:
+            if name not in with_setting and value != wanted:
                 raise ValueError(
                     f"{name}={value!r}: {base.family} is published with {name}={wanted!r}; change "
                     "the field, or use a family that has it (see llama_variants)"
                 )
-        told_windows = _windows(config) if "full_layers" in told else {}
+        windows = _windows(config) if "full_layers" in with_setting else {}
         # Older files have RoPE's base in `rope_theta`.
-        return {"rope_theta": config.base, "rope_parameters": _angles(config), **told_windows}
+        return {"rope_theta": config.base, "rope_parameters": _angles(config), **windows}
 
     return derived
 
@@ -207,14 +207,14 @@ def _qwen3(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
 def _windows(config: LlamaConfig) -> dict[str, Any]:
     """Return the window's settings: the inverse of `_qwen`."""
     kinds = _kinds(config)
-    told = {
+    settings = {
         "use_sliding_window": config.window is not None,
         "sliding_window": config.window,
         "layer_types": kinds,
     }
     if config.window is not None and sorted(kinds) == kinds:  # full ones first
-        told["max_window_layers"] = kinds.count(FULL)
-    return told
+        settings["max_window_layers"] = kinds.count(FULL)
+    return settings
 
 
 def _with_heads(theirs: Mapping[str, Any]) -> Mapping[str, Any]:

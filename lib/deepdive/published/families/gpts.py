@@ -105,9 +105,9 @@ def _one_dropout(key: str) -> Callable[[GPTConfig, Mapping[str, Any]], GPTConfig
     """Return a `finish` that raises ValueError if dropout `key` differs from the sublayers'."""
 
     def finish(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
-        if (told := theirs.get(key, config.dropout)) != config.dropout:
+        if (value := theirs.get(key, config.dropout)) != config.dropout:
             raise ValueError(
-                f"config has {key}={told}; expected the sublayers' dropout, {config.dropout}"
+                f"config has {key}={value}; expected the sublayers' dropout, {config.dropout}"
             )
         return config
 

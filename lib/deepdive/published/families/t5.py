@@ -116,8 +116,8 @@ def its_own(config: T5Config, tensors: Mapping[str, Tensor]) -> T5Config:
     if config.head is t5.scaled:
         return config
     own, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-    apart = own is not None and (shared is None or not torch.equal(own, shared))
-    return config.but(head=t5.untied if apart else t5.tied)
+    is_untied = own is not None and (shared is None or not torch.equal(own, shared))
+    return config.but(head=t5.untied if is_untied else t5.tied)
 
 
 def _of_t5(config: T5Config) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def mae_names(config: MaeConfig) -> Names:
     def theirs(rows: Tensor) -> Tensor:
         return rows.unflatten(0, (channels, size, size)).movedim(0, 2).flatten(0, 2)
 
-    lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
+    vector = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
     decoder = Names(
         {
             "decoder.mask_token": "mask",
@@ -78,7 +78,7 @@ def mae_names(config: MaeConfig) -> Names:
             "decoder.decoder_norm": "decoder.norm",
             "decoder.decoder_pred": "out",
         },
-        {"mask": lone, "decoder_positions": axis(0), "out": (ours, theirs)},
+        {"mask": vector, "decoder_positions": axis(0), "out": (ours, theirs)},
     )
     layers = layer("decoder.decoder_encoder.layer.{}", PARTS, "decoder.blocks.{}")
     return encoder(config).within("vit.", "encoder.") | decoder | layers
@@ -109,7 +109,7 @@ def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
     ours, theirs = "stack.blocks.{}.attn.kv", LAYER + ".attention.attention"
     each = f"{theirs}.relative_position_bias", "stack.blocks.{}"
     bias_of = ("encoder.relative_position_bias", "stack.blocks.0") if config.shared else each
-    lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
+    vector = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
     own: Pairs = {
         "embeddings.cls_token": "embeddings.special",
         "embeddings.mask_token": "embeddings.mask",
@@ -121,7 +121,7 @@ def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
         bias_of[0] + ".relative_position_bias_table": bias_of[1] + ".attn.position.table.weight",
     }  # fmt: skip
     layers = {t: o for t, o in LAYERS.pairs.items() if not o.endswith(".attn.kv")}
-    layouts = {"embeddings.special": axis(0), "embeddings.mask": lone}
+    layouts = {"embeddings.special": axis(0), "embeddings.mask": vector}
     kernel = kernel_of("embeddings.patches.project.weight", config)
     return Names({**layers, **own}, layouts) | kernel
 
