@@ -121,7 +121,7 @@ def _activation(ours: Activation) -> str:
 
 
 def _written(base: LlamaConfig, *with_setting: str) -> Callable[[LlamaConfig], dict[str, Any]]:
-    """Return a function that writes settings that depend on several fields. `with_setting` lists the
+    """Return a function that writes settings depending on several fields. `with_setting` lists the
     `DIFFERENCES` that the family of `base` has settings for; a config that differs from `base` in
     another one raises ValueError.
     """
