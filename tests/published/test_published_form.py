@@ -125,7 +125,7 @@ def test_what_translators_have_no_setting_for_is_refused(tmp_path: Path) -> None
     assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match=r"this Transformer has no config; .*, marian, fsmt"):
         save(transformer.tiny(), tmp_path)
-    with pytest.raises(TypeError, match="config=30: expected TranslatorConfig; give numbers by"):
+    with pytest.raises(TypeError, match="config=30: expected TranslatorConfig; pass sizes by"):
         marian.marian(30)
 
 
