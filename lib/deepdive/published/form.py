@@ -219,7 +219,7 @@ class Family:
         table, found = self.table(head, config), {}
         for name, tensor in tensors.items():
             bare = name.removeprefix(self.prefix)
-            kept = bare if head is None else name
-            if table.knows(kept) or not bare.startswith(self.unused):
-                found[kept] = tensor
+            key = bare if head is None else name
+            if table.knows(key) or not bare.startswith(self.unused):
+                found[key] = tensor
         return found

@@ -99,9 +99,9 @@ class Names:
                 raise ValueError(f"two tensors map to {ours}: {found[ours].names}, {name}")
             else:
                 found[ours] = source
-        for ours, half in joined.items():
-            there = ", ".join(source.names for source in half.values())
-            raise ValueError(f"{ours} is concatenated from several tensors, but got only {there}")
+        for ours, some in joined.items():
+            got = ", ".join(source.names for source in some.values())
+            raise ValueError(f"{ours} is concatenated from several tensors, but got only {got}")
         return {n: Source(self._laid(n, 0)(s.tensor), s.names) for n, s in found.items()}
 
     def theirs(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -34,15 +34,15 @@ def plan(kind: Family, config: Any, tensors: Mapping[str, Tensor]) -> nn.Module:
             model = kind.build(config)
     except RuntimeError as error:  # more bytes than an address can count
         raise ValueError(f"config has sizes that are too large for any model: {error}") from error
-    wanted = sum(x.numel() for x in model.parameters())
-    there = sum(x.numel() for x in tensors.values())
-    if wanted > there:
+    needed = sum(x.numel() for x in model.parameters())
+    available = sum(x.numel() for x in tensors.values())
+    if needed > available:
         lines = _differences(
             model,
             translate(kind.wanted(tensors, None, config), [*kind.older, kind.table(None, config)]),
         )
         raise ValueError(
-            f"config needs {wanted:,} parameters, but its weights have {there:,}:\n  "
+            f"config needs {needed:,} parameters, but its weights have {available:,}:\n  "
             + "\n  ".join(lines)
         )
     return model

@@ -144,8 +144,8 @@ def adopt(
             problems.append(problem)
         elif not torch.equal(first.tensor, source.tensor):
             problems.append(f"tied in the model, but different: {first.names}, {source.names}")
-    there = {aliases.get(name, name) for name in sources}
-    missing = [name for name in state if aliases.get(name, name) not in there]
+    present = {aliases.get(name, name) for name in sources}
+    missing = [name for name in state if aliases.get(name, name) not in present]
     problems += [f"missing in the source: {name}" for name in missing]
     if problems:
         raise ValueError(

@@ -75,15 +75,15 @@ def by_head(n_heads: int) -> Fused:
     are interleaved by head: each head's three parts one after the other.
     """
 
-    def apart(fused: Tensor) -> Sequence[Tensor]:
+    def split(fused: Tensor) -> Sequence[Tensor]:
         whole = fused.unflatten(0, (n_heads, 3, -1)).transpose(0, 1)  # (3, H, d_head, d_model)
         return list(whole.flatten(1, 2))
 
-    def together(parts: Sequence[Tensor]) -> Tensor:
+    def merge(parts: Sequence[Tensor]) -> Tensor:
         whole = torch.stack([part.unflatten(0, (n_heads, -1)) for part in parts], dim=1)
         return whole.flatten(0, 2)
 
-    return apart, together
+    return split, merge
 
 
 def names(config: deberta.DebertaConfig) -> Names:

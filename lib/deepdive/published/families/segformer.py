@@ -58,11 +58,11 @@ def finished(config: SegformerConfig, theirs: Mapping[str, Any]) -> SegformerCon
 
 
 def labels(config: SegformerConfig) -> Mapping[str, Any]:
-    kinds = [f"LABEL_{i}" for i in range(config.n_classes)]
+    classes = [f"LABEL_{i}" for i in range(config.n_classes)]
     return {
         "num_encoder_blocks": len(config.widths),
-        "id2label": {str(i): kind for i, kind in enumerate(kinds)},
-        "label2id": {kind: i for i, kind in enumerate(kinds)},
+        "id2label": {str(i): label for i, label in enumerate(classes)},
+        "label2id": {label: i for i, label in enumerate(classes)},
     }
 
 

@@ -13,7 +13,7 @@ def names(config: xlnet.XLNetConfig) -> Names:
     """Return the name table of an XLNet, whose weights have a separate head axis in files."""
     heads = (config.n_heads, -1)
 
-    def lies(parts: int) -> Layout:
+    def layout(parts: int) -> Layout:
         """Layout of `parts` matrices: (d_model, H, d_head) theirs, (H * d_head, d_model) ours."""
 
         def ours(tensor: Tensor) -> Tensor:
@@ -45,10 +45,10 @@ def names(config: xlnet.XLNetConfig) -> Names:
         },
         {
             "unread": (lambda row: row.flatten(), lambda row: row[None, None]),
-            f"{BLOCK}.attn.q": lies(1),
-            f"{BLOCK}.attn.kv": lies(2),
+            f"{BLOCK}.attn.q": layout(1),
+            f"{BLOCK}.attn.kv": layout(2),
             f"{BLOCK}.attn.out": (lambda o: o.flatten(1), lambda out: out.unflatten(1, heads)),
-            f"{position}.W": lies(1),
+            f"{position}.W": layout(1),
         },
     )
 
