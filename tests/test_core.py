@@ -318,9 +318,9 @@ CONTEXTS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a field that is none": (
         lambda: MultiHeadAttention(8, 2)(X, padding=Causal()), TypeError, "padding"),
     "the cache of a stack": (
-        lambda: MultiHeadAttention(8, 2)(X, cache=KVCache()), TypeError, "give a layer"),
+        lambda: MultiHeadAttention(8, 2)(X, cache=KVCache()), TypeError, "to a layer"),
     "the cache of a layer": (
-        lambda: Stack(lambda _: plain_block(), 1)(X, cache=Slot()), TypeError, "give a stack"),
+        lambda: Stack(lambda _: plain_block(), 1)(X, cache=Slot()), TypeError, "to a stack"),
     "an order without a sublayer": (
         lambda: plain_block(conv=FeedForward(8, 8)), ValueError, "differ in conv"),
     "an order with one more": (

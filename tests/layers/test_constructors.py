@@ -80,5 +80,5 @@ def test_every_part_with_an_epsilon_checks_it(part: type[nn.Module]) -> None:
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_norm_names_the_width_it_was_built_for(norm: type[nn.Module]) -> None:
-    with pytest.raises(ValueError, match=r"x has shape \(2, 5\); its last side must be 4"):
+    with pytest.raises(ValueError, match=r"x has shape \(2, 5\); its last dimension must be 4"):
         norm(4)(torch.randn(2, 5))

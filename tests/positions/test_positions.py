@@ -160,7 +160,7 @@ def test_cached_is_whole(part: type[nn.Module], kind: str, foreign: str | None) 
         there, solid = texts(foreign, S, 0 if kind == "counted" else 1)
         memory = Memory(random_rows(2, S, 16, seed=8), there, solid)
         if not getattr(model.scheme, "ahead", True) and bool((there[..., 0] > at[..., 0]).any()):
-            with pytest.raises(ValueError, match="no key at or behind it"):
+            with pytest.raises(ValueError, match="no key at or before it"):
                 model(x, at, **memory.given())
             return
     with torch.no_grad():
@@ -211,7 +211,7 @@ def test_a_cache_asks_for_the_positions_that_it_does_not_keep() -> None:
     with torch.no_grad():
         slot = Slot()
         layer(x[:, :3], mask=Causal(), positions=at[:3], cache=slot)
-        with pytest.raises(ValueError, match=r"positions are those of 3 queries.*give all 6"):
+        with pytest.raises(ValueError, match=r"positions are for 3 queries.*pass all 6"):
             layer(x[:, 3:], mask=Causal(), positions=at[3:], cache=slot)
         with pytest.raises(ValueError, match=r"positions are missing"):
             layer(x[:, :3], memory=memory, cache=Slot())
@@ -323,7 +323,7 @@ def test_a_value_outside_a_table_is_named() -> None:
         lambda at: TablePrior(4, 8).bias(heads(4), heads(4), AT, at),
     ]
     for call in tables:
-        with pytest.raises(ValueError, match=r"-1 .*count from 0"):
+        with pytest.raises(ValueError, match=r"-1 .*start at 0"):
             call(torch.tensor([0, -1, 2]))
         with pytest.raises(ValueError, match=r"\b9 "):
             call(torch.tensor([0, 9, 2]))

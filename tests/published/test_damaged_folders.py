@@ -78,9 +78,7 @@ def test_more_layers_than_the_weights_have_are_not_built(
 ) -> None:
     folder = changed(name, **{key: 300_000})
     monkeypatch.setattr("torch.nn.Module.__init__", lambda *_, **__: pytest.fail("a part is built"))
-    with pytest.raises(
-        ValueError, match=rf"config has {key} for 300,000 layers; the file's \d+ te"
-    ):
+    with pytest.raises(ValueError, match=rf"config has 300,000 layers in {key}; the file's \d+ te"):
         load(folder)
 
 
@@ -93,7 +91,7 @@ def test_sizes_that_the_weights_have_not_are_not_made(
 
 
 def test_a_size_that_no_address_counts_is_refused(changed: Changed) -> None:
-    with pytest.raises(ValueError, match="config asks for sizes that no model can have"):
+    with pytest.raises(ValueError, match="config has sizes that are too large for any model"):
         load(changed("bert", hidden_size=10**12))
 
 
@@ -125,20 +123,20 @@ def test_a_size_below_one_is_named(changed: Changed) -> None:
 def test_a_classifier_is_held_to_its_weights_too(changed: Changed) -> None:
     folder = changed("bert", num_hidden_layers=300_000, id2label={"0": "a", "1": "b"})
     for read_folder in (classifier.load, lambda folder: classifier.begin(folder, 2)):
-        with pytest.raises(ValueError, match="num_hidden_layers for 300,000 layers"):
+        with pytest.raises(ValueError, match="300,000 layers in num_hidden_layers"):
             read_folder(folder)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b'{"model_type": "bert", "vocab', r"config\.json is cut or no JSON \(Unterminated"),
-        (b"", r"config\.json is cut or no JSON .*: fetch it again"),
-        (b"\xff\xfe\x00", r"config\.json is cut or no JSON \('utf-8' codec"),
-        (b"[1, 2]", r"config\.json holds a list, expected settings by name"),
-        (b"[" * 200_000, r"config\.json is cut or no JSON \(maximum recursion"),
-        (b" " * (LARGEST + 1), r"config\.json has 16,777,217 bytes, expected 16,777,216 at most"),
-        (b'{"model_type": ["bert"]}', r"a model of type \['bert'\]; known here: bert"),
+        (b'{"model_type": "bert", "vocab', r"config\.json is truncated or not JSON \(Unterm"),
+        (b"", r"config\.json is truncated or not JSON .*: download it again"),
+        (b"\xff\xfe\x00", r"config\.json is truncated or not JSON \('utf-8' codec"),
+        (b"[1, 2]", r"config\.json: got a list, expected a JSON object"),
+        (b"[" * 200_000, r"config\.json is truncated or not JSON \(maximum rec"),
+        (b" " * (LARGEST + 1), r"config\.json has 16,777,217 bytes, expected at most 16,777,216"),
+        (b'{"model_type": ["bert"]}', r"model_type=\['bert'\]; supported: bert"),
     ],
 )
 def test_a_config_that_is_cut_is_named(tmp_path: Path, text: bytes, told: str) -> None:
@@ -150,10 +148,10 @@ def test_a_config_that_is_cut_is_named(tmp_path: Path, text: bytes, told: str) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"weight_map": {"a": "one.saf', r"index\.json is cut or no JSON"),
+        ('{"weight_map": {"a": "one.saf', r"index\.json is truncated or not JSON"),
         ("{}", r"index\.json has no weight_map"),
         ('{"weight_map": {"a": 1}}', r"index\.json has no weight_map"),
-        ('{"weight_map": {"a": "../b.safetensors"}}', r"b\.safetensors is missing, which .*index"),
+        ('{"weight_map": {"a": "../b.safetensors"}}', r"b\.safetensors, listed in .*index"),
     ],
 )
 def test_a_part_of_the_weights_is_missing(tmp_path: Path, text: str, told: str) -> None:
@@ -165,7 +163,7 @@ def test_a_part_of_the_weights_is_missing(tmp_path: Path, text: str, told: str) 
 @pytest.mark.parametrize("text", ['[{"type"', '[{"type": 1}]', "{}", '[{"type": "a.Pooling"}]'])
 def test_the_steps_of_a_sentence_model_are_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "modules.json").write_text(text)
-    with pytest.raises(ValueError, match=r"modules\.json (is cut|names no two modules)"):
+    with pytest.raises(ValueError, match=r"modules\.json (is truncated|lists no two modules)"):
         sentences.load(tmp_path)
 
 
@@ -177,7 +175,7 @@ def test_folders_of_other_tools_say_what_to_open(tmp_path: Path) -> None:
     for step in (500, 1500):
         (run / f"checkpoint-{step}").mkdir(parents=True)
         (run / f"checkpoint-{step}" / "config.json").write_text("{}")
-    with pytest.raises(FileNotFoundError, match=r"a training run; open .*checkpoint-1500"):
+    with pytest.raises(FileNotFoundError, match=r"a training run; load .*checkpoint-1500"):
         load(run)
 
 

@@ -129,9 +129,9 @@ def changed(at: int, new: bytes) -> bytes:
 
 DAMAGED: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "has 0 bytes"),
-    "another form": (b"PK\3\4" + WHOLE[4:], r"begins with b'PK\\x03\\x04', a GGUF file with"),
-    "the first version": (changed(4, struct.pack("<I", 1)), "version 1 of GGUF"),
-    "a later version": (changed(4, struct.pack("<I", 4)), "version 4 of GGUF"),
+    "another form": (b"PK\3\4" + WHOLE[4:], r"starts with b'PK\\x03\\x04'; a GGUF file starts"),
+    "the first version": (changed(4, struct.pack("<I", 1)), "GGUF version 1"),
+    "a later version": (changed(4, struct.pack("<I", 4)), "GGUF version 4"),
     "big-endian": (changed(4, struct.pack(">I", 3)), "big-endian"),
     "a type of setting": (laid_out({"a": struct.pack("<I", 13)}, {}), "the setting a of type 13"),
     "a type in a list": (
@@ -140,31 +140,31 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     ),
     "lists without end": (
         laid_out({"a": struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 50}, {}),
-        "arrays in arrays",
+        "nested too deeply",
     ),
     "no UTF-8": (
         laid_out({"a": struct.pack("<IQ", 8, 1) + b"\xff"}, {}),
         "a string in the setting a that is not UTF-8",
     ),
-    "more settings than there are": (changed(16, struct.pack("<Q", 2**60)), "is cut"),
-    "more tensors than there are": (changed(8, struct.pack("<Q", 2**60)), "is cut|sides"),
-    "a string longer than the file": (changed(24, struct.pack("<Q", 2**62)), "is cut: the header"),
+    "more settings than there are": (changed(16, struct.pack("<Q", 2**60)), "is truncated"),
+    "more tensors than there are": (changed(8, struct.pack("<Q", 2**60)), "is truncated|dim"),
+    "a string longer than the file": (changed(24, struct.pack("<Q", 2**62)), "truncated: the he"),
     "a list longer than the file": (
         laid_out({"a": struct.pack("<IIQ", 9, 4, 2**60)}, {}),
-        "is cut: the setting a goes on",
+        "is truncated: the setting a ends",
     ),
-    "cut in the settings": (WHOLE[:100], "is cut: the setting"),
-    "cut in the numbers": (WHOLE[:-1], "is cut: half goes on to byte"),
+    "cut in the settings": (WHOLE[:100], "is truncated: the setting"),
+    "cut in the numbers": (WHOLE[:-1], "is truncated: half ends at byte"),
     "alignment 0": (laid_out({"general.alignment": 0}, {}), "general.alignment=0"),
     "an alignment that is a word": (laid_out({"general.alignment": "x"}, {}), "alignment='x'"),
-    "no sides": (laid_out({}, {"t": ((), 0, b"")}), "gives t 0 sides"),
-    "five sides": (laid_out({}, {"t": ((1,) * 5, 0, b"1234")}), "gives t 5 sides"),
-    "a side of 0": (laid_out({}, {"t": ((2, 0), 0, b"")}), r"gives t the sides \[0, 2\]"),
+    "no sides": (laid_out({}, {"t": ((), 0, b"")}), "0 dimensions for t"),
+    "five sides": (laid_out({}, {"t": ((1,) * 5, 0, b"1234")}), "5 dimensions for t"),
+    "a side of 0": (laid_out({}, {"t": ((2, 0), 0, b"")}), r"shape \[0, 2\] for t"),
     "rows that end in a block": (
         laid_out({}, {"t": ((2, 16), 3, b"\0" * 20)}),
-        r"t of shape \(2, 16\) as Q4_1, whose blocks of 32",
+        r"t of shape \(2, 16\) as Q4_1; .*block size 32",
     ),
-    "larger than the file": (laid_out({}, {"t": ((2**60, 4), 0, b"")}), "is cut: t goes on"),
+    "larger than the file": (laid_out({}, {"t": ((2**60, 4), 0, b"")}), "is truncated: t ends"),
 }
 
 
@@ -177,10 +177,10 @@ def test_a_damaged_file_is_refused_by_what_is_wrong(name: str, tmp_path: Path) -
 
 def test_a_setting_or_a_tensor_that_stands_twice_is_refused(tmp_path: Path) -> None:
     head = b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + (string("a") + value(1)) * 2
-    with pytest.raises(ValueError, match="names 'a' twice"):
+    with pytest.raises(ValueError, match="has 'a' twice"):
         gguf.read(written(tmp_path, head))
     one = string("t") + struct.pack("<IQIQ", 1, 1, 0, 0)
-    with pytest.raises(ValueError, match="names 't' twice"):
+    with pytest.raises(ValueError, match="has 't' twice"):
         gguf.read(written(tmp_path, b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + one * 2))
 
 
@@ -188,12 +188,12 @@ def test_a_kind_that_is_not_read_is_named_when_it_is_asked_for(tmp_path: Path) -
     tensors = {"t": ((1, 256), 14, b"\0" * 210), "plain": TENSORS["plain"]}
     file = gguf.read(written(tmp_path, laid_out({}, tensors)))
     assert file.tensor("plain").shape == (2, 3)
-    with pytest.raises(ValueError, match=r"t in ggml's type 14; read here are 0 \(F32\)"):
+    with pytest.raises(ValueError, match=r"t in ggml's type 14; supported: 0 \(F32\)"):
         file.tensor("t")
 
 
 def test_no_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         gguf.read(tmp_path / "none.gguf")
 
 
@@ -311,13 +311,13 @@ def test_turned_rows_lie_as_they_do_here(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[Changes, str]] = {
     "another architecture": ({"general.architecture": "mamba"}, "general.architecture=mamba"),
-    "none": ({"general.architecture": None}, "does not say of which architecture"),
+    "none": ({"general.architecture": None}, "has no general\\.architecture"),
     "experts": ({"llama.expert_count": 8}, "llama.expert_count=8"),
     "stretched angles": ({"llama.rope.scaling.type": "linear"}, "scaling.type=linear"),
     "half a head turned": ({"llama.rope.dimension_count": 8}, "turns 8 of the 16 entries"),
     "a width of none": ({"llama.embedding_length": 0}, "d_model"),
     "more layers": ({"llama.block_count": 2_000_000}, "2,000,000 layers"),
-    "a wider layer": ({"llama.feed_forward_length": 2**20}, "asks for"),
+    "a wider layer": ({"llama.feed_forward_length": 2**20}, "config needs"),
     "a word for a number": ({"llama.block_count": "two"}, "block_count='two'"),
     "fewer layers": ({"llama.block_count": 1}, r"unknown to the model: blk\.1|blk\.1\.attn_q"),
 }
@@ -337,11 +337,11 @@ def test_a_tokeniser_is_read(tmp_path: Path) -> None:
     assert tokenizer.decode([1, 5, 9, 4, 8, 6, 7, 2]) == "ab ab 12"
     for changes, message in (
         ({"tokenizer.ggml.model": "llama"}, "type 'llama'"),
-        ({"tokenizer.ggml.pre": "qwen2"}, "cut as 'qwen2'"),
+        ({"tokenizer.ggml.pre": "qwen2"}, "pre-tokenizer 'qwen2'"),
         ({"tokenizer.ggml.model": None}, "type None"),
-        ({"tokenizer.ggml.merges": None}, "not whole .*merges"),
-        ({"tokenizer.ggml.eos_token_id": 10}, "not whole .*token id is 10, of 10"),
-        ({"tokenizer.ggml.token_type": [3]}, "not whole .*shorter"),
+        ({"tokenizer.ggml.merges": None}, "incomplete .*merges"),
+        ({"tokenizer.ggml.eos_token_id": 10}, "incomplete .*token id 10 of 10"),
+        ({"tokenizer.ggml.token_type": [3]}, "incomplete .*shorter"),
     ):
         with pytest.raises(ValueError, match=message):
             tokenizer_of(model_file(tmp_path, tiny(), **changes))
@@ -376,7 +376,7 @@ def test_tensors_on_the_same_bytes_are_refused(tmp_path: Path) -> None:
     assert set(gguf.read(written(tmp_path, content)).tensors) == {"a", "b"}
     at = content.index(b"b", 24) + 1 + 4 + 8 + 4  # behind name, number of sides, side, and kind
     folded = content[:at] + bytes(8) + content[at + 8 :]
-    with pytest.raises(ValueError, match="has a and b on the same bytes"):
+    with pytest.raises(ValueError, match="has a and b at the same bytes"):
         gguf.read(written(tmp_path, folded))
 
 
@@ -408,5 +408,5 @@ def test_a_token_id_that_is_none_is_refused(number: Any, tmp_path: Path) -> None
         {},
         np.zeros(1, np.uint8),
     )
-    with pytest.raises(ValueError, match=rf"not whole .*a token id is {number}"):
+    with pytest.raises(ValueError, match=rf"incomplete .*token id {number}"):
         tokenizer_of(file)

@@ -197,9 +197,9 @@ def test_fifty_steps_of_training_are_those_of_transformers(
 def test_what_does_not_fit_is_refused(tmp_path: Path, folder: Path, model: Classifier) -> None:
     with pytest.raises(ValueError, match=r"names: got \['a', 'b'\] for 3 classes"):
         save(model, tmp_path / "x", like=folder, names=("a", "b"))
-    with pytest.raises(ValueError, match=r"have no classifier\.weight: not fine-tuned yet"):
+    with pytest.raises(ValueError, match=r"have no classifier\.weight, so it is not fine"):
         load(folder)
-    with pytest.raises(ValueError, match="type 't5'; expected bert or roberta"):
+    with pytest.raises(ValueError, match="model_type='t5'; expected bert or roberta"):
         form_of({"model_type": "t5"})
     other = json.loads((folder / "config.json").read_text("utf-8")) | {"num_hidden_layers": 3}
     (tmp_path / "config.json").write_text(json.dumps(other), "utf-8")

@@ -350,7 +350,7 @@ def test_a_bahdanau_decoder_can_be_an_lstm() -> None:
 def test_two_kinds_do_not_fit() -> None:
     model = seq2seq.tiny()
     model.decoder.recurrent = stacked(LSTM, 16, 24, 1)
-    with pytest.raises(ValueError, match="LSTM carries 2 tensor"):
+    with pytest.raises(ValueError, match="LSTM has 2 tensor"):
         model(SRC, TGT)
 
 

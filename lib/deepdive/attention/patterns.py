@@ -50,5 +50,5 @@ def written_out(pattern: Mask | None, real: Tensor | None, causal: bool) -> Mask
 def one_each(values: Sequence[int], heads: int, name: str) -> tuple[int, ...]:
     """Return one value per head: one for all, or as many as there are heads (ValueError)."""
     if len(values) not in (1, heads):
-        raise ValueError(f"{name} has {len(values)} values for {heads} heads: give one, or {heads}")
+        raise ValueError(f"{name} has {len(values)} values for {heads} heads; give 1 or {heads}")
     return tuple(values) * heads if len(values) == 1 else tuple(values)

@@ -76,7 +76,7 @@ class Block(Layer):
         """Return the names of the sublayers that run."""
         if context.memory is not None and self.cross is None:
             raise ValueError(
-                "memory was given, but no cross-attention reads it: give the block cross="
+                "memory was given, but the block has no cross-attention: build it with cross="
             )
         if context.memory is None and self.cross is not None:
             raise ValueError(

@@ -34,7 +34,7 @@ class Slot:
         """
         if k.requires_grad or v.requires_grad:
             raise RuntimeError(
-                "a KVCache serves decoding without gradients: wrap the call in torch.no_grad()"
+                "a KVCache is for decoding without gradients: wrap the call in torch.no_grad()"
             )
         end = self.length + k.shape[2]
         if self.keys is None or self.values is None or end > self.keys.shape[2]:
@@ -43,8 +43,8 @@ class Slot:
         assert self.values is not None
         if self.keys.shape[0] != k.shape[0]:
             raise ValueError(
-                f"the cache holds a batch of {self.keys.shape[0]}, this step has {k.shape[0]}: "
-                "use one cache a batch, or reorder(index) to select rows"
+                f"the cache has a batch of {self.keys.shape[0]}, this step has {k.shape[0]}: use "
+                "one cache per batch, or reorder(index) to select sequences"
             )
         self.keys[:, :, self.length : end] = k
         self.values[:, :, self.length : end] = v
@@ -120,8 +120,7 @@ class KVCache:
         """Drop all tokens after the first `length`. Raises ValueError when there are fewer."""
         if not 0 <= length <= self.length:
             raise ValueError(
-                f"length must lie between 0 and {self.length}, the tokens in the cache; got "
-                f"{length}"
+                f"length must be between 0 and {self.length}, the tokens in the cache; got {length}"
             )
         for slot in self.slots:
             slot.crop(length)

@@ -89,7 +89,7 @@ def divides(**sizes: int) -> None:
 def each_at_least(least: int, name: str, values: Sequence[int | None]) -> None:
     """Raise ValueError where there is no value, or one below `least`; None is accepted."""
     if not values:
-        raise ValueError(f"{name}={tuple(values)}: expected one number at least")
+        raise ValueError(f"{name}={tuple(values)}: expected at least one number")
     _at_least(least, {f"{name}[{i}]": value for i, value in enumerate(values)})
 
 
@@ -97,8 +97,8 @@ def width(name: str, values: Tensor, expected: int) -> None:
     """Raise ValueError, naming it, unless the last dimension of `values` is `expected`."""
     if values.ndim < 1 or values.shape[-1] != expected:
         raise ValueError(
-            f"{name} has shape {tuple(values.shape)}; its last side must be {expected}, as the "
-            "weights are"
+            f"{name} has shape {tuple(values.shape)}; its last dimension must be {expected}, as "
+            "in the weights"
         )
 
 
@@ -129,8 +129,8 @@ def finite(name: str, values: Any) -> None:
     tensor = torch.as_tensor(values)
     if bad := int((~tensor.isfinite()).sum()):
         raise ValueError(
-            f"{name}: {bad} of {tensor.numel()} numbers are NaN or infinite; find out where they "
-            "come from, or leave them out"
+            f"{name}: {bad} of {tensor.numel()} values are NaN or infinite; fix their source, or "
+            "drop them"
         )
 
 
@@ -144,7 +144,7 @@ def real_input(name: str, values: Tensor, shape: str, fix: str) -> None:
     if not values.is_floating_point():
         raise TypeError(f"{name}: got {values.dtype}, expected floats {shape}: {fix}")
     if values.numel() == 0:
-        raise ValueError(f"{name}: got {tuple(values.shape)}, expected {shape} and no side of 0")
+        raise ValueError(f"{name}: got {tuple(values.shape)}, expected {shape}, not empty")
     if not bool(values.isfinite().all()):
         finite(name, values)
 
@@ -158,7 +158,7 @@ def flags(name: str, values: Any, shape: Sequence[int], meaning: str) -> None:
         raise TypeError(f"{name}: got {kind}, expected a bool tensor {meaning}")
     if values.shape != tuple(shape):
         raise ValueError(
-            f"{name}: got {tuple(values.shape)}, expected a bool tensor {meaning}; here that is "
+            f"{name}: got {tuple(values.shape)}, expected a bool tensor {meaning}, here of shape "
             f"{tuple(shape)}"
         )
 

@@ -41,7 +41,7 @@ class Context:
         """This layer's part of the cache. Raises TypeError for the cache of a whole stack."""
         if isinstance(self.cache, KVCache):
             raise TypeError(
-                "cache is a KVCache, which a stack takes: give a layer one of its slots"
+                "cache is a KVCache, which is for a stack: pass one of its slots to a layer"
             )
         return self.cache
 
@@ -50,7 +50,7 @@ class Context:
         if self.cache is None:
             return self
         if isinstance(self.cache, Slot):
-            raise TypeError("cache is a Slot, which one layer takes: give a stack a KVCache")
+            raise TypeError("cache is a Slot, which is for one layer: pass a KVCache to a stack")
         return replace(self, cache=self.cache[i])
 
     def without_memory(self) -> Context:
@@ -87,7 +87,7 @@ class Layer(nn.Module):
     """
 
     reads: ClassVar[tuple[str, ...]] = FIELDS
-    instead: ClassVar[str] = "leave it out"
+    instead: ClassVar[str] = "do not pass it"
     unread: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

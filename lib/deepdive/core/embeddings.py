@@ -69,8 +69,8 @@ def look_up(table: Tensor, ids: Tensor, name: str) -> Tensor:
     except IndexError:
         low, high = int(ids.min()), int(ids.max())
         raise ValueError(
-            f"{name} hold ids from {low} to {high}, expected 0 to {len(table) - 1}: encode with "
-            "the vocabulary that the model was built for"
+            f"{name} have ids from {low} to {high}, expected 0 to {len(table) - 1}: encode with "
+            "the model's vocabulary"
         ) from None
 
 
@@ -96,7 +96,7 @@ def check_segments(
     `tokens`, and the model has any. `name` is the argument's, for the message.
     """
     if not n_segments:
-        raise ValueError(f"{name} were given, but this model has none: leave them out")
+        raise ValueError(f"{name} were given, but this model has no segments: do not pass them")
     check_tokens(segments, name)
     if segments.shape != tokens.shape:
         raise ValueError(
@@ -105,7 +105,7 @@ def check_segments(
     low, high = int(segments.min()), int(segments.max())
     if low < 0 or high >= n_segments:
         hint = "" if name != "segments" else ": 0 is the first text, 1 the second"
-        raise ValueError(f"{name} run from {low} to {high}, but the model knows {n_segments}{hint}")
+        raise ValueError(f"{name} run from {low} to {high}, but the model has {n_segments}{hint}")
 
 
 class TiedHead(nn.Module):

@@ -121,7 +121,7 @@ def record(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Tensor]]
         raise ValueError(
             f"no tensor passed through {', '.join(silent)} inside record(...): call the model "
             f"inside the context, "
-            "and leave out the points of parts that this call does not run"
+            "and omit hook points of modules that this call does not run"
         )
 
 
@@ -165,8 +165,8 @@ def ablate(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -
             return torch.zeros_like(x)
         if x.ndim != 4 or any(not -x.shape[1] <= h < x.shape[1] for h in heads):
             raise IndexError(
-                f"heads={list(heads)} asked of a tensor of shape {tuple(x.shape)}, expected (B, H, "
-                f"T, ...)"
+                f"heads={list(heads)} do not exist in a tensor of shape {tuple(x.shape)}, expected "
+                f"(B, H, T, ...)"
             )
         keep_mask = torch.ones(x.shape[1], dtype=x.dtype, device=x.device)
         keep_mask[list(heads)] = 0

@@ -35,8 +35,8 @@ def of_queries(values: Tensor, T: int, name: str) -> Tensor:
     S = values.shape[-1]
     if T > S:
         raise ValueError(
-            f"{name} describes the positions of a text, and queries are the last of them; got "
-            f"{T} queries for {S} keys. Give a Dense mask, or as many keys"
+            f"{name} aligns queries with the last keys, so it needs at least as many keys; got "
+            f"{T} queries for {S} keys. Use a Dense mask, or more keys"
         )
     return values[..., S - T :]
 
@@ -48,8 +48,8 @@ def _fitting(a: Tensor, b: Tensor) -> Tensor:
     pairs = zip(a.shape[::-1], b.shape[::-1], strict=False)
     if any(m != n and 1 not in (m, n) for m, n in pairs):
         raise ValueError(
-            f"masks joined by & or | are made for one batch; got {tuple(a.shape)} and "
-            f"{tuple(b.shape)} of (B, H, T, S). Make each from the same rows"
+            f"masks combined by & or | must be for one batch; got {tuple(a.shape)} and "
+            f"{tuple(b.shape)} for (B, H, T, S). Make both from the same batch"
         )
     return a
 
@@ -210,7 +210,7 @@ class Global(Mask):
 
     def allowed(self, T: int, S: int, device: torch.device | None) -> Tensor | None:
         if any(not -S <= position < S for position in self.at):
-            raise ValueError(f"Global(at={self.at}) names a position outside a text of {S} tokens")
+            raise ValueError(f"Global(at={self.at}) has a position outside the {S} tokens")
         is_global = torch.zeros(S, dtype=torch.bool, device=device)
         is_global[list(self.at)] = True
         return (of_queries(is_global, T, "Global")[:, None] | is_global)[None, None]
@@ -308,7 +308,7 @@ def padding(mask: Tensor | Padding | None, tokens: Tensor, name: str) -> Padding
     empty = (~mask.any(dim=1)).nonzero().flatten().tolist()
     if empty:
         raise ValueError(
-            f"{name} leaves row {empty[0]} without a real token ({len(empty)} such rows). True "
-            "means real token: invert the mask (~mask), or leave empty rows out"
+            f"{name} masks all tokens of sequence {empty[0]} ({len(empty)} such sequences). True "
+            "means real token: invert the mask (~mask), or drop empty sequences"
         )
     return Padding(mask)

@@ -102,8 +102,8 @@ class Mechanism(nn.Module):
             bias = self._checked_bias(bias, q, k, name)
         if scale is not None and not self.takes_scale:
             raise ValueError(
-                f"scale={scale}: {name} reads only the angle between q and k, which a scale leaves "
-                "as it is. Leave it out"
+                f"scale={scale}: {name} depends only on the angle between q and k, which a scale "
+                "does not change. Do not pass it"
             )
         return mask, bias, self.default_scale(q.shape[-1]) if scale is None else scale
 
@@ -116,21 +116,21 @@ class Mechanism(nn.Module):
                 )
         if self.one_width and q.shape[3] != k.shape[3]:
             raise ValueError(
-                f"{name} compares queries with keys of their own width; got q {q.shape[3]} wide "
-                f"and k {k.shape[3]}. GeneralAttention and AdditiveAttention compare other widths"
+                f"{name} needs queries and keys of the same width; got q {q.shape[3]} wide and k "
+                f"{k.shape[3]}. Use GeneralAttention or AdditiveAttention for different widths"
             )
 
     def _check_lengths(self, T: int, S: int, mask: Mask | None, name: str) -> None:
         if self.queries == "all" and T != S:
             raise ValueError(
-                f"{name} has a key for each query, of one text; got {T} queries and {S} keys. For "
+                f"{name} needs one key per query; got {T} queries and {S} keys. For "
                 "cross-attention or cached decoding use SoftmaxAttention"
             )
         causal = mask is not None and any(isinstance(part, Causal) for part in mask.parts)
         last = self.queries == "last" or (self.queries == "last if causal" and causal)
         if last and T > S:
             raise ValueError(
-                f"{name}: {T} queries are at the last positions of {S} keys, which are too few. "
+                f"{name}: queries have the last keys' positions, but got {T} queries and {S} keys. "
                 "Use SoftmaxAttention for cross-attention"
             )
 
@@ -138,11 +138,11 @@ class Mechanism(nn.Module):
         if not bias.is_floating_point():
             raise TypeError(
                 f"bias is a float tensor that is added to the scores; got {describe(bias)}. "
-                "What forbids attention is a mask: pass it as mask="
+                "To forbid attention, pass a mask as mask="
             )
         if not self.takes_bias:
             raise ValueError(
-                f"bias has an entry for each query and key, and {name} has no place for them. "
+                f"bias has an entry per query and key, which {name} does not support. "
                 f"{self.instead}"
             )
         return fitting("bias", bias.to(q.dtype), self.score_shape(q, k))

@@ -24,8 +24,8 @@ class PackedSequences(Mask):
     def __post_init__(self) -> None:
         if not self.lengths or min(self.lengths) < 1:
             raise ValueError(
-                f"lengths are the numbers of tokens of the texts, each at least 1; got "
-                f"{self.lengths}: leave empty texts out"
+                f"lengths: got {self.lengths}, expected numbers of tokens, each at least 1; drop "
+                f"empty sequences"
             )
 
     @property

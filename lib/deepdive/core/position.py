@@ -54,12 +54,12 @@ class Position(nn.Module):
         if q.ndim != 4 or k.ndim != 4:
             raise ValueError(
                 f"q and k are (B, H, T, d_head) and (B, H, S, d_head); got {tuple(q.shape)} and "
-                f"{tuple(k.shape)}: give them all four axes"
+                f"{tuple(k.shape)}: add the missing dimensions"
             )
         if q.shape[1] != k.shape[1]:
             raise ValueError(
-                f"q has {q.shape[1]} heads, but k has {k.shape[1]}: repeat the keys that several "
-                "query heads share (repeat_interleave along axis 1)"
+                f"q has {q.shape[1]} heads, but k has {k.shape[1]}: repeat the keys that query "
+                "heads share (repeat_interleave along dim 1)"
             )
         self.check_rows(q, q_positions, "q_positions", n_heads=q.shape[1], d_head=q.shape[-1])
         check_positions("k_positions", k_positions, k)
@@ -89,13 +89,13 @@ def pair_positions(q: Tensor, k: Tensor, context: Context) -> tuple[Tensor, Tens
         positions = torch.arange(S, device=q.device) if positions is None else positions
         if positions.shape[-1] != S:
             raise ValueError(
-                f"positions are those of {T} queries, and the cache has earlier keys, whose "
-                f"positions the scores need too: give all {S}, the queries' last"
+                f"positions are for {T} queries, but the scores also need those of the cached "
+                f"keys: pass all {S}, with the queries' last"
             )
         return positions[..., -T:], positions
     if positions is None and context.slot is not None:
         raise ValueError(
-            f"positions are missing: with a cache, give those of the {T} queries of a memory"
+            f"positions are missing: with a cache and a memory, pass those of the {T} queries"
         )
     k_positions = context.memory_positions
     positions = torch.arange(T, device=q.device) if positions is None else positions[..., -T:]
@@ -123,4 +123,4 @@ def outside(positions: Tensor, length: int) -> int | None:
     return first if first < 0 else last if last >= length else None
 
 
-FIX_NEGATIVE = "positions count from 0: give padding 0 (positions.clamp(min=0)), and mask it"
+FIX_NEGATIVE = "positions start at 0: use 0 for padding (positions.clamp(min=0)), and mask it"

@@ -123,8 +123,8 @@ def share(full: Tensor, machines: DeviceGroup, axis: int = 0, parts: int = 1) ->
     size = full.shape[axis] // parts
     if size % machines.ways:
         raise ValueError(
-            f"ways={machines.ways} does not divide {size}, the side of {tuple(full.shape)} that "
-            "is cut: choose a divisor, or fill the side up"
+            f"ways={machines.ways} does not divide {size}, the sharded dimension of "
+            f"{tuple(full.shape)}: choose a divisor, or pad the dimension"
         )
     shards = [part.chunk(machines.ways, axis)[machines.rank] for part in full.chunk(parts, axis)]
     return torch.cat(shards, axis)

@@ -89,15 +89,15 @@ class Convolution(Layer):
                 real = keys[:, 0, 0] if real is None else real & keys[:, 0, 0]
             else:
                 raise ValueError(
-                    f"mask: a convolution honours Padding, and Causal when right is 0; got "
-                    f"{describe(part)}. Its kernel is set when it is built: left, right"
+                    f"mask: a convolution supports Padding, and Causal if right is 0; got "
+                    f"{describe(part)}. Set its window by left and right at construction"
                 )
         return real
 
     def _needs_no_future(self, what: str) -> None:
         if self.right:
             raise ValueError(
-                f"{what} came, but this convolution reads {self.right} later inputs: build "
+                f"{what} was given, but this convolution uses {self.right} later inputs: build "
                 "it with right=0"
             )
 
@@ -109,13 +109,13 @@ class GatedConvolution(Layer):
     """
 
     reads = ("mask", "positions")
-    instead = "a Conformer block reads whole recordings: its convolution looks at later rows"
+    instead = "a Conformer block needs full recordings: its convolution uses later frames"
 
     def __init__(self, d_model: int, kernel: int) -> None:
         super().__init__()
         positive(d_model=d_model, kernel=kernel)
         if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+            raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         self.inner = nn.Linear(d_model, 2 * d_model, bias=False)
         self.conv = Convolution(d_model, kernel // 2, kernel // 2, bias=False, groups=d_model)
         self.norm = nn.BatchNorm1d(d_model)

@@ -37,7 +37,7 @@ class TopKRouter(nn.Module):
         super().__init__()
         positive(d_model=d_model, n_experts=n_experts, n_chosen=n_chosen)
         if n_chosen > n_experts:
-            raise ValueError(f"n_chosen={n_chosen} is more than n_experts={n_experts}: choose less")
+            raise ValueError(f"n_chosen={n_chosen} is above n_experts={n_experts}: choose fewer")
         self.n_experts, self.n_chosen = n_experts, n_chosen
         self.score = nn.Linear(d_model, n_experts, bias=False)
 

@@ -60,7 +60,7 @@ class FourierMixing(Layer):
 
     reads = ("mask", "positions")
     instead = (
-        "a Fourier transform mixes all positions of one text: it has no scores for a bias, and a "
+        "a Fourier transform mixes all positions of a sequence: it has no scores for a bias, and a "
         "memory or a cache needs MultiHeadAttention"
     )
 
@@ -78,7 +78,7 @@ class FourierMixing(Layer):
         """
         if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
             raise ValueError(f"x must be (B, T, {self.d_model}), not empty; got {tuple(x.shape)}")
-        instead = "Use MultiHeadAttention, which honours every mask"
+        instead = "Use MultiHeadAttention, which supports every mask"
         keys = x.unsqueeze(1)
         real, _ = read_mask(context.mask, keys, "FourierMixing", causal=False, instead=instead)
         if real is None:

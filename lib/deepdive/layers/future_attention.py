@@ -49,7 +49,7 @@ class FutureAttention(MultiHeadAttention):
     """
 
     reads = ("mask", "cache")
-    instead = "the streams attend to their own text, from its start, with their own bias"
+    instead = "the streams attend to the full sequence only, with their own relative bias"
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class FutureAttention(MultiHeadAttention):
         super().__init__(d_model, n_heads, dropout=dropout)
         if n_buckets < 2 or n_buckets % 2 or max_distance <= n_buckets // 2:
             raise ValueError(
-                f"n_buckets={n_buckets}, max_distance={max_distance}: buckets must be even, and "
-                f"the distance above the {n_buckets // 2} that have one each"
+                f"n_buckets={n_buckets}, max_distance={max_distance}: n_buckets must be even, "
+                f"and max_distance above {n_buckets // 2}, the exact distances"
             )
         self.n_buckets, self.max_distance = n_buckets, max_distance
         self.relative = nn.Linear(d_model, n_buckets * n_heads)

@@ -26,7 +26,7 @@ class HashEmbedding(nn.Module):
         positive(n_buckets=n_buckets)
         divides(n_hashes=n_hashes, d_model=d_model)
         if n_hashes > len(PRIMES):
-            raise ValueError(f"n_hashes={n_hashes}: there are primes for {len(PRIMES)}, no more")
+            raise ValueError(f"n_hashes={n_hashes}: expected at most {len(PRIMES)} (primes)")
         self.d_model, self.n_hashes, self.n_buckets = d_model, n_hashes, n_buckets
         self.tables = nn.ModuleList(
             nn.Embedding(n_buckets, d_model // n_hashes) for _ in range(n_hashes)
@@ -44,7 +44,7 @@ class HashEmbedding(nn.Module):
         if low < 0 or high >= CODE_POINTS:
             raise ValueError(
                 f"tokens run from {low} to {high}; code points are 0 to {CODE_POINTS - 1}: "
-                "give ord(character)"
+                "use ord(character)"
             )
         parts = zip(self.tables, self.buckets(tokens).unbind(-1), strict=True)
         return torch.cat([table(index) for table, index in parts], dim=-1)

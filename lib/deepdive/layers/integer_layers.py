@@ -77,7 +77,7 @@ def calibrated(model: nn.Module, texts: Iterable[Tensor], momentum: float = 0.95
             low, high = (momentum * a + (1 - momentum) * b for a, b in zip(old, now, strict=True))
             ranges[name] = low, high
     if not ranges:
-        raise ValueError("texts is empty, expected batches of tokens: no range can be measured")
+        raise ValueError("texts: got none, expected batches of tokens to measure the ranges")
     return ranges
 
 
@@ -132,7 +132,7 @@ class IntegerAttention(Layer):
     """Multi-head attention of whole numbers: q, k, v, weights and their mix in 8 bits."""
 
     reads = ("mask",)
-    instead = "use the model of floats, BERT's"
+    instead = "use the floating-point model, BERT"
 
     def __init__(self, attn: MultiHeadAttention, ranges: Ranges, name: str) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class IntegerFeedForward(nn.Module):
     def __init__(self, ff: Any, ranges: Ranges, name: str) -> None:
         super().__init__()
         if ff.activation is not gelu:
-            raise ValueError(f"activation={ff.activation!r}: only gelu has an integer form here")
+            raise ValueError(f"activation={ff.activation!r}: only gelu has an integer form")
         self.inner, self.out = IntegerLinear(ff.inner), IntegerLinear(ff.out)
         self.scale = nn.Buffer(range_scale(ranges, f"{name}.out.in", 8))
 

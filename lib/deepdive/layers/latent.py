@@ -32,8 +32,8 @@ class LatentLayer(nn.Module):
         """
         if (context is None) != (self.context_norm is None):
             raise ValueError(
-                "context: a layer built with d_context attends to states (B, S, d_context), and "
-                "any other to its own"
+                "context: a layer with d_context needs states (B, S, d_context), one without must "
+                "get none"
             )
         if context is not None and self.context_norm is not None:
             fields = Context(memory=self.context_norm(context), memory_mask=mask)

@@ -27,8 +27,8 @@ class LoRA(nn.Module):
         sides = frozen.in_features, frozen.out_features
         if rank > min(sides):
             raise ValueError(
-                f"rank={rank} is above a side of the layer, {sides[0]} to {sides[1]}: tune the "
-                "layer itself"
+                f"rank={rank} is above a dimension of the layer, {sides[0]} to {sides[1]}: fine-"
+                "tune the layer itself"
             )
         self.frozen = frozen.requires_grad_(False)
         self.rank, self.scale = rank, 1.0 if alpha is None else alpha / rank
@@ -58,7 +58,7 @@ def adapt(model: nn.Module, rank: int, endings: Sequence[str], alpha: float | No
     ]  # fmt: skip
     if not targets:
         raise ValueError(
-            f"endings={list(endings)}: no linear layer of {type(model).__name__} is called so; see "
+            f"endings={list(endings)}: no linear layer of {type(model).__name__} ends so; see "
             "model.named_modules()"
         )
     model.requires_grad_(False)

@@ -61,6 +61,6 @@ def _check(model: nn.Module, rows: Sequence[Row], segments: Sequence[Row] | None
         )
     empty = [i for i, row in enumerate(rows) if not len(row)]
     if empty:
-        raise ValueError(f"rows[{empty[0]}] holds no token: leave empty texts out")
+        raise ValueError(f"rows[{empty[0]}] has no tokens: drop empty sequences")
     if segments is not None and [len(row) for row in segments] != [len(row) for row in rows]:
-        raise ValueError("segments: expected one a token, a row of them for each of rows")
+        raise ValueError("segments: expected one per token, in the same lengths as rows")

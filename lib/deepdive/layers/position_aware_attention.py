@@ -21,7 +21,7 @@ class QKPositionAttention(MultiHeadAttention):
     """
 
     reads = ("mask", "positions", "memory", "memory_mask", "memory_positions")
-    instead = "the patches of an image are processed at once: leave the cache out"
+    instead = "the patches of an image are processed at once: do not pass a cache"
 
     def forward(self, x: Tensor, context: Context) -> Tensor:
         """Return (B, T, d_model). Positions (T, d_model) or (B, T, d_model), and those of the

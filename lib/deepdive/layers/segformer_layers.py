@@ -73,8 +73,8 @@ class ReducedAttention(Layer):
         height, width = (side - side % self.rate for side in grid.shape[1:3])
         if not height or not width:
             raise ValueError(
-                f"a grid of {grid.shape[1]} x {grid.shape[2]} has no square of {self.rate} x "
-                f"{self.rate} to make a key of: use a larger image"
+                f"a grid of {grid.shape[1]} x {grid.shape[2]} is smaller than one {self.rate} x "
+                f"{self.rate} patch for a key: use a larger image"
             )
         return grid[:, :height, :width].movedim(-1, 1)
 

@@ -33,8 +33,8 @@ class Downsample(nn.Module):
         T, rate = x.shape[1], self.rate
         if rate > T:
             raise ValueError(
-                f"a text of {T} characters is shorter than rate={rate}, the characters of one "
-                "state: fill it with padding, and give the mask"
+                f"a text of {T} characters is shorter than rate={rate}, the characters per "
+                "state: pad it, and pass the mask"
             )
         x = mask_padding(x, mask)
         groups = self.activation(self.conv(x.mT)).mT  # (B, T // rate, d_model)

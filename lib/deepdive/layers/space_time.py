@@ -95,7 +95,7 @@ class _Some(Layer):
         """Return the rule for as many frames as x (B, n_special + F * N, d_model) has."""
         patches, (h, w) = x.shape[1] - self.n_special, self.grid
         if patches % (h * w):
-            raise ValueError(f"{patches} patches are no whole frames of {h} x {w}")
+            raise ValueError(f"{patches} patches are not a multiple of a frame's {h} x {w}")
         return self.rule(patches // (h * w), h, w).to(x.device)
 
 

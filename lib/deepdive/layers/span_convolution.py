@@ -23,7 +23,7 @@ class SpanConvolution(nn.Module):
         super().__init__()
         positive(d_model=d_model, n_heads=n_heads, d_head=d_head, kernel=kernel)
         if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+            raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         self.n_heads, self.d_head, self.kernel = n_heads, d_head, kernel
         width = n_heads * d_head
         self.depthwise = nn.Conv1d(

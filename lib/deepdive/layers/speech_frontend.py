@@ -90,7 +90,7 @@ class FeatureEncoder(nn.Module):
             )
         if x.shape[1] < self.reach:
             raise ValueError(
-                f"sound of {x.shape[1]} steps is too short: one row is made of {self.reach}; pad it"
+                f"sound: got {x.shape[1]} samples, expected at least {self.reach} (one frame); pad"
             )
         x = sound[:, None] if sound.ndim == 2 else sound.mT  # (B, channels, n)
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
@@ -131,7 +131,7 @@ def check_steps(widths: Sequence[int], kernels: Sequence[int], strides: Sequence
     if not len(widths) == len(kernels) == len(strides) > 0:
         raise ValueError(
             f"widths, kernels, strides: got {len(widths)}, {len(kernels)} and {len(strides)}; "
-            "expected one of each a convolution"
+            "expected one of each per convolution"
         )
     for name, values in (("widths", widths), ("kernels", kernels), ("strides", strides)):
         each_at_least(1, name, values)

@@ -16,12 +16,12 @@ def check_frames(frames: Tensor, n_features: int) -> None:
     valid = frames.ndim == 3 and frames.shape[-1] == n_features and frames.numel()
     if not valid or not frames.is_floating_point():
         raise ValueError(
-            f"frames must be numbers (B, T, n_features={n_features}), not empty; got "
-            f"{frames.dtype} {tuple(frames.shape)}: one row a moment of sound, such as a log-mel "
-            "spectrum"
+            f"frames must be floats (B, T, n_features={n_features}), not empty; got "
+            f"{frames.dtype} {tuple(frames.shape)}: use one feature vector per frame, such as a "
+            "log-mel spectrum"
         )
     if not torch.isfinite(frames).all():
-        raise ValueError("frames hold NaN or infinity: is a recording empty, or log of 0 taken?")
+        raise ValueError("frames have NaN or infinite values: check for empty recordings or log(0)")
 
 
 class Subsample(nn.Module):
@@ -41,8 +41,8 @@ class Subsample(nn.Module):
         each_at_least(1, "kernels", kernels)
         if width % 2 or any(kernel % 2 == 0 for kernel in kernels):
             raise ValueError(
-                f"width={width}, kernels={tuple(kernels)}: a gate needs an even width, a kernel "
-                "that has a middle an odd number of frames"
+                f"width={width}, kernels={tuple(kernels)}: the width must be even (for the "
+                "gate), kernels odd (for a center frame)"
             )
         self.n_features, last = n_features, len(kernels) - 1
         self.convs = nn.ModuleList(
@@ -90,9 +90,9 @@ class Window(nn.Module):
         check_frames(frames, self.n_features)
         if frames.shape[1] != self.length or mask is not None:
             raise ValueError(
-                f"a window holds {self.length} frames and knows no padding; got {frames.shape[1]}"
-                f"{'' if mask is None else ' and src_mask'}: fill the recording with silence, or "
-                "cut it into windows"
+                f"a window needs exactly {self.length} frames and no mask; got {frames.shape[1]}"
+                f"{'' if mask is None else ' and src_mask'}: pad the recording with silence, or "
+                "split it into windows"
             )
         x = frames.mT
         for conv in self.convs:

@@ -36,7 +36,7 @@ class Config:
         """
         if not isinstance(config, cls):
             raise TypeError(
-                f"config={config!r}: expected {cls.__name__}; give numbers by name, such as "
+                f"config={config!r}: expected {cls.__name__}; pass sizes by name, such as "
                 "d_model=64"
             )
         return config.but(**changes)

@@ -38,7 +38,7 @@ class EncoderDecoder(nn.Module):
         real = padding(tgt_mask, tgt, "tgt_mask")
         if src.shape[0] != tgt.shape[0]:
             raise ValueError(
-                f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; rows b are one pair"
+                f"src has a batch of {src.shape[0]}, tgt of {tgt.shape[0]}; expected equal sizes"
             )
         return self.head(self.decode(tgt, self.begin(src, src_mask), real))
 

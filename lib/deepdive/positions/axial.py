@@ -34,7 +34,7 @@ class AxialPosition(Position):
         if position is not None:
             fix = "shorten the sequence, or build the model with a larger shape"
             raise ValueError(
-                f"position {position} is outside the folded table of {self.shape[0]} x "
+                f"position {position} is outside the axial table of {self.shape[0]} x "
                 f"{self.shape[1]}: {FIX_NEGATIVE if position < 0 else fix}"
             )
         i, j = positions // self.shape[1], positions % self.shape[1]

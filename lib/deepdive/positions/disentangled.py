@@ -48,8 +48,8 @@ class BucketedRows(RelativeRows):
         self.middle, self.farthest = n_buckets // 2, farthest
         if n_buckets % 2 or farthest - 1 <= self.middle:
             raise ValueError(
-                f"n_buckets={n_buckets}, farthest={farthest}: buckets must be an even number, "
-                f"and the farthest distance {self.middle + 2} at least"
+                f"n_buckets={n_buckets}, farthest={farthest}: n_buckets must be even, and "
+                f"farthest at least {self.middle + 2}"
             )
         self.norm = norm
 

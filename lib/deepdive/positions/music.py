@@ -32,7 +32,7 @@ class MusicPosition(RelativePosition):
     def __init__(self, n_heads: int, d_head: int, left: int, scale: float | None = None) -> None:
         super().__init__()
         if left < 0:
-            raise ValueError(f"left={left}: expected the largest distance, 0 or more")
+            raise ValueError(f"left={left}: expected a maximum distance of 0 or more")
         self.n_heads, self.d_head, self.left = n_heads, d_head, left
         self.scale = d_head**-0.5 if scale is None else scale
         self.rows = nn.Parameter(torch.empty(n_heads, left + 1, d_head))

@@ -104,8 +104,8 @@ def check_past(pair_offsets: Tensor, q_positions: Tensor) -> None:
         position = int(q_at.expand_as(nearest)[nearest > 0][0])
         first = position + int(nearest[nearest > 0][0])
         raise ValueError(
-            f"the query at {position} has no key at or behind it: the first one is at {first}, and "
-            "keys ahead have no bias here. Move the positions, or use a scheme with keys ahead "
+            f"the query at {position} has no key at or before it: the first one is at {first}, and "
+            "later keys have no bias here. Shift the positions, or use a scheme with later keys "
             "(ShawPosition, XLPosition)"
         )
 

@@ -71,12 +71,12 @@ class BlockedSinusoidalPosition(SinusoidalPosition):
     ) -> None:
         super().__init__(d_model, base)
         if d_model % 2:
-            raise ValueError(f"d_model={d_model} is odd: two blocks of waves need an even width")
+            raise ValueError(f"d_model={d_model} is odd: sines and cosines need an even width")
         self.steps, self.offset = d_model / 2 if steps is None else steps, offset
         if not self.steps > 0:
             raise ValueError(
-                f"steps={steps}: the wavelengths take this many steps from 2 pi to 2 pi base; "
-                "expected a number above 0"
+                f"steps={steps}: expected a number above 0, the number of wavelengths from 2 pi to "
+                "2 pi base"
             )
 
     def table(self, positions: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def plane(lines: int, columns: int, d_model: int) -> Tensor:
     Source: the released code of He et al. 2022 (MAE).
     """
     if d_model % 4:
-        raise ValueError(f"d_model={d_model}: sines and cosines of two axes need fours")
+        raise ValueError(f"d_model={d_model}: expected a multiple of 4, for two axes")
     waves = BlockedSinusoidalPosition(d_model // 2)
     line_waves, column_waves = waves.table(torch.arange(lines)), waves.table(torch.arange(columns))
     halves = column_waves.repeat(lines, 1), line_waves.repeat_interleave(columns, 0)

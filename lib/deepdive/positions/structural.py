@@ -30,7 +30,7 @@ def ancestors(heads: Tensor) -> Tensor:
         above = above.scatter(-1, current.unsqueeze(-1), True)
         current = heads.gather(-1, current)
     if not torch.equal(heads.gather(-1, current), current):
-        raise ValueError("heads go round in a circle: following them must end at a root")
+        raise ValueError("heads contain a cycle: following them must end at a root")
     return above
 
 
@@ -97,8 +97,8 @@ class StructuralPosition(Position):
         self.check_pairs(q, k, q_positions, k_positions)
         if q.shape[-2] != k.shape[-2] or not torch.equal(q_positions, k_positions):
             raise ValueError(
-                f"{q.shape[-2]} queries and {k.shape[-2]} keys: a tree spans a whole sentence, "
-                "which is not known before it ends; give all tokens at once, without a cache"
+                f"{q.shape[-2]} queries and {k.shape[-2]} keys: a tree spans a full sentence; "
+                "pass all tokens at once, without a cache"
             )
         offsets = tree_offsets(q_positions)
         offsets = offsets if offsets.ndim == 2 else offsets.unsqueeze(1)

@@ -39,8 +39,8 @@ class T5Bias(RelativePosition):
         exact = n_buckets // self.sides // 2
         if n_buckets < 1 or n_buckets % (2 * self.sides) or max_distance <= exact:
             raise ValueError(
-                f"n_buckets={n_buckets}, max_distance={max_distance}: buckets must be a multiple "
-                f"of {2 * self.sides}, and the distance above the {exact} that have one each"
+                f"n_buckets={n_buckets}, max_distance={max_distance}: n_buckets must be a multiple "
+                f"of {2 * self.sides}, and max_distance above {exact}, the exact distances"
             )
         self.n_buckets, self.max_distance = n_buckets, max_distance
         self.n_heads = n_heads

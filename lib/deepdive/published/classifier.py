@@ -1,14 +1,14 @@
-"""A classifier on a published encoder: begun from its folder, and saved as a folder of that form.
+"""Classifiers on published encoders: build one from an encoder's checkpoint, load and save it.
 
-    model = begin(minilm(), n_classes=2)                 # encoder and pooler published, `out` new
+    model = begin(minilm(), n_classes=2)                 # pretrained encoder and pooler, new `out`
     ...                                                  # fine-tune it
     save(model, "tuned", like=minilm(), names=("negative", "positive"))
     pipeline("text-classification", model="tuned")       # transformers reads it; so does `load`
 
-The form is that of BertForSequenceClassification, or RobertaForSequenceClassification, and for
+The format is that of BertForSequenceClassification, or RobertaForSequenceClassification, and for
 images that of ViTForImageClassification, DeiTForImageClassification or
 DeiTForImageClassificationWithTeacher: a folder with config.json (which names the classes),
-model.safetensors, and the tokeniser's files, or what says how images are prepared.
+model.safetensors, and the tokenizer's files, or the image preprocessor's config.
 """
 
 import json
@@ -40,12 +40,12 @@ PREPARATION = (
 class Form:
     """How one family publishes a classifier.
 
-    architecture  the class of transformers that is both
-    head          the names of what stands on the encoder
-    new           which of our parts an encoder's folder lacks
-    kind          our class
-    last          our last layer, which has a row a class
-    build         (encoder, width, n_classes, dropout) -> both
+    architecture  the transformers class of encoder and head
+    head          the name table of the head
+    new           prefixes of our parameters that an encoder's checkpoint lacks
+    kind          our class of encoder and head
+    last          our output layer, with one row per class
+    build         (encoder, width, n_classes, dropout) -> encoder and head
     """
 
     architecture: str
@@ -83,12 +83,12 @@ FORMS = {
 def begin(
     folder: str | Path, n_classes: int, dropout: float = 0.1, architecture: str | None = None
 ) -> Any:
-    """Return a classifier in training mode: encoder and pooler from `folder`, the last layer new.
+    """Return a classifier in training mode: encoder and pooler from `folder`, output layer new.
 
-    RoBERTa was trained without a pooler, so there the pooler is new too. A reader of images has
-    none, and no dropout before its last layer. `architecture`: one of the family's, where it has
-    several; by default that of `folder`, or the family's first. Raises ValueError for tensors that
-    are unknown or missing, by name, and for a model of another family.
+    RoBERTa was pretrained without a pooler, so its pooler is new as well. An image encoder has no
+    pooler, and no dropout before its output layer. `architecture`: one of the family's, if it has
+    several; by default that of `folder`, or the family's first. Raises ValueError, with the names,
+    for unknown or missing tensors, and for a model of another family.
     """
     config = read_config(folder)
     config = config if architecture is None else {**config, "architectures": [architecture]}
@@ -111,21 +111,21 @@ def begin(
 
 
 def load(folder: str | Path) -> Any:
-    """Return the classifier that `save`, or transformers' `save_pretrained`, put into `folder`, in
+    """Return the classifier that `save`, or transformers' `save_pretrained`, wrote to `folder`, in
     evaluation mode.
     """
     config = read_config(folder)
-    form = form_of(config)  # it refuses another family
+    form = form_of(config)  # raises for another family
     kind, tensors = family(config["model_type"]), read(folder)
     record = kind.config(config)
     plan(kind, record, tensors)
     (last,) = _table(config).theirs({f"{form.last}.weight": torch.empty(0)})
     if last not in tensors:
         raise ValueError(
-            f"folder: the weights in {folder} have no {last}: not fine-tuned yet, so give it to "
-            "`begin` with n_classes"
+            f"folder: the weights in {folder} have no {last}, so it is not fine-tuned yet; pass it "
+            "to `begin` with n_classes"
         )
-    labels = completed(kind.model_type, config)["id2label"]  # transformers leaves out two
+    labels = completed(kind.model_type, config)["id2label"]  # transformers omits the default two
     model = _empty(config, len(labels), record.dropout)
     counted = [f"{prefix}embeddings.position_ids" for prefix in ("", kind.prefix)]
     adopt(model, tensors, [_table(config)], leave_out=counted)
@@ -133,12 +133,12 @@ def load(folder: str | Path) -> Any:
 
 
 def save(model: nn.Module, folder: str | Path, *, like: str | Path, names: Sequence[str]) -> Path:
-    """Write `model` as a folder that transformers and `load` read; return the folder.
+    """Write `model` to a folder that transformers and `load` can load; return the folder.
 
-    like: the folder that it was begun from: its config and tokeniser files are taken over.
-    names: what the classes are called.
-    Raises ValueError where the names are not as many as the classes, or the sizes not those of
-    `like`; then nothing is written.
+    like: the folder that was passed to `begin`: its config and tokenizer files are copied.
+    names: the class names.
+    Raises ValueError if the number of names differs from the number of classes, or the sizes from
+    those of `like`; then nothing is written.
     """
     config, target = read_config(like), Path(folder)
     form = _form_for(model, config["model_type"])
@@ -160,7 +160,7 @@ def save(model: nn.Module, folder: str | Path, *, like: str | Path, names: Seque
 
 
 def published(model: nn.Module, model_type: str = "bert") -> dict[str, Tensor]:
-    """Return the weights under their published names, keys and values apart."""
+    """Return the weights under their published names, keys and values as separate tensors."""
     form = _form_for(model, model_type)
     record = getattr(model.encoder, "config", None)
     config = {"model_type": model_type, "architectures": [form.architecture]}
@@ -168,26 +168,26 @@ def published(model: nn.Module, model_type: str = "bert") -> dict[str, Tensor]:
 
 
 def _table(config: Mapping[str, Any], record: Any = None) -> Names:
-    """Return the names of encoder and head; `record` is ours, where the config is not whole."""
+    """Return the name table of encoder and head; `record`: our config, if `config` is partial."""
     kind = family(config["model_type"])
     record = kind.config(config) if record is None else record
     return kind.table(config=record).within(kind.prefix, "encoder.") | form_of(config).head
 
 
 def form_of(config: Mapping[str, Any]) -> Form:
-    """Return how the model of a config.json is published: as it says, or in its family's first
-    form. Raises ValueError for another family.
+    """Return the published form that a config.json names, or its family's first form. Raises
+    ValueError for another family.
     """
     kind = config.get("model_type")
     if kind not in FORMS:
-        raise ValueError(f"config is of a model of type {kind!r}; expected {' or '.join(FORMS)}")
-    said = config.get("architectures") or ()
-    return next((form for form in FORMS[kind] if form.architecture in said), FORMS[kind][0])
+        raise ValueError(f"config has model_type={kind!r}; expected {' or '.join(FORMS)}")
+    names = config.get("architectures") or ()
+    return next((form for form in FORMS[kind] if form.architecture in names), FORMS[kind][0])
 
 
 def _form_for(model: nn.Module, model_type: str) -> Form:
-    """Return the form in which a family publishes this model of ours."""
-    form_of({"model_type": model_type})  # it refuses another family
+    """Return the form in which a family publishes this model."""
+    form_of({"model_type": model_type})  # raises for another family
     for form in FORMS[model_type]:
         if type(model) is form.kind:
             return form
@@ -196,7 +196,7 @@ def _form_for(model: nn.Module, model_type: str) -> Form:
 
 
 def _empty(config: Mapping[str, Any], n_classes: int, dropout: float) -> nn.Module:
-    form = form_of(config)  # it refuses another family
+    form = form_of(config)  # raises for another family
     record = family(config["model_type"]).config(config)
     return form.build(from_config(config), record.d_model, n_classes, dropout)
 
@@ -209,6 +209,6 @@ def _check_sizes(
         if name not in tensors or tensors[name].shape != tensor.shape:
             found = tuple(tensors[name].shape) if name in tensors else "none"
             raise ValueError(
-                f"like: {like} has {name} of shape {tuple(tensor.shape)}, the model {found}: give "
-                "the folder that the model was begun from"
+                f"like: {like} has {name} of shape {tuple(tensor.shape)}, the model {found}; give "
+                "the folder that was passed to `begin`"
             )

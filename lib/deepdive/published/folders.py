@@ -1,8 +1,8 @@
-"""Folders in the published form, read and written: config.json and safetensors.
+"""Load and save checkpoint folders in the published format: config.json and safetensors.
 
-model = load("a/folder")                       # config.json says which family it is
-model = load("a/folder", head="masked_lm")     # with the head that fills gaps
-save(model, "another/folder")                  # transformers reads it; so does `load`
+model = load("a/folder")                       # config.json names the model family
+model = load("a/folder", head="masked_lm")     # with the masked language modeling head
+save(model, "another/folder")                  # transformers loads it; so does `load`
 """
 
 import json
@@ -22,20 +22,20 @@ from deepdive.training.checkpoint import unshared, write_tensors
 
 
 def family(model_type: Any) -> Family:
-    """Return the family of a config.json's model_type. Raises ValueError for one unknown here."""
+    """Return the family of a config.json's model_type. Raises ValueError for an unknown one."""
     if not isinstance(model_type, str) or model_type not in FAMILIES:
         built = model_type if isinstance(model_type, str) else ""
-        why = f", which is not built here: {NOT_BUILT[built]}" if built in NOT_BUILT else ""
+        why = f", which is not supported: {NOT_BUILT[built]}" if built in NOT_BUILT else ""
         raise ValueError(
-            f"config is of a model of type {model_type!r}{why}; known here: {', '.join(FAMILIES)}"
+            f"config has model_type={model_type!r}{why}; supported: {', '.join(FAMILIES)}"
         )
     return FAMILIES[model_type]
 
 
 def from_config(config: Mapping[str, Any], head: str | None = None, **changes: Any) -> Any:
     """Build the model of a config.json, with random weights; `head`: one of its family's, such as
-    "masked_lm"; `changes`: fields of our record to have otherwise. Raises ValueError for a setting
-    that is not built here.
+    "masked_lm"; `changes`: fields of our config to override. Raises ValueError for a setting that
+    is not supported.
     """
     kind = family(config.get("model_type"))
     model = kind.build(kind.config(config).but(**changes))
@@ -43,12 +43,12 @@ def from_config(config: Mapping[str, Any], head: str | None = None, **changes: A
 
 
 def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
-    """Return the model of a folder that holds config.json and safetensors, in evaluation mode.
+    """Return the model of a folder with config.json and safetensors, in evaluation mode.
 
-    Without `head` what stands on an encoder stays in the file. `changes` are fields of our record
-    to have otherwise, such as `dropout=0.0`. Raises ValueError for tensors that are unknown or
-    missing, by name, for sizes that the tensors have not, for trained tensors that are computed
-    here, and for a family or a setting that is not built here.
+    Without `head`, the weights of heads on an encoder are not loaded. `changes` override fields of
+    our config, such as `dropout=0.0`. Raises ValueError, with the names, for unknown or missing
+    tensors, and for sizes that differ from the tensors', trained tensors that are computed here,
+    and a family or a setting that is not supported.
     """
     theirs = read_config(folder)
     kind = family(theirs.get("model_type"))
@@ -62,9 +62,8 @@ def load(folder: str | Path, head: str | None = None, **changes: Any) -> Any:
 
 
 def _empty(kind: Family, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Module:
-    """Build a model that the tensors can fill, with memory that nothing was written to where
-    nothing is computed that no file holds: to draw weights that are replaced at once takes longer
-    than to read them.
+    """Build a model for these tensors, with uninitialized memory unless it has buffers, which files
+    do not hold: random weights that are replaced at once take longer to sample than to load.
     """
     model = plan(kind, config, tensors)
     if next(model.buffers(), None) is not None:
@@ -74,14 +73,14 @@ def _empty(kind: Family, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn
 
 def save(model: nn.Module, folder: str | Path) -> Path:
     """Write a model as its family publishes it: config.json and model.safetensors, which
-    transformers reads, and `load`. Returns the folder. Raises ValueError for a model that keeps no
-    record of how it was built.
+    transformers and `load` can load. Returns the folder. Raises ValueError for a model without a
+    `config`.
     """
     body = _body(model)
     if not hasattr(body, "config"):
         raise ValueError(
-            f"model: this {type(body).__name__} keeps no record of how it was built; build it by "
-            f"its family's builder or by `from_config` ({', '.join(FAMILIES)})"
+            f"model: this {type(body).__name__} has no config; build it with its family's builder "
+            f"or `from_config` ({', '.join(FAMILIES)})"
         )
     kind = family(body.config.family)
     head = None if body is model else _head_of(kind, model)
@@ -95,7 +94,7 @@ def save(model: nn.Module, folder: str | Path) -> Path:
 
 
 def _body(model: nn.Module) -> Any:
-    """Return the encoder of a model that stands on one and keeps no record itself; else all."""
+    """Return the encoder, with a config, of a model that has no config itself; else the model."""
     for part in ("bert", "encoder"):
         body = getattr(model, part, None)
         if hasattr(body, "config") and not hasattr(model, "config"):
@@ -104,7 +103,7 @@ def _body(model: nn.Module) -> Any:
 
 
 def _head_of(kind: Family, model: nn.Module) -> str:
-    """Return the head whose names are those of the model."""
+    """Return the name of the head whose parameter names are the model's."""
     learned = {name.split(".")[0] for name, _ in model.named_parameters()}
     for name, head in kind.heads.items():
         parts = {ours.split(".")[0] for ours in head.names.pairs.values()}

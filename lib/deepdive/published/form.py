@@ -1,4 +1,4 @@
-"""How a family is published: its settings, names and heads in one table."""
+"""How a model family is published: its config settings, weight names, and heads in one table."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def activation_of(name: str) -> Activation:
-    """Return the activation that a config.json names. Raises ValueError for one unknown here."""
+    """Return the activation that a config.json names. Raises ValueError for an unknown one."""
     if name not in ACTIVATIONS:
         raise ValueError(
             f"config names the activation {name!r}; expected one of {', '.join(ACTIVATIONS)}"
@@ -33,8 +33,8 @@ def activation_of(name: str) -> Activation:
 
 
 def name_of(activation: Activation) -> str:
-    """Return the first name that a config.json has for an activation. Raises ValueError for one
-    that has none.
+    """Return the first config.json name of an activation. Raises ValueError for one that has
+    none.
     """
     for name, known in ACTIVATIONS.items():
         if known is activation:
@@ -42,7 +42,7 @@ def name_of(activation: Activation) -> str:
     raise ValueError(f"activation: {activation!r} has no published name")
 
 
-# A key that is missing where one of these stands has no default: older files say it by them.
+# No default is used for a missing key if one of these keys is present: older files use them.
 SAID_BY = {
     "vocab_size": ("n_words",),
     "rope_parameters": ("rope_theta", "rope_scaling"),
@@ -57,8 +57,8 @@ def _defaults() -> dict[str, dict[str, Any]]:
 
 
 def completed(model_type: str, theirs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config.json with the values that transformers takes for the keys it lacks. Raises
-    ValueError for a missing key whose value transformers computes in a way not built here.
+    """Return a config.json completed with transformers' defaults for missing keys. Raises
+    ValueError for a missing key whose value transformers computes in a way not supported.
     """
     found = dict(theirs)
     for key, value in _defaults().get(model_type, {}).items():
@@ -80,8 +80,8 @@ def same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Setting:
-    """A number in config.json under the name `key`, as we have it and as they do; `written` is the
-    attribute of our record that is written, where it is not the field that was read.
+    """A config.json setting `key`, with conversions to our value and to theirs; `written` is the
+    attribute of our config that is saved, if it is not the field that is loaded.
     """
 
     key: str
@@ -96,17 +96,17 @@ def activation(key: str) -> Setting:
 
 
 def _check_number(key: str, value: Any, kind: Any) -> None:
-    """Raise ValueError for a setting that is no number where the field's kind is one."""
+    """Raise ValueError for a setting that is not a number if the field's type is one."""
     if kind in (int, "int") and type(value) is not int:
         raise ValueError(f"config has {key}={value!r}; expected a whole number")
     if kind in (float, "float") and (type(value) not in (int, float) or not isfinite(value)):
-        raise ValueError(f"config has {key}={value!r}; expected a number")
+        raise ValueError(f"config has {key}={value!r}; expected a finite number")
 
 
 @dataclass(frozen=True)
 class Head:
-    """What stands on an encoder: the class that publishes both, what builds both around the
-    encoder, the head's names, and which part of the whole the encoder is.
+    """A head on an encoder: the transformers class of both, the function that builds both around
+    the encoder, the head's name table, and the encoder's attribute name in the result.
     """
 
     architecture: str
@@ -119,20 +119,20 @@ class Head:
 class Family:
     """How one family is published.
 
-    architecture  the class of transformers that is the model, or the encoder below a head
-    build         config -> module, where config is the record `base` with the settings read; the
-                  module keeps it as `.config`, whose `family` is the `model_type`
-    settings      our field -> the setting of config.json
-    expected      settings that change the function, with the only value that is built here
-    finish        (our record, config.json) -> our record, for what no single setting tells
-    fit           (our record, tensors of a file) -> our record, for a size that only they tell
-    derived       our record -> settings that no single field tells: the way back of `finish`
-    names         of the model, or our record -> its names where they depend on it
-    prefix        stands before the names in files that hold a head too
+    architecture  the transformers class of the model, or of the encoder without a head
+    build         config -> module, where config is `base` with the settings of config.json; the
+                  module stores it as `.config`, whose `family` is the `model_type`
+    settings      our config field -> the setting of config.json
+    expected      settings that change the function, with the only value that is supported
+    finish        (our config, config.json) -> our config, for fields set by several settings
+    fit           (our config, tensors of a file) -> our config, for a size that only they give
+    derived       our config -> settings that depend on several fields: the inverse of `finish`
+    names         the name table, or our config -> the name table if it depends on the config
+    prefix        of the encoder's names in files that also hold a head
     check         (model, tensors of a file): raises ValueError for tensors that are computed here
-                  and are others in the file
-    unused        beginnings of names that a file may hold and `load` may leave there
-    older         rules for names that files had once
+                  and differ in the file
+    unused        prefixes of names in a file that `load` may ignore
+    older         rules for names in older files
     heads         "masked_lm" and such -> `Head`
     """
 
@@ -156,13 +156,13 @@ class Family:
         return str(self.base.family)
 
     def config(self, theirs: Mapping[str, Any]) -> Any:
-        """Return our record of a config.json. A key that it lacks has the value that transformers
-        takes for it. Raises ValueError for a setting not built here.
+        """Return our config for a config.json. A missing key has transformers' default. Raises
+        ValueError for a setting that is not supported.
         """
         theirs = completed(self.model_type, theirs)
         for name, value in self.expected.items():
             if theirs.get(name) not in (None, value):
-                raise ValueError(f"config has {name}={theirs[name]}; only {value} is built here")
+                raise ValueError(f"config has {name}={theirs[name]}; only {value} is supported")
         kinds = {each.name: each.type for each in fields(self.base)}
         read = {}
         for ours, setting in self._settings():
@@ -172,7 +172,7 @@ class Family:
         return self.finish(self.base.but(**read), theirs)
 
     def published(self, config: Any, head: str | None = None) -> dict[str, Any]:
-        """Return the config.json of our record."""
+        """Return the config.json for our config."""
         kind = self.heads[head].architecture if head else self.architecture
         settings = {
             setting.key: setting.theirs(getattr(config, setting.written or ours))
@@ -193,18 +193,18 @@ class Family:
         ]
 
     def keys(self, ours: Sequence[str]) -> list[tuple[str, str]]:
-        """Return those of these fields that the family has, and their names in config.json."""
+        """Return the fields in `ours` that the family has, and their names in config.json."""
         return [(field, setting.key) for field, setting in self._settings() if field in ours]
 
     def head(self, name: str) -> Head:
-        """Return a head. Raises ValueError for one that the family has not."""
+        """Return a head. Raises ValueError for one that the family does not have."""
         if name not in self.heads:
             known = ", ".join(self.heads) or "none"
-            raise ValueError(f"head: {self.model_type} has none called {name!r}; known: {known}")
+            raise ValueError(f"head: {self.model_type} has no head {name!r}; expected: {known}")
         return self.heads[name]
 
     def table(self, head: str | None = None, config: Any = None) -> Names:
-        """Return the names of the model of a record (None: of `base`), or of it with a head."""
+        """Return the name table of a config's model (None: of `base`), with or without a head."""
         names = self.names
         if not isinstance(names, Names):
             names = names(self.base if config is None else config)
@@ -215,11 +215,11 @@ class Family:
     def wanted(
         self, tensors: Mapping[str, Tensor], head: str | None, config: Any = None
     ) -> dict[str, Tensor]:
-        """Return the tensors of a file without those that this model has no place for."""
+        """Return the tensors of a file without those that this model does not use."""
         table, found = self.table(head, config), {}
         for name, tensor in tensors.items():
             bare = name.removeprefix(self.prefix)
-            kept = bare if head is None else name
-            if table.knows(kept) or not bare.startswith(self.unused):
-                found[kept] = tensor
+            key = bare if head is None else name
+            if table.knows(key) or not bare.startswith(self.unused):
+                found[key] = tensor
         return found

@@ -1,10 +1,10 @@
-"""A decoder and its tokeniser from one GGUF file.
+"""Load a decoder and its tokenizer from one GGUF file.
 
     file = gguf.read("SmolLM2-135M-Instruct.Q4_1.gguf")
     model, tokenizer = model_of(file), tokenizer_of(file)
 
-The weights become float32 again: what was lost when they were packed stays lost. In these files the
-rows of W_q and W_k lie as they do here, those that are turned together side by side.
+The weights are dequantized to float32; the quantization error remains. In these files the rows of
+W_q and W_k are in our order: rows that are rotated together (RoPE) are adjacent.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from deepdive.tokenizers import ByteBPETokenizer
 from deepdive.tokenizers.byte_bpe import DigitBPETokenizer
 
 LAYER, OURS = "blk.{}", "decoder.stack.blocks.{}"
-CONTROL = 3  # the type of a token that text never turns into
+CONTROL = 3  # the type of a token that encoding text never produces
 PRE: dict[str, type[ByteBPETokenizer]] = {"gpt-2": ByteBPETokenizer, "smollm": DigitBPETokenizer}
 
 
@@ -48,18 +48,18 @@ def _names(config: LlamaConfig) -> Names:
 
 
 def _whole_heads_turned(config: LlamaConfig, metadata: Mapping[str, Any]) -> LlamaConfig:
-    """Raise ValueError where only a part of a head is turned, which is not built here."""
-    turned = metadata.get("llama.rope.dimension_count")
-    if turned not in (None, config.width):
+    """Raise ValueError for a config that rotates only a part of a head (partial RoPE)."""
+    rotated = metadata.get("llama.rope.dimension_count")
+    if rotated not in (None, config.width):
         raise ValueError(
-            f"config turns {turned} of the {config.width} entries of a head; only all of them are "
-            "built here"
+            f"config rotates {rotated} of the {config.width} entries of a head; only all of them "
+            "are supported"
         )
     return config
 
 
 def _vocabulary(config: LlamaConfig, tensors: Mapping[str, Tensor]) -> LlamaConfig:
-    """The tensors say how many tokens there are, and whether the output layer is its own."""
+    """Set the vocabulary size, and whether the output layer is tied, from the tensors."""
     embedding = tensors.get("token_embd.weight")
     size = config.vocab_size if embedding is None else len(embedding)
     return config.but(vocab_size=size, tied="output.weight" not in tensors)
@@ -94,11 +94,11 @@ LLAMA = Family(
 def model_of(file: Gguf) -> Llama:
     """Return the decoder of a file, in evaluation mode.
 
-    Raises ValueError for another architecture than Llama's, for a setting that is not built here,
-    for tensors that are unknown or missing, by name, and for kinds of numbers that are not read.
+    Raises ValueError for another architecture than Llama's, for a setting or a tensor type that is
+    not supported, and, with the names, for unknown or missing tensors.
     """
     if "general.architecture" not in file.metadata:
-        raise ValueError(f"file: {file.path} does not say of which architecture it is")
+        raise ValueError(f"file: {file.path} has no general.architecture")
     shapes = {n: torch.empty(p.shape, device="meta") for n, p in file.tensors.items()}
     config = LLAMA.fit(LLAMA.config(file.metadata), shapes)
     made: Any = plan(LLAMA, config, shapes)  # before anything is unpacked
@@ -109,32 +109,32 @@ def model_of(file: Gguf) -> Llama:
 
 
 def tokenizer_of(file: Gguf) -> ByteBPETokenizer:
-    """Return the byte-level BPE of a file; pad, bos, eos and unk are those that it names.
+    """Return the byte-level BPE tokenizer of a file, with the pad, bos, eos and unk it names.
 
-    Raises ValueError for a tokeniser of another kind, and for one that is not whole.
+    Raises ValueError for a tokenizer of another kind, and for an incomplete one.
     """
-    told = {
+    settings = {
         name.removeprefix("tokenizer.ggml."): value
         for name, value in file.metadata.items()
         if name.startswith("tokenizer.ggml.")
     }
-    kind, pre = told.get("model"), told.get("pre")
+    kind, pre = settings.get("model"), settings.get("pre")
     if kind != "gpt2" or pre not in PRE:
         raise ValueError(
-            f"file: {file.path} has a tokeniser of type {kind!r}, its text cut as {pre!r}; built "
-            f"here is 'gpt2', cut as {' or '.join(map(repr, PRE))}"
+            f"file: {file.path} has a tokenizer of type {kind!r}, pre-tokenizer {pre!r}; supported "
+            f"is 'gpt2' with {' or '.join(map(repr, PRE))}"
         )
     try:
-        vocab, merges, types = (told[part] for part in ("tokens", "merges", "token_type"))
+        vocab, merges, types = (settings[part] for part in ("tokens", "merges", "token_type"))
         keys = ("padding", "bos", "eos", "unknown")
-        ids = [told.get(f"{key}_token_id", told["eos_token_id"]) for key in keys]
+        ids = [settings.get(f"{key}_token_id", settings["eos_token_id"]) for key in keys]
         if wrong := [i for i in ids if type(i) is not int or not 0 <= i < len(vocab)]:
-            raise ValueError(f"a token id is {wrong[0]!r}, of {len(vocab):,} tokens")
+            raise ValueError(f"token id {wrong[0]!r} of {len(vocab):,} tokens")
         named = [vocab[i] for i in ids]
         control = [piece for piece, kind in zip(vocab, types, strict=True) if kind == CONTROL]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(
-            f"file: the tokeniser of {file.path} is not whole ({type(error).__name__}: {error}); "
-            "fetch it again"
+            f"file: the tokenizer of {file.path} is incomplete ({type(error).__name__}: {error}); "
+            "download it again"
         ) from error
     return PRE[pre](vocab, merges, [*named, *control])

@@ -1,11 +1,11 @@
-"""From torch's own Transformer layers to ours: the same function, weights copied.
+"""Convert PyTorch's Transformer layers to ours: the same function, with the weights copied.
 
     block = from_torch(nn.TransformerEncoderLayer(512, 8))         # a Block
     stack = from_torch(nn.TransformerEncoder(layer, 6))            # a Stack
     encoder, decoder = from_torch_transformer(nn.Transformer())    # two Stacks
 
-What differs from torch: ours are batch first, and True in a mask means "may attend" where torch's
-bool masks say "may not": pass `~mask`.
+What differs from torch: ours are batch first, and True in a mask means "may attend", but in torch's
+bool masks "may not": pass `~mask`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from deepdive.published.weights import Join, Rule, Split, adopt
 
 ATTENTION: list[Rule] = [
     Split(r"\bin_proj_(weight|bias)$", (r"q.\1", r"k.\1", r"v.\1")),
-    (r"\b(q|k|v)_proj_weight$", r"\1.weight"),  # keys and values of another width than the queries
+    (r"\b(q|k|v)_proj_weight$", r"\1.weight"),  # kdim and vdim differ from embed_dim
     Join((r"\bk\.(weight|bias)$", r"\bv\.(weight|bias)$"), r"kv.\1"),
     (r"\bout_proj\.", "out."),
 ]
@@ -42,11 +42,11 @@ DECODER: list[Rule] = [
 
 
 def from_torch(theirs: nn.Module) -> nn.Module:
-    """Return our module with the weights, dtype and device of torch's.
+    """Return our equivalent of a torch module, with its weights, dtype and device.
 
     nn.MultiheadAttention -> MultiHeadAttention, nn.Transformer{En,De}coderLayer -> Block,
     nn.Transformer{En,De}coder -> Stack. Raises TypeError for another module, ValueError for a
-    setting that ours lack.
+    setting that ours do not have.
     """
     known: dict[type[nn.Module], tuple[Callable[[Any], nn.Module], list[Rule]]] = {
         nn.MultiheadAttention: (_attention, ATTENTION),
@@ -57,7 +57,7 @@ def from_torch(theirs: nn.Module) -> nn.Module:
     }
     if type(theirs) not in known:
         raise TypeError(
-            f"theirs is a {type(theirs).__name__}; expected nn.MultiheadAttention or one of the "
+            f"theirs: got {type(theirs).__name__}, expected nn.MultiheadAttention or one of the "
             "nn.Transformer... layers and stacks (for nn.Transformer: from_torch_transformer)"
         )
     build, rules = known[type(theirs)]
@@ -77,11 +77,11 @@ def from_torch_transformer(theirs: nn.Transformer) -> tuple[Stack, Stack]:
 
 def _attention(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
     if theirs.bias_k is not None or theirs.add_zero_attn:
-        raise ValueError("add_bias_kv and add_zero_attn add keys of their own, which ours do not")
+        raise ValueError("theirs: add_bias_kv and add_zero_attn are not supported")
     if theirs.kdim != theirs.vdim:
         raise ValueError(
-            f"keys and values have widths {theirs.kdim} and {theirs.vdim}; ours come from the same "
-            "rows, so build it with kdim = vdim"
+            f"theirs: got kdim={theirs.kdim} and vdim={theirs.vdim}; ours project keys and values "
+            "from the same states, so build it with kdim = vdim"
         )
     return MultiHeadAttention(
         theirs.embed_dim,
@@ -118,5 +118,5 @@ def _stack(theirs: nn.TransformerEncoder | nn.TransformerDecoder) -> Stack:
 
 def _norm(theirs: nn.Module) -> LayerNorm:
     if not isinstance(theirs, nn.LayerNorm):
-        raise ValueError(f"a norm is a {type(theirs).__name__}; expected nn.LayerNorm")
+        raise ValueError(f"norm: got {type(theirs).__name__}, expected nn.LayerNorm")
     return LayerNorm(theirs.normalized_shape[0], theirs.eps, bias=theirs.bias is not None)

@@ -1,4 +1,4 @@
-"""How a family's tensors are called, in its files and here: one table, read in both directions."""
+"""Name tables: map a family's published parameter names to ours, and back, with one table."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Layout = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
 
 @dataclass(frozen=True)
 class Names:
-    """Beginnings of names, theirs -> ours; `{}` stands for a number, the same on both sides.
+    """A table of name prefixes, theirs -> ours; `{}` matches a number, the same on both sides.
 
         Names({
             "embeddings.word_embeddings": "embeddings.tokens",
-            ("layer.{}.key", "layer.{}.value"): "blocks.{}.attn.kv",     # joined, row under row
+            ("layer.{}.key", "layer.{}.value"): "blocks.{}.attn.kv",     # concatenated by rows
         })
 
-    What follows the beginning (`.weight`, `.bias`) stays. `layouts` maps a beginning of ours to the
-    pair of functions (to ours, to theirs) for tensors that lie otherwise in their files, `rows` one
-    to the rows of each part of a joined tensor where they are not equally many. `fused` maps a
-    beginning of theirs to the functions (into parts, together again) of a tensor that is several
-    here; the parts have its name with `:0`, `:1` and so on.
-    Used as a rule of `deepdive.published.weights.adopt` it goes from theirs to ours.
+    The suffix (`.weight`, `.bias`) is unchanged. `layouts` maps a prefix of ours to a pair of
+    functions (to ours, to theirs) for tensors with another layout in their files, `rows` to the
+    number of rows of each part of a concatenated tensor if they differ. `fused` maps a prefix of
+    theirs to the functions (split, merge) of a tensor that is several tensors here; the parts have
+    its name with `:0`, `:1` and so on.
+    As a rule of `deepdive.published.weights.adopt` it maps theirs to ours.
     """
 
     pairs: Mapping[str | tuple[str, ...], str]
@@ -42,8 +42,8 @@ class Names:
     fused: Mapping[str, Fused] = field(default_factory=dict)
 
     def __or__(self, other: Names | Mapping[str | tuple[str, ...], str]) -> Names:
-        """Return both tables as one, or this one with more pairs; a name of ours that both have is
-        the other's.
+        """Return both tables merged, or this one with more pairs; for a name of ours in both,
+        `other` takes precedence.
         """
         other = other if isinstance(other, Names) else Names(other)
         mine = {t: o for t, o in self.pairs.items() if o not in other.pairs.values()}
@@ -51,7 +51,7 @@ class Names:
         return Names({**mine, **other.pairs}, layouts, rows, {**self.fused, **other.fused})
 
     def within(self, theirs: str, ours: str) -> Names:
-        """Return the table for the same module as a part of another, below these names."""
+        """Return the table for the same module as a submodule, with these prefixes."""
         pairs: Pairs = {
             tuple(theirs + name for name in _several(names)): ours + name
             for names, name in self.pairs.items()
@@ -62,17 +62,17 @@ class Names:
         return Names(pairs, layouts, rows, fused)
 
     def knows(self, name: str) -> bool:
-        """Whether the table has this name of theirs."""
+        """Return whether the table has this name of theirs."""
         known = any(pattern.match(name) for pattern, *_ in self._patterns)
         return known or _of(self.fused, name) is not None
 
     def ours(self, name: str) -> str:
-        """Return our name for one of theirs; a name that the table does not have stays."""
+        """Return our name for one of theirs; a name not in the table is unchanged."""
         return self._to_ours(name)[0]
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str, int, int]]:
-        """Pattern of a name of theirs, its name here, and which of how many joined parts it is."""
+        """(pattern of their name, our name, index of the part, number of parts) of each name."""
         return [
             (_pattern(name), ours, i, len(_several(names)))
             for names, ours in self.pairs.items()
@@ -80,9 +80,9 @@ class Names:
         ]
 
     def __call__(self, sources: Sources) -> Sources:
-        """Return tensors under our names; a name that the table does not have stays.
+        """Return tensors under our names; a name not in the table is unchanged.
 
-        Raises ValueError where a part of a joined tensor is missing, or two become one.
+        Raises ValueError if a part of a concatenated tensor is missing, or two names collide.
         """
         found: Sources = {}
         joined: dict[str, dict[int, Source]] = {}
@@ -96,17 +96,17 @@ class Names:
                     found[ours] = Source(torch.cat(whole), source.names)
                     del joined[ours]
             elif ours in found:
-                raise ValueError(f"two tensors become {ours}: {found[ours].names}, {name}")
+                raise ValueError(f"two tensors map to {ours}: {found[ours].names}, {name}")
             else:
                 found[ours] = source
-        for ours, half in joined.items():
-            there = ", ".join(source.names for source in half.values())
-            raise ValueError(f"{ours} is joined from several tensors, but there is only {there}")
+        for ours, some in joined.items():
+            got = ", ".join(source.names for source in some.values())
+            raise ValueError(f"{ours} is concatenated from several tensors, but got only {got}")
         return {n: Source(self._laid(n, 0)(s.tensor), s.names) for n, s in found.items()}
 
     def theirs(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return tensors under their names, joined ones cut apart. Raises KeyError for a name that
-        the table does not have.
+        """Return tensors under their names, concatenated ones split. Raises KeyError for a name
+        that is not in the table.
         """
         found: dict[str, Tensor] = {}
         for name, tensor in tensors.items():
@@ -119,7 +119,7 @@ class Names:
         return self._together(found)
 
     def _apart(self, sources: Sources) -> Sources:
-        """Return the sources, each fused one as its parts."""
+        """Return the sources, with each fused one split into its parts."""
         found: Sources = {}
         for name, source in sources.items():
             if fused := _of(self.fused, name):
@@ -131,7 +131,7 @@ class Names:
         return found
 
     def _together(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The way back of `_apart`."""
+        """Merge the parts of fused tensors: the inverse of `_apart`."""
         found: dict[str, Tensor] = {}
         parts: dict[str, list[Tensor]] = {}
         for name in sorted(tensors):
@@ -142,7 +142,7 @@ class Names:
                 parts.setdefault(whole, []).append(tensors[name])
         for whole, several in parts.items():
             fused = _of(self.fused, whole)
-            assert fused is not None, f"{whole} has parts in the table, and no fused"
+            assert fused is not None, f"{whole} has parts in the table, but no entry in fused"
             found[whole] = fused[1](several).contiguous()
         return found
 
@@ -157,7 +157,7 @@ class Names:
             if match := _pattern(ours).match(name):
                 rest = name[match.end() :]
                 return [each.format(*match.groups()) + rest for each in _several(theirs)]
-        raise KeyError(f"{name} has no published name")
+        raise KeyError(f"{name}: not in the name table")
 
     def _laid(self, name: str, direction: int) -> Callable[[Tensor], Tensor]:
         layout = _of(self.layouts, name)
@@ -165,7 +165,7 @@ class Names:
 
 
 def fairseq_layer(theirs: str, ours: str) -> Pairs:
-    """Return the names of a layer, attention to the encoder included, as fairseq calls them."""
+    """Return the name table of a fairseq layer, with cross-attention."""
     pairs: Pairs = {
         f"{theirs}.final_layer_norm": f"{ours}.ff_residual.norm",
         f"{theirs}.fc1": f"{ours}.ff.inner",
@@ -181,7 +181,7 @@ def fairseq_layer(theirs: str, ours: str) -> Pairs:
 
 
 def axis(dim: int) -> Layout:
-    """Return the layout of a tensor that has an axis of size 1 more in their files."""
+    """Return the layout of a tensor with an additional axis of size 1 in their files."""
     return lambda tensor: tensor.squeeze(dim), lambda tensor: tensor.unsqueeze(dim)
 
 
@@ -190,10 +190,10 @@ def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _of(table: Mapping[str, T], name: str) -> T | None:
-    """Return what a table has for the first beginning of a name that is in it; None for none."""
+    """Return a table's value for its first key that is a prefix of `name`, or None."""
     return next((found for start, found in table.items() if _pattern(start).match(name)), None)
 
 
 def _pattern(beginning: str) -> re.Pattern[str]:
-    """The beginning of a name, up to its end or a dot."""
+    """Return the regular expression of a name prefix that ends at a dot or at the name's end."""
     return re.compile(re.escape(beginning).replace(r"\{\}", r"(\d+)") + r"(?=\.|$)")

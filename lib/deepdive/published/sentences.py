@@ -1,7 +1,7 @@
-"""Folders that sentence-transformers wrote: an encoder, its pooling, and what follows it.
+"""Load and save sentence-transformers folders: an encoder, its pooling, and further modules.
 
-model = load("a/folder")                       # modules.json says which steps there are
-save(model, "another/folder")                  # sentence-transformers reads it; so does `load`
+model = load("a/folder")                       # modules.json lists the modules
+save(model, "another/folder")                  # sentence-transformers loads it; so does `load`
 """
 
 import json
@@ -22,11 +22,11 @@ TANH = "torch.nn.modules.activation.Tanh"
 
 
 def load(folder: str | Path) -> SentenceEncoder:
-    """Return the model of a folder that sentence-transformers wrote, in evaluation mode.
+    """Return the model of a sentence-transformers folder, in evaluation mode.
 
-    Raises ValueError for modules that are not Transformer, Pooling, then Normalize or nothing, and
-    before Normalize maybe Dense, as LaBSE has them; for another pooling than one of cls, mean and
-    max, and for another Dense than a matrix with a bias and a tanh.
+    Raises ValueError for modules other than Transformer, Pooling, and optionally Normalize or, as
+    in LaBSE, Dense and Normalize; for a pooling other than cls, mean or max; and for a Dense module
+    other than a matrix with a bias and a tanh.
     """
     folder = Path(folder)
     steps = read_json(folder / "modules.json")
@@ -35,12 +35,12 @@ def load(folder: str | Path) -> SentenceEncoder:
         first, second, *rest = (folder / step["path"] for step in steps)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise ValueError(
-            f"{folder / 'modules.json'} names no two modules with type and path: fetch it again"
+            f"{folder / 'modules.json'} lists no two modules with type and path: download it again"
         ) from error
     if kinds not in ([*STEPS[:2]], [*STEPS[:2], "Normalize"], [*STEPS]):
         raise ValueError(
             f"{folder / 'modules.json'} has {', '.join(kinds)}; only Transformer, Pooling and "
-            "Normalize are built here, or all four of LaBSE's: " + ", ".join(STEPS)
+            "Normalize are supported, or LaBSE's four: " + ", ".join(STEPS)
         )
     config = read_config(second)
     encoder = folders.load(first)
@@ -51,32 +51,32 @@ def load(folder: str | Path) -> SentenceEncoder:
 
 
 def squashed(folder: Path) -> Squashed:
-    """Return what a Dense module with a Normalize behind it computes. Raises ValueError unless it
-    has a bias and a tanh, and reads and writes the sentence's vector.
+    """Return a Dense module followed by Normalize. Raises ValueError unless it has a bias and a
+    tanh, and its input and output are the sentence embedding.
     """
     config = read_config(folder)
     ours = {"bias": True, "activation_function": TANH}
     ours |= dict.fromkeys(("module_input_name", "module_output_name"), "sentence_embedding")
     other = {name: config[name] for name in ours if config.get(name, ours[name]) != ours[name]}
     if other:
-        raise ValueError(f"{folder / 'config.json'} has {other}; only {ours} is built here")
+        raise ValueError(f"{folder / 'config.json'} has {other}; only {ours} is supported")
     made = Squashed(config["in_features"], config["out_features"])
     adopt(made, read(folder), [DENSE])
     return made
 
 
 def save(model: SentenceEncoder, folder: str | Path) -> Path:
-    """Write a model as sentence-transformers publishes it; a tokenizer's files are not ours to
-    write. Returns the folder. Raises ValueError for a pooling, or a step after it, that has no
-    published form, and for an encoder that keeps no record of how it was built.
+    """Write a model in the sentence-transformers format, without tokenizer files. Returns the
+    folder. Raises ValueError for a pooling, or a module after it, that has no published form, and
+    for an encoder without a `config`.
     """
     target = Path(folder)
     pooling = next((name for name, one in POOLINGS.items() if one is model.pooling), None)
     after = model.after
     if pooling is None or not (after is None or after is normalise or isinstance(after, Squashed)):
         raise ValueError(
-            f"model: its pooling is {model.pooling!r} and its last step {after!r}; published forms "
-            f"exist for {', '.join(POOLINGS)}, then nothing, normalise or Squashed"
+            f"model: got pooling {model.pooling!r} and after={after!r}; expected "
+            f"{', '.join(POOLINGS)}, and after it None, normalise or Squashed"
         )
     folders.save(model.encoder, target)
     width = model.encoder.get_submodule("embeddings.tokens").d_model
@@ -109,7 +109,7 @@ def save(model: SentenceEncoder, folder: str | Path) -> Path:
 
 
 def pooling_of(config: dict[str, Any]) -> Pooling:
-    """Return the pooling that a Pooling module's config.json names, in its old form or its new.
+    """Return the pooling that a Pooling module's config.json names, in the old or new format.
 
     Raises ValueError unless it is exactly one of cls, mean and max.
     """
@@ -120,5 +120,5 @@ def pooling_of(config: dict[str, Any]) -> Pooling:
         given = [name.removesuffix("_token") for name in given]
     modes = [given] if isinstance(given, str) else list(given)
     if len(modes) != 1 or modes[0] not in POOLINGS:
-        raise ValueError(f"pooling is {', '.join(modes) or 'none'}; expected cls, mean or max")
+        raise ValueError(f"pooling: got {', '.join(modes) or 'none'}, expected cls, mean or max")
     return POOLINGS[modes[0]]

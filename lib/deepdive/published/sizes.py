@@ -1,4 +1,4 @@
-"""What a config.json asks for is held against its weights before anything of that size is made."""
+"""Check a config.json's sizes against its weights before memory of that size is allocated."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,47 +9,47 @@ from torch import Tensor, nn
 from deepdive.published.form import Family
 from deepdive.published.weights import Sources, translate
 
-REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks", "depths")  # that repeat a layer
-SHARED = 100  # layers that may share one set of weights, as ALBERT's do
+REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks", "depths")  # numbers of layers
+SHARED = 100  # layers that may share one set of weights, as in ALBERT
 
 
 def plan(kind: Family, config: Any, tensors: Mapping[str, Tensor]) -> nn.Module:
-    """Return the model of a record as shapes without memory, where these tensors can fill it.
+    """Return a config's model on the meta device (shapes without memory), if the tensors fit it.
 
-    Raises ValueError for more layers than the tensors can be of, and for a model that is larger
-    than they are: with every tensor that is missing or has another shape.
+    Raises ValueError for more layers than the tensors allow, and for a model with more parameters
+    than they have, listing every tensor that is missing or has another shape.
     """
     most = max(len(tensors), SHARED)
     for field, key in kind.keys(REPEATED):
         value = getattr(config, field)
-        parts = [value] if isinstance(value, int) else value  # for each stage, or each layer
+        parts = [value] if isinstance(value, int) else value  # one per stage, or per layer
         count = sum(one if isinstance(one, int) else 1 for one in parts)
         if count > most:
             raise ValueError(
-                f"config has {key} for {count:,} layers; the file's {len(tensors):,} tensors are "
-                f"those of {most:,} at most: give the config.json of these weights"
+                f"config has {count:,} layers in {key}; the file's {len(tensors):,} tensors allow "
+                f"at most {most:,}: give the config.json of these weights"
             )
     try:
         with torch.device("meta"):
             model = kind.build(config)
     except RuntimeError as error:  # more bytes than an address can count
-        raise ValueError(f"config asks for sizes that no model can have: {error}") from error
-    wanted = sum(x.numel() for x in model.parameters())
-    there = sum(x.numel() for x in tensors.values())
-    if wanted > there:
+        raise ValueError(f"config has sizes that are too large for any model: {error}") from error
+    needed = sum(x.numel() for x in model.parameters())
+    available = sum(x.numel() for x in tensors.values())
+    if needed > available:
         lines = _differences(
             model,
             translate(kind.wanted(tensors, None, config), [*kind.older, kind.table(None, config)]),
         )
         raise ValueError(
-            f"config asks for {wanted:,} numbers, and its weights have {there:,}:\n  "
+            f"config needs {needed:,} parameters, but its weights have {available:,}:\n  "
             + "\n  ".join(lines)
         )
     return model
 
 
 def _differences(model: nn.Module, sources: Sources) -> Iterator[str]:
-    """Say which tensors of a model are missing or of another shape, tied ones once."""
+    """List the tensors of a model that are missing or have another shape, tied ones once."""
     tied: dict[int, list[str]] = {}
     state = model.state_dict(keep_vars=True)
     for name, tensor in state.items():

@@ -1,17 +1,17 @@
-"""Adopt published weights: from safetensors, under other names, in another layout, strictly.
+"""Load published weights from safetensors strictly, with renamed tensors and other layouts.
 
     tensors = read(from_hub("Helsinki-NLP/opus-mt-en-fr"))      # or read("a/folder")
     adopt(model, tensors, RULES, leave_out=["model.encoder.embed_positions.weight"])
 
-Rules act in their order, each on all tensors:
+Rules are applied in order, each to all tensors:
 
     (r"^model\\.", "")                                  renames: `re.sub` on every name
-    Join((r"\\.k_proj\\.", r"\\.v_proj\\."), ".kv.")       stacks tensors into one, row under row
-    Split(r"\\bin_proj_(weight|bias)$", (r"q.\\1", ...))  cuts one into equal parts, by rows
-    Change(r"\\.c_fc\\.weight$", torch.t)                gives a tensor another layout
+    Join((r"\\.k_proj\\.", r"\\.v_proj\\."), ".kv.")       concatenates tensors by rows
+    Split(r"\\bin_proj_(weight|bias)$", (r"q.\\1", ...))  splits one into equal parts by rows
+    Change(r"\\.c_fc\\.weight$", torch.t)                changes a tensor's layout
 
-What they leave must be what the model has: nothing unknown, nothing missing, every shape equal.
-Nothing is folded into, or centred on, anything.
+The result must be what the model has: no unknown or missing tensors, every shape equal.
+Weights are only copied: no bias or norm is folded into another weight, none is centered.
 """
 
 import json
@@ -35,21 +35,21 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 @dataclass(frozen=True)
 class Source:
-    """A tensor on its way, and the names that it had in the source."""
+    """A tensor during loading, and its names in the source."""
 
     tensor: Tensor
     names: str
 
 
 Sources = dict[str, Source]
-LARGEST = 1 << 24  # bytes of a JSON file; the longest of those published has a tenth of them
+LARGEST = 1 << 24  # bytes of a JSON file; the longest published one has a tenth of that
 
 
 @dataclass(frozen=True)
 class Join:
-    """Stack the tensors that `patterns` match, in their order, under the name `new`.
+    """Concatenate the tensors that `patterns` match, in their order, under the name `new`.
 
-    Names belong together when they become the same name with `new` in the pattern's place.
+    Tensors are grouped if replacing the pattern by `new` gives the same name.
     """
 
     patterns: Sequence[str]
@@ -66,7 +66,7 @@ class Join:
             names = ", ".join(part.names for part in found)
             if len(found) < len(self.patterns):
                 raise ValueError(
-                    f"{name} is joined from {len(self.patterns)} tensors, but there is only {names}"
+                    f"{name} needs {len(self.patterns)} tensors to concatenate; got only {names}"
                 )
             _add(rest, name, Source(torch.cat([part.tensor for part in found]), names))
         return rest
@@ -74,7 +74,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Split:
-    """Cut each tensor that `pattern` matches into equal parts, one for each of the `new` names."""
+    """Split each tensor that `pattern` matches into equal parts, one per `new` name."""
 
     pattern: str
     new: Sequence[str]
@@ -85,7 +85,7 @@ class Split:
             source, n = rest.pop(name), len(self.new)
             if len(source.tensor) % n:
                 raise ValueError(
-                    f"{source.names} has {len(source.tensor)} rows, which {n} parts do not divide"
+                    f"{source.names} has {len(source.tensor)} rows, not divisible into {n} parts"
                 )
             for i, (new, part) in enumerate(zip(self.new, source.tensor.chunk(n), strict=True)):
                 where = f"{source.names} (part {i + 1} of {n})"
@@ -119,12 +119,12 @@ def adopt(
     *,
     leave_out: Iterable[str] = (),
 ) -> None:
-    """Copy `tensors` into the parameters and buffers of `module`, in its dtypes, after the rules.
+    """Apply the rules, then copy `tensors` into the parameters and buffers of `module`.
 
-    `leave_out` lists, one by one, the source's names that are not wanted; they may be absent. A
-    tensor that the module ties may come under any of its names, and under several if they agree.
-    Raises ValueError, with every name that is unknown or missing, every shape that differs, every
-    tensor of another kind of number and every one that is not finite; then nothing was changed.
+    `leave_out` lists the source's names to ignore; they may be absent. A tied tensor of the module
+    may have any of its names, and several if their values agree. The module keeps its dtypes.
+    Raises ValueError, listing every unknown or missing name, every shape that differs, and every
+    tensor whose dtype does not fit or whose values are not finite; then nothing is changed.
     """
     sources = translate(tensors, rules, leave_out)
     state = module.state_dict()
@@ -140,12 +140,12 @@ def adopt(
             problems.append(f"shape of {name}: expected {wanted}, got {shape} from {source.names}")
             continue
         first = found.setdefault(aliases.get(name, name), source)
-        if wrong := _unfit(name, source, state[name].dtype):
-            problems.append(wrong)
+        if problem := _unfit(name, source, state[name].dtype):
+            problems.append(problem)
         elif not torch.equal(first.tensor, source.tensor):
-            problems.append(f"the model ties what differs here: {first.names}, {source.names}")
-    there = {aliases.get(name, name) for name in sources}
-    missing = [name for name in state if aliases.get(name, name) not in there]
+            problems.append(f"tied in the model, but different: {first.names}, {source.names}")
+    present = {aliases.get(name, name) for name in sources}
+    missing = [name for name in state if aliases.get(name, name) not in present]
     problems += [f"missing in the source: {name}" for name in missing]
     if problems:
         raise ValueError(
@@ -157,24 +157,24 @@ def adopt(
 
 
 def _unfit(name: str, source: Source, dtype: torch.dtype) -> str:
-    """Say why the numbers of a source cannot be those of a tensor of the model, "" where they can.
+    """Return why a source's values cannot be copied into a tensor of the model, "" if they can.
 
-    A float is copied into a float of another width; nothing else is the same number in another
-    kind: int8 and 8-bit floats are quantised, and say nothing without their scales.
+    A float is copied into a float of another precision; other conversions are refused: int8 and
+    8-bit floats are quantized, and meaningless without their scales.
     """
-    came = source.tensor.dtype
-    if came != dtype and not (came in FLOATS and dtype in FLOATS):
+    found = source.tensor.dtype
+    if found != dtype and not (found in FLOATS and dtype in FLOATS):
         wanted = "a float of 16 bits or more" if dtype in FLOATS else str(dtype)
         return (
-            f"kind of {name}: expected {wanted}, got {came} from {source.names}; convert the "
-            "weights where they were made (those that are quantised: dequantise them)"
+            f"dtype of {name}: expected {wanted}, got {found} from {source.names}; convert the "
+            "weights at their source (dequantize quantized ones)"
         )
     finite = source.tensor.to(dtype).isfinite()
     if not finite.all():
         return (
-            f"numbers of {name}: {int((~finite).sum()):,} of {finite.numel():,} from "
-            f"{source.names} are not finite as {dtype}; the training that made them diverged, or "
-            "the file is damaged: get another"
+            f"values of {name}: {int((~finite).sum()):,} of {finite.numel():,} from "
+            f"{source.names} are not finite as {dtype}; their training diverged, or the file is "
+            "damaged: use another checkpoint"
         )
     return ""
 
@@ -182,7 +182,7 @@ def _unfit(name: str, source: Source, dtype: torch.dtype) -> str:
 def translate(
     tensors: Mapping[str, Tensor], rules: Iterable[Rule] = (), leave_out: Iterable[str] = ()
 ) -> Sources:
-    """Return the tensors under their new names and in their new layout, copying into no module."""
+    """Return the tensors with their new names and layouts, after the rules."""
     left_out = set(leave_out)
     sources = {n: Source(t, n) for n, t in tensors.items() if n not in left_out}
     for rule in rules:
@@ -191,12 +191,12 @@ def translate(
 
 
 def read(path: str | Path) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, or of a folder with one, whole or in shards.
+    """Return the tensors of a safetensors file, or of a folder with one file or several shards.
 
-    A prefix that torch.compile or DistributedDataParallel put before every name is taken off.
+    A prefix that torch.compile or DistributedDataParallel added to every name is removed.
 
-    Raises FileNotFoundError where there is none, ValueError for a pickle, which is never opened,
-    and for a file that is damaged.
+    Raises FileNotFoundError if there is none, ValueError for a pickle, which is never opened, and
+    for a damaged file.
     """
     path = own_path(path)
     index = path / "model.safetensors.index.json"
@@ -210,11 +210,11 @@ def read(path: str | Path) -> dict[str, Tensor]:
         pickles = [p.name for kind in PICKLES for p in path.glob(kind)]
         if pickles:
             raise ValueError(_refusal(path, pickles[0]))
-        raise FileNotFoundError(f"path: no safetensors file at {path}, nor model.safetensors in it")
+        raise FileNotFoundError(f"path: no safetensors file at {path}, no model.safetensors in it")
     tensors: dict[str, Tensor] = {}
     for file in files:
         if not file.is_file():
-            raise FileNotFoundError(f"path: {file} is missing, which {index} names: fetch it again")
+            raise FileNotFoundError(f"path: {file}, listed in {index}, is missing: download it")
         if any(file.match(kind) for kind in PICKLES):
             raise ValueError(_refusal(file.parent, file.name))
         try:
@@ -222,7 +222,7 @@ def read(path: str | Path) -> dict[str, Tensor]:
                 tensors.update({name: opened.get_tensor(name) for name in opened.keys()})  # noqa: SIM118
         except SafetensorError as error:
             raise ValueError(
-                f"path: {file} is not a whole safetensors file ({error}): fetch it again"
+                f"path: {file} is not a complete safetensors file ({error}): download it again"
             ) from error
     for prefix in WRAPPERS:
         if tensors and all(name.startswith(prefix) for name in tensors):
@@ -231,69 +231,69 @@ def read(path: str | Path) -> dict[str, Tensor]:
 
 
 def read_config(folder: str | Path, name: str = "config.json") -> dict[str, Any]:
-    """Return the JSON file `name` of a checkpoint's folder. Raises FileNotFoundError for none,
-    ValueError for one that is cut, too large, or holds no settings.
+    """Return the JSON file `name` of a checkpoint folder. Raises FileNotFoundError if it is
+    missing, ValueError if it is truncated, too large, or not an object.
     """
     path = own_path(folder) / name
     if not path.is_file():
         raise FileNotFoundError(f"folder: {folder} has no {name}: {_instead(path.parent)}")
     config = read_json(path)
     if not isinstance(config, dict):
-        raise ValueError(f"{path} holds a {type(config).__name__}, expected settings by name")
+        raise ValueError(f"{path}: got a {type(config).__name__}, expected a JSON object")
     return config
 
 
 def _instead(folder: Path) -> str:
-    """Say what a folder without a config is, and what to open in its place."""
+    """Return what a folder without a config is, and what to open instead."""
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder / "adapter_config.json").get("base_model_name_or_path", "its base")
         return (
-            f"it holds a LoRA adapter; merge it into {base} with peft's merge_and_unload(), save "
-            "that, and open the new folder"
+            f"it contains a LoRA adapter; merge it into {base} with peft's merge_and_unload(), "
+            "save the result, and load the new folder"
         )
     steps = sorted(
         (each for each in folder.glob("checkpoint-*") if (each / "config.json").is_file()),
         key=lambda each: int(re.sub(r"\D", "", each.name) or 0),
     )
     if steps:
-        return f"it is a training run; open one of its checkpoints, such as {steps[-1]}"
-    return "is it a checkpoint's folder?"
+        return f"it is a training run; load one of its checkpoints, such as {steps[-1]}"
+    return "is it a checkpoint folder?"
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file of a checkpoint says. Raises ValueError, naming the file, where it is
-    cut, too large for what it is, or no JSON.
+    """Return the content of a checkpoint's JSON file. Raises ValueError, naming the file, if it is
+    truncated, too large, or not JSON.
     """
     size = path.stat().st_size
     if size > LARGEST:
-        raise ValueError(f"{path} has {size:,} bytes, expected {LARGEST:,} at most: fetch it again")
+        raise ValueError(f"{path} has {size:,} bytes, expected at most {LARGEST:,}: check the file")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is cut or no JSON ({error}): fetch it again") from error
+        raise ValueError(f"{path} is truncated or not JSON ({error}): download it again") from error
 
 
 def _shards(index: Path) -> list[Path]:
-    """Return the files that an index names, in its own folder whatever it says."""
+    """Return the shards that an index lists, always in the index's own folder."""
     shards = read_config(index.parent, index.name).get("weight_map")
     if not isinstance(shards, dict) or not all(isinstance(name, str) for name in shards.values()):
-        raise ValueError(f"{index} has no weight_map, from tensors to files: fetch it again")
+        raise ValueError(f"{index} has no weight_map from tensors to files: download it again")
     return [index.parent / Path(name).name for name in sorted(set(shards.values()))]
 
 
 def from_hub(name: str, revision: str | None = None) -> Path:
-    """Fetch the JSON and safetensors files of a model, and its vocab.txt, from its hub; return the
-    local folder.
+    """Download the JSON and safetensors files of a model, and its vocab.txt, from the Hugging Face
+    hub; return the local folder.
 
-    What is in the local cache is used, so a second call needs no network. HF_ENDPOINT names another
-    hub. Raises ImportError without huggingface_hub (`pip install huggingface_hub`).
+    Cached files are used, so a second call needs no network. HF_ENDPOINT sets another hub. Raises
+    ImportError without huggingface_hub (`pip install huggingface_hub`).
     """
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise ImportError(
-            "from_hub needs huggingface_hub: pip install huggingface_hub, or fetch the model's "
-            "folder yourself and read that"
+            "from_hub needs huggingface_hub: pip install huggingface_hub, or download the model's "
+            "folder yourself and load that"
         ) from error
     wanted = ["*.json", "*.safetensors", "vocab.txt"]
     return Path(snapshot_download(name, revision=revision, allow_patterns=wanted))
@@ -310,17 +310,17 @@ def _add(sources: Sources, name: str, source: Source) -> None:
     other = sources.setdefault(name, source)
     if other is not source:
         raise ValueError(
-            f"two tensors become {name}: {other.names} and {source.names}; leave one of them out"
+            f"two tensors map to {name}: {other.names} and {source.names}; leave one of them out"
         )
 
 
 def _refusal(folder: Path, name: str) -> str:
     return (
-        f"path: {folder} has its weights in {name} only, a pickle, which can run any code when it "
-        "is opened, so it is not. If you trust its maker, convert it once, where that does no "
-        "harm:\n"
+        f"path: {folder} has its weights only in {name}, a pickle, which can run any code when "
+        "loaded, so it is refused. If you trust its author, convert it once, in an isolated "
+        "environment:\n"
         "  from transformers import AutoModel\n"
         f'  AutoModel.from_pretrained("{folder}").save_pretrained("converted")\n'
-        "(AutoModelForSeq2SeqLM for a translator, AutoModelForCTC for a recogniser), and read the "
-        "folder converted"
+        "(AutoModelForSeq2SeqLM for translation, AutoModelForCTC for speech recognition), and load "
+        "the folder converted"
     )

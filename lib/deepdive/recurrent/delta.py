@@ -115,6 +115,6 @@ class GatedDelta(nn.Module):
             got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
                 f"state: GatedDelta carries one tensor {(B, H, d, d)}; got {got}. The "
-                "initial state must be of the layer's kind, width, and batch"
+                "initial state must match the layer's type, width, and batch size"
             )
         return state.values[0]

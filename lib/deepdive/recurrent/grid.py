@@ -111,8 +111,8 @@ class GridLSTM(nn.Module):
         if len(state.values) != 2 or any(value.shape != shape for value in state.values):
             got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
-                f"state: a Grid LSTM carries (h, m) a layer, each {shape}; got {got}. The "
-                "initial state must be of the layer's kind and width"
+                f"state: a Grid LSTM has (h, m) per layer, each {shape}; got {got}. The "
+                "initial state must match the layer's type and width"
             )
         return state.values
 

@@ -88,8 +88,8 @@ class GridBlock(nn.Module):
         super().__init__()
         if not sides or (last is not None and not 0 <= last < len(sides)):
             raise ValueError(
-                f"sides has {len(sides)} entries and last={last}; a block needs one side or more, "
-                "and last names one of them by its index, from 0"
+                f"sides has {len(sides)} entries and last={last}; expected at least one side, "
+                "and last=None or an index of one"
             )
         self.sides, self.last = nn.ModuleList(sides), last
 
@@ -98,7 +98,7 @@ class GridBlock(nn.Module):
         if len(h) != len(self.sides) or len(m) != len(self.sides):
             raise ValueError(
                 f"h has {len(h)} and m {len(m)} tensors; the block has {len(self.sides)} sides, "
-                "and needs one of each a side"
+                "and needs one h and m per side"
             )
         hidden, memory = list(h), list(m)
         H = torch.cat(hidden, dim=-1)

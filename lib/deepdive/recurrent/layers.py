@@ -102,8 +102,8 @@ class RNN(nn.Module):
         if len(state.values) != self.n_values or any(v.shape != shape for v in state.values):
             got = ", ".join(describe(value) for value in state.values)
             raise ValueError(
-                f"state: {type(self).__name__} carries {self.n_values} tensor(s) of shape {shape}; "
-                f"got {got}. The initial state must be of the layer's kind and width"
+                f"state: {type(self).__name__} has {self.n_values} tensor(s) of shape {shape}; "
+                f"got {got}. The initial state must match the layer's type and width"
             )
         return state.values
 
@@ -127,7 +127,7 @@ class RNN(nn.Module):
         if x.ndim != 3 or x.shape[-1] != self.d_input or not x.is_floating_point():
             raise ValueError(f"x must be floats (B, T, {self.d_input}); got {describe(x)}")
         if 0 in x.shape:
-            raise ValueError(f"x is empty: {tuple(x.shape)}; leave empty sequences out")
+            raise ValueError(f"x is empty: {tuple(x.shape)}; drop empty sequences")
 
 
 class LSTM(RNN):

@@ -51,5 +51,5 @@ def check_widths(layers: Sequence[nn.Module] | nn.ModuleList, first: int, extra:
         if layer.d_input - extra != layer.d_hidden:  # type: ignore[operator]
             raise ValueError(
                 f"layer {i} has inputs of width {layer.d_input - extra}, "  # type: ignore[operator]
-                f"but outputs {layer.d_hidden}: they are added, so make them equal or raise first"
+                f"but outputs {layer.d_hidden}: a residual needs equal widths; fix, or raise first"
             )

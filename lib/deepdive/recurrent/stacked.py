@@ -100,8 +100,8 @@ class Bidirectional(nn.Module):
             )
         if state is not None and state.values is not None:
             raise ValueError(
-                "state: a bidirectional layer cannot go on from an earlier call; give it the "
-                "whole sequence and a new RecurrentState()"
+                "state: a bidirectional layer cannot continue an earlier call; pass the full "
+                "sequence and a new RecurrentState()"
             )
         real = real_tokens(mask, x)
         ends = RecurrentState(), RecurrentState()

@@ -51,8 +51,8 @@ def real_tokens(mask: Mask | Tensor | None, x: Tensor) -> Tensor | None:
             continue
         if not isinstance(part, Padding):
             raise ValueError(
-                f"mask: a recurrent layer reads tokens in order, and honours Padding and Causal "
-                f"only; got {type(part).__name__}. Use attention where tokens are chosen"
+                f"mask: a recurrent layer supports only Padding and Causal; got "
+                f"{type(part).__name__}. Use attention for other masks"
             )
         if part.real.shape != x.shape[:2]:
             raise ValueError(

@@ -103,7 +103,7 @@ def distilbert_agrees() -> None:
         alike(ours, theirs, output, expected, [family("distilbert").table("masked_lm")])
     whole = reference(DistilBertModel, DistilBertConfig, **DISTIL)
     equal(saved_and_loaded(whole, load)(SRC), whole(SRC).last_hidden_state)
-    with pytest.raises(ValueError, match="this model has none"):
+    with pytest.raises(ValueError, match="this model has no segments"):
         ours(SRC, MASK, SEGMENTS)
 
 

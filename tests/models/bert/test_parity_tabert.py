@@ -146,7 +146,7 @@ def tapas_agrees() -> None:
             b["embeddings.position_embeddings.weight"],
         )
         equal_gradients(ours(SRC, None, types), expected, pairs)
-        with pytest.raises(ValueError, match="seven types a token"):
+        with pytest.raises(ValueError, match="seven types per token"):
             ours(SRC)
 
 

@@ -157,7 +157,7 @@ def test_vectors_are_means_of_length_one_in_the_order_of_the_texts() -> None:
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a text without tokens": (
         lambda: encode(model(), [torch.tensor([4]), torch.tensor([])]),
-        ValueError, r"rows\[1\] holds no token",
+        ValueError, r"rows\[1\] has no tokens",
     ),
     "segments of other texts": (
         lambda: encode(model(), rows(), segments()[:-1]), ValueError, "segments: expected one",
@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "training mode": (lambda: vectors(model().train(), ["a"]), ValueError, r"model.eval\(\)"),
     "no room": (lambda: vectors(model().eval(), ["a"], max_length=2), ValueError, "max_length=2"),
-    "no length": (lambda: PackedSequences(()), ValueError, "leave empty texts out"),
+    "no length": (lambda: PackedSequences(()), ValueError, "drop empty sequences"),
     "a mask of other rows": (
         lambda: SoftmaxAttention()(*torch.zeros(3, 1, 2, 5, 4), PackedSequences((2, 2))),
         ValueError, "2 texts of 4 tokens",

@@ -209,7 +209,7 @@ def test_forward_and_backward_alone_are_what_the_net_does() -> None:
 
 def test_a_second_derivative_is_refused_and_not_half_given() -> None:
     x = normal(2, 3).requires_grad_()
-    with pytest.raises(RuntimeError, match="not written by hand"):
+    with pytest.raises(RuntimeError, match="not implemented by hand"):
         torch.autograd.grad(MLP((3, 2, 1)).double()(x).sum(), x, create_graph=True)
 
 

@@ -55,7 +55,7 @@ def test_similarity_has_no_order_and_a_choice_scores_each_answer_alone() -> None
 
 
 def test_a_choice_without_its_axis_is_refused() -> None:
-    with pytest.raises(ValueError, match="C texts a row"):
+    with pytest.raises(ValueError, match="C texts each"):
         answerer(1).choose(torch.tensor([MARKS.one(A)]))
 
 

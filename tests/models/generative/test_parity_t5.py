@@ -186,7 +186,7 @@ def test_what_is_not_built_is_refused(given: dict[str, Any], message: str) -> No
     ("config", "message"),
     [
         (t5.TINY_V1_1.but(activation=gelu), "gelu_tanh"),
-        (t5.TINY.but(family="mt5"), "head: mt5 has none that is scaled"),
+        (t5.TINY.but(family="mt5"), "head: mt5 has no scaled head"),
     ],
 )
 def test_what_has_no_published_form_is_refused(config: Any, message: str, tmp_path: Path) -> None:

@@ -196,5 +196,5 @@ def test_clm_reads_one_way() -> None:
 
 def test_rows_of_languages_can_be_left_out() -> None:
     plain = xlm.xlm(xlm.TINY, embeddings=BertEmbeddings)
-    with pytest.raises(ValueError, match="has none: leave them out"):
+    with pytest.raises(ValueError, match="has no segments: do not pass them"):
         plain(SRC, MASK, LANGUAGES)

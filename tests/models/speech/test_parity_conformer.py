@@ -193,7 +193,7 @@ def test_it_refuses_what_it_cannot_do() -> None:
         GatedConvolution(16, 4)
     with pytest.raises(ValueError, match="memory"):
         ConformerBlock(CONFIG)(ROWS.float(), memory=ROWS.float())
-    with torch.no_grad(), pytest.raises(ValueError, match=r"cache.*looks at later rows"):
+    with torch.no_grad(), pytest.raises(ValueError, match=r"cache.*uses later frames"):
         ConformerBlock(CONFIG)(ROWS.float(), cache=Slot())
 
 

@@ -137,7 +137,7 @@ def test_settings_that_are_not_built_are_refused() -> None:
     for changes, message in (
         ({"input_channels": 2}, "input_channels=2"),
         ({"pad_token_id": 0}, "pad_token_id=0"),
-        ({"conv_kernel_sizes": [5]}, "one kernel a layer"),
+        ({"conv_kernel_sizes": [5]}, "one kernel size per layer"),
         ({"encoder_layerdrop": 0.1}, "encoder_layerdrop"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -214,14 +214,14 @@ def test_it_learns_to_find_codes() -> None:
 def test_what_cannot_be_is_refused() -> None:
     model, sound = wav2vec2.wav2vec2(wav2vec2.TINY), torch.zeros(2, 64)
     for call, message in (
-        (lambda: model(sound[:, :9]), "sound of 9 steps is too short: one row is made of 16"),
+        (lambda: model(sound[:, :9]), "sound: got 9 samples, expected at least 16"),
         (lambda: model(sound[..., None].expand(-1, -1, 2)), r"expected \(B, n\) or \(B, n, 1\)"),
         (lambda: model(sound, hidden=torch.zeros(2, 9).bool()), r"hidden: got \(2, 9\)"),
         (lambda: wav2vec2.TINY.but(strides=(2,)), "got 2, 2 and 1"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, place_groups=3), "place_groups=3"),
         (lambda: Quantiser(8, 3, 4, 8), "codebooks=3 does not divide d_code=8"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, masked=False)(
-            sound, hidden=torch.zeros(2, 4).bool()), "no row for a gap"),
+            sound, hidden=torch.zeros(2, 4).bool()), "no mask embedding"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             call()

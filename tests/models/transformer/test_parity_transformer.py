@@ -406,7 +406,7 @@ def test_configs_that_are_not_built_are_refused(tmp_path: Path) -> None:
         ({"normalize_before": True}, "normalize_before=True"),
         ({"activation_function": "mish"}, "mish"),
         ({"encoder_layerdrop": 0.1}, "encoder_layerdrop"),
-        ({"model_type": "blenderbot"}, "'blenderbot'; known here: .* marian, fsmt"),
+        ({"model_type": "blenderbot"}, "'blenderbot'; supported: .* marian, fsmt"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
     ):
         with pytest.raises(ValueError, match=message):

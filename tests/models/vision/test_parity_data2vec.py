@@ -117,13 +117,13 @@ def test_what_cannot_be_is_refused() -> None:
     for call, message in (
         (lambda: model(image, none), r"hidden: got \(2, 9\), expected .* \(2, 16\)"),
         (lambda: model(torch.zeros(2, 1, 8, 4)), r"images of \(8, 4\) pixels"),
-        (lambda: data2vec.data2vec(data2vec.TINY, masked=False)(image, none), "no row for a gap"),
+        (lambda: data2vec.data2vec(data2vec.TINY, masked=False)(image, none), "no mask embedding"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
     good = Data2VecVisionConfig(**SETTINGS, **ONE, use_mask_token=True).to_dict()
     for changes, message in (
-        ({"use_relative_position_bias": True}, "both or neither"),
+        ({"use_relative_position_bias": True}, "both true or both false"),
         ({"use_absolute_position_embeddings": True}, "use_absolute_position_embeddings=True"),
         ({"use_mean_pooling": False}, "use_mean_pooling=False"),
     ):

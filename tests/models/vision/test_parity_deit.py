@@ -62,7 +62,7 @@ def test_the_loss_by_hand() -> None:
 
 
 def test_one_special_token_cannot_be_taught() -> None:
-    with pytest.raises(ValueError, match="n_special=1: two heads need two tokens"):
+    with pytest.raises(ValueError, match="n_special=1: expected 2, one per head"):
         Distilled(deit.deit(deit.TINY, n_special=1), 3)
 
 

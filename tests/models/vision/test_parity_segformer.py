@@ -101,7 +101,7 @@ def test_settings_that_are_not_built_are_refused() -> None:
     good = SegformerConfig(**SETTINGS).to_dict()
     for changes, message in (
         ({"reshape_last_stage": False}, "reshape_last_stage=False"),
-        ({"sr_ratios": [2]}, "one of each for a stage"),
+        ({"sr_ratios": [2]}, "expected one per stage"),
         ({"num_attention_heads": [3, 2]}, "heads=3 does not divide widths=8"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -106,7 +106,7 @@ def test_settings_that_are_not_built_are_refused() -> None:
     for changes, message in (
         ({"qkv_bias": False}, "qkv_bias=False"),
         ({"use_absolute_embeddings": True}, "use_absolute_embeddings=True"),
-        ({"depths": [2, 2, 2]}, "one of each for a stage"),
+        ({"depths": [2, 2, 2]}, "expected one per stage"),
         ({"num_heads": [3, 4]}, "heads=3 does not divide d_model=8"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -84,8 +84,8 @@ def test_the_model_is_asked_with_masks() -> None:
     ("call", "words"),
     [
         (lambda: cross_lingual_mask(SECOND, HIDDEN[:1], REAL), "three times"),
-        (lambda: cross_lingual_mask(SECOND, HIDDEN | ~REAL, REAL), "padding is hidden"),
-        (lambda: cross_lingual_mask(SECOND, REAL, REAL), "no word left"),
+        (lambda: cross_lingual_mask(SECOND, HIDDEN | ~REAL, REAL), "padding position is masked"),
+        (lambda: cross_lingual_mask(SECOND, REAL, REAL), "no unmasked token"),
         (lambda: back_translate(fill, SECOND.long(), REAL, 0, 3, 1), "count"),
     ],
 )

@@ -35,7 +35,7 @@ def draw_rotations(
     Raises ValueError for a factor that is odd: each direction serves two buckets, one a side.
     """
     if tuple(factors) != (1,) and any(factor < 2 or factor % 2 for factor in factors):
-        raise ValueError(f"buckets={tuple(factors)}: a count of buckets is even, or 1 for all rows")
+        raise ValueError(f"buckets={tuple(factors)}: expected even numbers, or 1 for no hashing")
     generator = None if seed is None else torch.Generator().manual_seed(as_int("seed", seed))
     shape = (heads, d, rounds, sum(factors) // 2)
     return torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -138,7 +138,7 @@ class YosoAttention(ResampledBuffer, StructuredAttention):
         super().__init__()
         positive(d_head=d_head, bits=bits, n_hashes=n_hashes)
         if bits > 20:
-            raise ValueError(f"bits={bits}: 2^bits buckets must fit into memory; give 20 at most")
+            raise ValueError(f"bits={bits}: 2^bits buckets must fit into memory; use 20 at most")
         self._start(redraw_every)
         self.d_head, self.bits, self.n_hashes = d_head, bits, n_hashes
         self.convolution = convolution

@@ -53,7 +53,7 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         super().__init__(dropout)
         positive(n_heads=n_heads, longest=longest, ramp=ramp)
         if not 0 < start < 1:
-            raise ValueError(f"start={start}: expected a part of `longest`, between 0 and 1")
+            raise ValueError(f"start={start}: expected a fraction of `longest`, between 0 and 1")
         self.n_heads = n_heads
         self.longest, self.ramp, self.penalty, self.start = longest, ramp, penalty, start
         self.span = nn.Parameter(torch.empty(n_heads))

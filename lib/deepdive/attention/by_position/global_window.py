@@ -122,7 +122,7 @@ class GlobalWindowAttention(PatternAttention):
             )
         is_global = torch.zeros(B, T, dtype=torch.bool, device=k.device)
         if any(not -T <= position < T for position in self.at):
-            raise ValueError(f"at={self.at} names a position outside a text of {T} tokens")
+            raise ValueError(f"at={self.at} has a position outside the {T} tokens")
         is_global[:, list(self.at)] = True
         is_global = is_global if chosen is None else is_global | chosen
         return is_global if real is None else is_global & real

@@ -107,17 +107,17 @@ def collaborative(
     """
     if type(layer.mechanism) is not SoftmaxAttention or layer.position is not None:
         raise ValueError(
-            "collaborative converts layers with SoftmaxAttention and no position scheme: shared "
-            "columns allow nothing else between the projections and the softmax"
+            "collaborative converts only layers with SoftmaxAttention and no position scheme: "
+            "shared projections allow no other operation before the softmax"
         )
     if layer.n_kv_heads != layer.n_heads:
         raise ValueError(
-            f"{layer.n_heads} query heads share {layer.n_kv_heads} key heads already: convert a "
-            "layer whose heads have separate keys"
+            f"{layer.n_heads} query heads already share {layer.n_kv_heads} key heads: convert a "
+            "layer with n_kv_heads = n_heads"
         )
     H, d = layer.n_heads, layer.d_head
     if layer.d_model != H * d:
-        raise ValueError(f"d_head={d} is not d_model / n_heads = {layer.d_model / H}: keep it so")
+        raise ValueError(f"d_head={d} expected d_model / n_heads = {layer.d_model / H}")
     w_q = layer.q.weight.double().unflatten(0, (H, d))  # (H, d, d_model)
     w_k, w_v = layer.kv.weight.double().chunk(2)
     w_k = w_k.unflatten(0, (H, d))  # (H, d, d_context)

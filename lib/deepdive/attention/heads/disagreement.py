@@ -47,7 +47,7 @@ class DisagreeingAttention(SoftmaxAttention):
         if min(subspace, position, output) < 0:
             raise ValueError(
                 f"subspace={subspace}, position={position}, output={output}: a negative weight "
-                "would reward agreement of heads; give numbers >= 0"
+                "would reward agreement between heads; use weights >= 0"
             )
         self.subspace, self.position, self.output = subspace, position, output
         self.agreement = LossPoint()

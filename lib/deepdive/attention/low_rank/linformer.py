@@ -40,11 +40,11 @@ class LengthProjection(nn.Module):
         if max_length < S:
             raise ValueError(
                 f"{S} positions, but this projection was made for max_length={max_length}: build "
-                "it longer, or cut the text"
+                "it with a larger max_length, or truncate the text"
             )
         if n_heads not in (1, x.shape[1]):
             raise ValueError(
-                f"x has {x.shape[1]} heads, this projection {n_heads}: 1 serves any number"
+                f"x has {x.shape[1]} heads, this projection {n_heads}; n_heads=1 fits any number"
             )
         weight = self.weight[None, :, :, :S]
         if real is not None:

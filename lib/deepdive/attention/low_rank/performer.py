@@ -78,7 +78,7 @@ class PerformerAttention(ResampledBuffer, LinearAttention):
     def shared(self, q: Tensor, k: Tensor, scale: float, real: Tensor | None) -> Tensor:
         """Return the largest exponent of each head's real keys, (B, H, 1, 1)."""
         if scale < 0:
-            raise ValueError(f"scale={scale}: sqrt(scale) must exist; give the sign to q")
+            raise ValueError(f"scale={scale}: expected 0 or more, for its root; negate q instead")
         self._count()
         with torch.no_grad():
             tops = [

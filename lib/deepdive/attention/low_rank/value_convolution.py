@@ -25,7 +25,7 @@ class ValueConvolution(nn.Module):
         super().__init__()
         positive(n_heads=n_heads, kernel=kernel)
         if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+            raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         self.weight = nn.Parameter(torch.empty(n_heads, kernel))
         nn.init.uniform_(self.weight, -(kernel**-0.5), kernel**-0.5)
 

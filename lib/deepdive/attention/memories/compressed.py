@@ -75,7 +75,7 @@ class MemoryCompressedAttention(StructuredAttention, SoftmaxAttention):
         if v.shape[3] != self.d_head:
             raise ValueError(
                 f"v is {v.shape[3]} wide, but this MemoryCompressedAttention was built with "
-                f"d_head={self.d_head} for keys and values: give both that width"
+                f"d_head={self.d_head} for keys and values: use that width for both"
             )
 
     def _melt(self, x: Tensor, fill: int, weight: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ class NestedAttention(StructuredAttention):
         if k.shape[-1] != v.shape[-1]:
             raise ValueError(
                 f"k is {k.shape[-1]} wide and v {v.shape[-1]}: a packed state is both value and "
-                "key, so the two widths must be one"
+                "key, so the widths must be equal"
             )
 
     def structured(

@@ -68,7 +68,7 @@ class TablePrior(Position):
         length = self.table.shape[-1]
         for position in (outside(q_positions, length), outside(k_positions, length)):
             if position is not None:
-                fix = "build it longer, or use GaussianPrior, which has no limit"
+                fix = "build it with a larger max_length, or use GaussianPrior, which has no limit"
                 raise ValueError(
                     f"position {position} is outside the table of max_length={length}: "
                     f"{FIX_NEGATIVE if position < 0 else fix}"

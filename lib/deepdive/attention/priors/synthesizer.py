@@ -35,8 +35,8 @@ class SynthesizedAttention(Layer):
 
     reads = ("mask", "bias", "cache")
     instead = (
-        "synthesized scores are of the positions of one sequence: use MultiHeadAttention for a "
-        "memory, and leave positions out"
+        "synthesized scores are for the positions of one sequence: use MultiHeadAttention for a "
+        "memory, and pass no positions"
     )
 
     def __init__(
@@ -46,7 +46,7 @@ class SynthesizedAttention(Layer):
         positive(d_model=d_model, n_heads=n_heads)
         if d_model % n_heads or made.n_heads != n_heads:
             raise ValueError(
-                f"n_heads={n_heads} must divide d_model={d_model}, and be that of the scores, "
+                f"n_heads={n_heads} must divide d_model={d_model}, and equal the scores' n_heads, "
                 f"{made.n_heads}"
             )
         self.d_model, self.n_heads, self.made = d_model, n_heads, made
@@ -68,8 +68,8 @@ class SynthesizedAttention(Layer):
         T, S = x.shape[1], start + x.shape[1]
         if self.made.max_length < S:
             raise ValueError(
-                f"{S} positions, but scores for max_length={self.made.max_length}: build them "
-                "longer, or use MultiHeadAttention, which has no limit"
+                f"{S} positions, but scores for max_length={self.made.max_length}: use a "
+                "larger max_length, or MultiHeadAttention, which has no limit"
             )
         zeros = v.new_zeros(1).expand(*v.shape[:3], 1)  # in place of queries and keys
         keys, v = (zeros, v) if slot is None else slot.append(zeros, v)

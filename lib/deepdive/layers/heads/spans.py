@@ -67,8 +67,8 @@ def best_span(
         )
     if passage[:, 0].any() or not passage.any(1).all():
         raise ValueError(
-            "passage must hold a token in every row, and never token 0, [CLS], which means no "
-            "answer: such as (segments == 1) & mask without the last [SEP]"
+            "passage must have a token in every sequence, and never token 0, [CLS], which means no "
+            "answer; use (segments == 1) & mask without the last [SEP]"
         )
     T = logits.shape[1]
     scores = logits[:, :, None, 0] + logits[:, None, :, 1]  # (B, T, T), start down, end across

@@ -113,6 +113,6 @@ def pair_features(u: Tensor, v: Tensor) -> Tensor:
     if u.ndim != 2 or u.shape != v.shape or len(u) == 0:
         raise ValueError(
             f"u, v: got shapes {tuple(u.shape)} and {tuple(v.shape)}, expected one shape "
-            "(B, d), a vector a text"
+            "(B, d), one vector per text"
         )
     return torch.cat((u, v, (u - v).abs()), dim=-1)

@@ -79,7 +79,7 @@ class ConvolvedBlock(Block):
     def __init__(self, config: DebertaV2Config, kernel: int) -> None:
         positive(kernel=kernel)
         if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number, so that it has a middle")
+            raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         plain = block(config, 0)
         super().__init__(plain.attn, plain.ff)
         self.attn_residual, self.ff_residual = plain.attn_residual, plain.ff_residual
@@ -106,7 +106,7 @@ def one_table(config: DebertaV2Config) -> Stack:
     if config.farthest < (least := config.n_buckets // 2 + 2):
         raise ValueError(
             f"reach={config.reach}, max_length={config.max_length}: n_buckets={config.n_buckets} "
-            f"need distances up to {least} at least, in reach or, if that is None, in max_length"
+            f"needs distances up to at least {least}: raise reach or, if that is None, max_length"
         )
     norm = LayerNorm(config.d_model, config.eps)
     rows = BucketedRows(config.d_model, config.n_buckets, config.farthest, norm)

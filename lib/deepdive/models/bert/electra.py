@@ -77,8 +77,8 @@ class Electra(nn.Module):
         mine, shared = generator.bert.embeddings, discriminator.bert.embeddings
         if (ours := _tables(mine)) != (theirs := _tables(shared)):
             raise ValueError(
-                f"generator: its tables are {ours}, the discriminator's {theirs}; to be shared "
-                "they need one vocab_size, max_length, n_segments and d_embedding"
+                f"generator: its tables are {ours}, the discriminator's {theirs}; shared ones "
+                "need equal vocab_size, max_length, n_segments and d_embedding"
             )
         mine.tokens = generator.masked.head.embedding = shared.tokens
         mine.position, mine.segments = shared.position, shared.segments

@@ -40,7 +40,7 @@ class EntityEmbeddings(nn.Module):
             raise TypeError(f"mentions must be bool (B, E, T); got {describe(mentions)}")
         if mentions.shape != shape:
             raise ValueError(
-                f"mentions must be bool (B, E, T) = {shape}, the words that name each entity; got "
+                f"mentions must be bool (B, E, T) = {shape}, the tokens of each mention; got "
                 f"{tuple(mentions.shape)}. mentions_of makes them from spans"
             )
         if segments is not None:

@@ -60,7 +60,7 @@ class EntityClassifier(nn.Module):
         if entities.shape[-1] < self.n_entities:
             raise ValueError(
                 f"entities are {tuple(entities.shape)}, expected (B, E) with E of "
-                f"{self.n_entities} or more: the classes are told from the first of them"
+                f"{self.n_entities} or more: the classifier uses the first ones"
             )
         states = self.encoder.joint(tokens, entities, mentions, mask)[:, tokens.shape[1] :]
         return self.out(self.dropout(states[:, : self.n_entities].flatten(1)))

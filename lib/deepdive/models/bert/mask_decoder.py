@@ -56,6 +56,6 @@ def for_pretraining(encoder: Bert) -> EnhancedMaskDecoder:
     """Add the enhanced mask decoder to an encoder. Raises ValueError for one without layers."""
     config = encoder.config
     if not config.n_layers:
-        raise ValueError("n_layers=0: the last layer decodes, so the encoder needs 1 at least")
+        raise ValueError("n_layers=0: the last layer decodes, so expected 1 or more")
     positions = LearnedPosition(config.max_length, config.d_model)
     return EnhancedMaskDecoder(encoder, masked_head(encoder), positions)

@@ -91,7 +91,7 @@ def encode(
     model is in evaluation mode meanwhile. Raises ValueError for an empty list.
     """
     if isinstance(texts, str) or not texts:
-        raise ValueError("texts: expected a list of one text or more; for one text pass [text]")
+        raise ValueError("texts: expected a list of at least one text; for one text pass [text]")
     inputs = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
     order = sorted(range(len(inputs)), key=lambda i: len(inputs[i]))
     device = next(model.parameters()).device

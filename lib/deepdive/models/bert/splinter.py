@@ -101,9 +101,9 @@ class Splinter(nn.Module):
             asks = tokens == self.question
             if not asks.any(1).all():
                 raise ValueError(
-                    f"tokens: row {int((~asks.any(1)).nonzero()[0])} has no [QUESTION], token "
-                    f"{self.question}: put it where the answer would stand, or name "
-                    "the places that ask, questions=(B, K)"
+                    f"tokens: sequence {int((~asks.any(1)).nonzero()[0])} has no [QUESTION], token "
+                    f"{self.question}: put it at the position of the answer, or "
+                    "pass the question positions, questions=(B, K)"
                 )
             questions = asks.int().argmax(1, keepdim=True)
         if len(questions) != len(tokens) or not 0 <= questions.min() <= questions.max() < len(
@@ -111,7 +111,7 @@ class Splinter(nn.Module):
         ):
             raise ValueError(
                 f"questions: got {describe(questions)}, from {int(questions.min())} to "
-                f"{int(questions.max())}; expected places (B, K) in the tokens "
-                f"{tuple(tokens.shape)}, 0 where a row has fewer questions"
+                f"{int(questions.max())}; expected positions (B, K) in the tokens "
+                f"{tuple(tokens.shape)}, 0 for sequences with fewer questions"
             )
         return torch.stack((self.start(states, questions), self.end(states, questions)), -1)

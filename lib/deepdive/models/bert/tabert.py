@@ -66,8 +66,8 @@ class TaBert(nn.Module):
         if tokens.ndim != 3 or slots.shape != tokens.shape:
             raise ValueError(
                 f"tokens and slots must be (B, R, T); got {tuple(tokens.shape)} and "
-                f"{tuple(slots.shape)}: for one table give tokens[None], for "
-                "one row of each tokens[:, None]"
+                f"{tuple(slots.shape)}: for one table pass tokens[None], for "
+                "one row per table tokens[:, None]"
             )
         B, R, _ = tokens.shape
         read = None if mask is None else mask | ~_rows(tokens, mask)[:, :, None]  # none all masked

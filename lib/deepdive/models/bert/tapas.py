@@ -36,7 +36,7 @@ class TapasEmbeddings(BertEmbeddings):
         if segments is None or segments.shape != (*tokens.shape, len(self.sizes)):
             shape = "none" if segments is None else str(tuple(segments.shape))
             wanted = (*tokens.shape, len(self.sizes))
-            raise ValueError(f"segments: got {shape}, expected {wanted}: seven types a token")
+            raise ValueError(f"segments: got {shape}, expected {wanted}: seven types per token")
         places = restarted(segments[..., 1], segments[..., 2])
         x = self.position.embed(self.tokens(tokens), places)
         for table, kind in zip(self.types, segments.unbind(-1), strict=True):

@@ -31,8 +31,8 @@ def sentence_vectors(
         raise ValueError("model is in training mode: call model.eval() first")
     if max_length < 3 or batch_tokens < 1:
         raise ValueError(
-            f"max_length={max_length} must leave room for bos, a token and eos, and "
-            f"batch_tokens={batch_tokens} for one token"
+            f"max_length={max_length} must be 3 or more (bos, a token, eos), and "
+            f"batch_tokens={batch_tokens} 1 or more"
         )
     encoded = [encode_pair(tokenizer, text, max_length=max_length)[0] for text in texts]
     vectors: list[Tensor] = [torch.empty(0)] * len(encoded)

@@ -43,8 +43,8 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
     n_out = d if k is None else k
     if not 1 <= n_out <= min(d, n - 1):
         raise ValueError(
-            f"k: {n_out} directions of {n} vectors {d} wide; expected 1 to {min(d, n - 1)}: pass a "
-            "smaller k, or more vectors"
+            f"k: got {n_out} directions for {n} vectors {d} wide, expected 1 to {min(d, n - 1)}; "
+            "use a smaller k, or more vectors"
         )
     x = vectors.detach().double()  # small eigenvalues are lost in float32
     centre = x.mean(0)
@@ -53,6 +53,6 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
     if s[-1] <= 1e-12 * s[0]:
         flat = int((s <= 1e-12 * s[0]).sum())
         raise ValueError(
-            f"vectors: they do not differ in {flat} of {n_out} directions; pass k={n_out - flat}"
+            f"vectors: no variance in {flat} of {n_out} directions; pass k={n_out - flat}"
         )
     return Whitening(centre.to(vectors), (U / s.sqrt()).to(vectors))

@@ -137,8 +137,8 @@ class XLNet(nn.Module):
         T = tokens.shape[-1]
         if sees.shape[-2:] != (T, T) or bool(sees.diagonal(dim1=-2, dim2=-1).any()):
             raise ValueError(
-                f"sees: bool (B, T, T) for T={T} tokens, False on the diagonal, since no place may "
-                f"read its own token; got shape {tuple(sees.shape)}. order_tokens draws it"
+                f"sees: expected bool (B, T, T) for T={T} tokens, False on the diagonal, since no "
+                f"position may see its own token; got {tuple(sees.shape)}. Use order_tokens"
             )
         return self._streams(tokens, mask, segments, memory, sees, places)[:, T:]
 
@@ -150,8 +150,8 @@ class XLNet(nn.Module):
         check_tokens(tokens)
         if memory is not None and mask is not None and not bool(mask.all()):
             raise ValueError(
-                f"mask has {int((~mask).sum())} places of padding, and memory keeps every row: "
-                "give segments of real tokens alone, or no memory"
+                f"mask has {int((~mask).sum())} padding positions, but memory stores every state: "
+                "pass segments without padding, or no memory"
             )
         (B, T), kept = tokens.shape, 0 if memory is None else len(memory)
         allowed: Mask | None = padding(mask, tokens, "mask")

@@ -83,7 +83,7 @@ class RBM(nn.Module):
         n_hidden, n_visible = self.W.shape
         if (smaller := min(n_hidden, n_visible)) > MAX_SUMMED_UNITS:
             raise ValueError(
-                f"the smaller side has {smaller} units, expected at most {MAX_SUMMED_UNITS}: the "
+                f"the smaller layer has {smaller} units, expected at most {MAX_SUMMED_UNITS}: the "
                 f"sum is over 2^{smaller} states"
             )
         if n_visible <= n_hidden:

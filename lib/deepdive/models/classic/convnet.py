@@ -24,7 +24,7 @@ class Layer(nn.Module):
         super().__init__()
         positive(n_below=n_below, maps=maps, kernel=kernel)
         if kernel % 2 == 0:
-            raise ValueError(f"kernel={kernel}: expected an odd number: a unit has a middle")
+            raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         self.conv = nn.Conv2d(n_below, maps, kernel, padding=kernel // 2, bias=False)
         self.norm, self.halve = nn.BatchNorm2d(maps), halve
 

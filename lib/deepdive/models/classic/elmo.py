@@ -45,7 +45,7 @@ class ScalarMix(nn.Module):
     def forward(self, layers: Sequence[Tensor]) -> Tensor:
         """Return the mix (..., d) of n_layers tensors of that shape; else raises ValueError."""
         if len(layers) != len(self.s):
-            raise ValueError(f"{len(layers)} layers; expected {len(self.s)}: the words' rows too")
+            raise ValueError(f"layers: got {len(layers)}, expected {len(self.s)} with embeddings")
         weighted = zip(self.weights(self.s.softmax(0)), layers, strict=True)
         return self.gamma * torch.stack([w * h for w, h in weighted]).sum(0)
 

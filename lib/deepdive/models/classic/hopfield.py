@@ -49,7 +49,7 @@ class Hopfield:
             raise ValueError(f"weights: got {tuple(W.shape)}, expected (N, N)")
         if not torch.equal(W, W.T) or W.diagonal().any():
             raise ValueError(
-                "weights: not symmetric or with a diagonal, so the energy could rise; take "
+                "weights: not symmetric or with a nonzero diagonal, so the energy could rise; use "
                 "(W + W.T) / 2 and fill_diagonal_(0)"
             )
 
@@ -91,8 +91,8 @@ def hebbian(patterns: Tensor) -> Hopfield:
     """
     if patterns.ndim != 2 or not (patterns.abs() == 1).all():
         raise ValueError(
-            f"patterns: got {tuple(patterns.shape)} with numbers from {patterns.min():g} to "
-            f"{patterns.max():g}, expected (S, N) of -1 and 1: take 2 * bits - 1"
+            f"patterns: got {tuple(patterns.shape)} with values from {patterns.min():g} to "
+            f"{patterns.max():g}, expected (S, N) of -1 and 1; use 2 * bits - 1"
         )
     return Hopfield((patterns.T @ patterns).fill_diagonal_(0))
 
@@ -114,8 +114,8 @@ class ModernHopfield(nn.Module):
         super().__init__()
         if patterns.ndim != 2 or not len(patterns) or beta < 0:
             raise ValueError(
-                f"patterns: got {tuple(patterns.shape)}, beta as {beta}; expected one row or "
-                "more, (S, d), and a beta of 0 or more"
+                f"patterns, beta: got {tuple(patterns.shape)} and {beta}; expected at least one "
+                "pattern, (S, d), and a beta of 0 or more"
             )
         self.patterns, self.beta = nn.Parameter(patterns), beta
         self.weights = HookPoint()

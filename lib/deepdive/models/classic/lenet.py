@@ -67,7 +67,7 @@ class FeatureMaps(nn.Module):
         positive(side=side, kernel=kernel, stride=stride)
         not_negative(padding=padding)
         if len({len(maps_read) for maps_read in sources}) != 1 or min(map(min, sources)) < 0:
-            raise ValueError(f"sources={sources}: list as many maps below (0, 1, ...) for each map")
+            raise ValueError(f"sources={sources}: list equally many input maps (0, 1, ...) each")
         self.side, self.kernel, self.stride, self.padding = side, kernel, stride, padding
         self.sources = [list(maps_read) for maps_read in sources]
         self.n_below = max(map(max, self.sources)) + 1
@@ -126,7 +126,7 @@ class LeNet(nn.Module):
 def lenet(kernel: int = 5) -> LeNet:
     """Build LeNet for 8 x 8 digits. Raises ValueError for an even kernel: it has no center."""
     if kernel % 2 == 0:
-        raise ValueError(f"kernel={kernel}: expected an odd number, so that a unit has a middle")
+        raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
     first = FeatureMaps(8, [[0]] * 12, kernel, 1, kernel // 2)
     return LeNet(first, FeatureMaps(8, ring(12, 8, 12), kernel, 2, kernel // 2))
 

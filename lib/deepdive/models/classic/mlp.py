@@ -90,7 +90,7 @@ class _ByHand(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # double backward would be wrong: `h` is outside the graph
             raise RuntimeError(
-                "create_graph=True: a slope of the slopes is not written by hand; build the net of "
+                "create_graph=True: second derivatives are not implemented by hand; use "
                 "torch.nn.Linear and torch.nn.Sigmoid instead"
             )
         n = len(ctx.saved_tensors) // 2  # n matrices, n + 1 layers of units
@@ -108,7 +108,7 @@ class MLP(nn.Module):
     def __init__(self, sizes: Sequence[int], f: Activation = SIGMOID) -> None:
         super().__init__()
         if len(sizes) < 2 or min(sizes) < 1:
-            raise ValueError(f"sizes={list(sizes)}: give the input's, ..., the output's, each >= 1")
+            raise ValueError(f"sizes={list(sizes)}: expected input, ..., output size, each >= 1")
         self.layers = nn.ModuleList(nn.Linear(d_in, d_out) for d_in, d_out in pairwise(sizes))
         self.sizes, self.f = tuple(sizes), f
         initialise(*self.linear)

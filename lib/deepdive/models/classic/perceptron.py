@@ -79,7 +79,7 @@ class Perceptron:
         if not len(x) or y.shape != (len(x),) or not ((y == 1) | (y == -1)).all():
             raise ValueError(
                 f"x {tuple(x.shape)}, y {tuple(y.shape)} with {sorted(set(y.tolist()))[:4]}; "
-                "expected a label -1 or +1 for each row of x, and one row at least"
+                "expected a label -1 or +1 for each row of x, and at least one row"
             )
         mistakes: list[Update] = []
         earlier = [(*self.w.tolist(), self.b)]
@@ -111,8 +111,8 @@ def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
     margins = Perceptron(len(w), w, b).margin(x, y)
     if margins.min() <= 0:
         raise ValueError(
-            f"example {int(margins.argmin())} has the margin {margins.min():.3g}; give a line (w, "
-            "b) that separates: all margins above 0"
+            f"example {int(margins.argmin())} has margin {margins.min():.3g}; pass a separating "
+            "hyperplane (w, b): all margins above 0"
         )
     length = torch.cat([w.double(), torch.tensor([b], dtype=torch.float64)]).norm()
     R = (x.double().square().sum(1) + 1).sqrt().max()

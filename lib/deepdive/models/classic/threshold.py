@@ -38,7 +38,7 @@ class ThresholdUnit:
 
     def __post_init__(self) -> None:
         if self.w.ndim != 1 or not len(self.w):
-            raise ValueError(f"w has shape {tuple(self.w.shape)}; give one weight an input: (d,)")
+            raise ValueError(f"w: got {tuple(self.w.shape)}, expected one weight per input, (d,)")
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return outputs 0 or 1 (...) for inputs x (..., d); ValueError for another width."""

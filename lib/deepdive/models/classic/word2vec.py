@@ -48,7 +48,7 @@ class SkipGram(nn.Module):
         if contexts.shape[:-1] != words.shape:
             raise ValueError(
                 f"contexts: got shape {tuple(contexts.shape)}, expected "
-                f"{(*words.shape, 'C')}: C ids for each of the words {tuple(words.shape)}"
+                f"{(*words.shape, 'C')}: C ids for each word in {tuple(words.shape)}"
             )
         w = look_up(self.words, words, "words")  # (..., d_model)
         c = look_up(self.contexts, contexts, "contexts")  # (..., C, d_model)

@@ -57,7 +57,7 @@ def side(window: int | tuple[int, ...], n_layers: int, layer: int) -> int:
     """
     windows = (window,) * n_layers if isinstance(window, int) else window
     if len(windows) != n_layers:
-        raise ValueError(f"window has {len(windows)} numbers for {n_layers} layers")
+        raise ValueError(f"window has {len(windows)} values for {n_layers} layers")
     if windows[layer] < 2 or windows[layer] % 2:
         raise ValueError(f"window={windows[layer]} counts both sides: even, and at least 2")
     return windows[layer] // 2

@@ -76,8 +76,8 @@ class LunaStack(Stack):
 
     reads = ("mask", "positions")
     instead = (
-        "Luna's own memory is a parameter, and a step of decoding would need the running sums of "
-        "all rows so far: call it on whole rows, and give other states to a Stack"
+        "Luna's memory is a parameter, and incremental decoding would need running sums of all "
+        "previous states: call it on full sequences, and use a Stack for other states"
     )
 
     def __init__(

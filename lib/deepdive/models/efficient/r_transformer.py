@@ -53,15 +53,15 @@ class LocalRNN(Layer):
     """
 
     reads = ("mask", "positions", "cache")
-    instead = "a network over windows reads the rows of one text"
+    instead = "a local RNN's windows are over one sequence"
 
     def __init__(self, rnn: RNN, window: int) -> None:
         super().__init__()
         positive(window=window)
         if rnn.d_input != rnn.d_hidden:
             raise ValueError(
-                f"rnn goes from d_input={rnn.d_input} to d_hidden={rnn.d_hidden}: a sublayer keeps "
-                "the width"
+                f"rnn has d_input={rnn.d_input}, d_hidden={rnn.d_hidden}: a sublayer needs equal "
+                "widths"
             )
         self.rnn, self.window, self.d_model = rnn, window, rnn.d_hidden
 

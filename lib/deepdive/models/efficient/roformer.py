@@ -47,8 +47,8 @@ def roformer(config: RoformerConfig = BASE, **changes: Any) -> Bert:
     config = config.but(**changes)
     if config.n_heads < 1 or config.d_model % (2 * config.n_heads):
         raise ValueError(
-            f"n_heads={config.n_heads} does not cut d_model={config.d_model} into heads of an even "
-            "width, whose entries can be turned in pairs: choose a divisor of d_model / 2"
+            f"n_heads={config.n_heads} does not split d_model={config.d_model} into heads of an "
+            "even width, as rotation in pairs needs: choose a divisor of d_model / 2"
         )
     if config.d_embedding not in (None, config.d_model):
         config = config.but(embeddings=FactorisedEmbeddings)

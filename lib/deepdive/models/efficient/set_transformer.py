@@ -22,7 +22,7 @@ from deepdive.core.checks import not_negative, positive
 from deepdive.core.masks import Mask, Padding, as_mask, padding
 from deepdive.core.mechanism import honoured
 
-INSTEAD = "Its learned rows read the whole set: use SAB, in which members read each other"
+INSTEAD = "Its inducing points attend to the full set: use SAB for attention between members"
 
 
 class MAB(nn.Module):

@@ -50,7 +50,7 @@ def sampled(model: Bert, n_hashes: int = 64) -> Bert:
             old = part.mechanism
             if not isinstance(old, ExpectedYosoAttention):
                 raise ValueError(
-                    f"a layer has {type(old).__name__}: hashing estimates YOSO's alone"
+                    f"a layer has {type(old).__name__}: hashing estimates only YOSO attention"
                 )
             new = YosoAttention(part.d_head, old.bits, n_hashes, convolution=old.convolution)
             part.mechanism = new.to(part.q.weight).train(part.training)

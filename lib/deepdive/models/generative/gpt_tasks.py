@@ -80,6 +80,6 @@ class Answerer(nn.Module):
     def _each(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
         """Return the last hidden states (B, C, d_model) of C texts per example."""
         if tokens.ndim != 3:
-            raise ValueError(f"tokens must be (B, C, T), C texts a row; got {describe(tokens)}")
+            raise ValueError(f"tokens must be (B, C, T) with C texts each; got {describe(tokens)}")
         flat = None if mask is None else mask.flatten(0, 1)
         return self.last(tokens.flatten(0, 1), flat).unflatten(0, tokens.shape[:2])

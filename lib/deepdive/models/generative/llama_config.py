@@ -64,8 +64,8 @@ class LlamaConfig(Config):
         super().__post_init__()
         if self.full_layers and self.window is None:
             raise ValueError(
-                f"full_layers={self.full_layers} with window=None: every layer is full; leave "
-                "full_layers out, or give a window"
+                f"full_layers={self.full_layers} with window=None: every layer is full; omit "
+                "full_layers, or set a window"
             )
         if wrong := [i for i in self.full_layers if not 0 <= i < self.n_layers]:
             raise ValueError(

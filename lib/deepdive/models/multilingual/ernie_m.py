@@ -73,14 +73,14 @@ def cross_lingual_mask(second: Tensor, hidden: Tensor, real: Tensor) -> Tensor:
             f"{describe(real)}; expected bool (B, T) three times"
         )
     if (hidden & ~real).any():
-        raise ValueError("hidden: a place of padding is hidden; leave padding alone")
+        raise ValueError("hidden: a padding position is masked; mask only real tokens")
     words = real & ~hidden
     for side, other in ((second, ~second), (~second, second)):
         blind = (hidden & side).any(1) & ~(words & other).any(1)
         if blind.any():
             raise ValueError(
-                f"hidden: row {int(blind.nonzero()[0])} has a gap, and no word left in the other "
-                "sentence to fill it by"
+                f"hidden: sequence {int(blind.nonzero()[0])} has a masked token, but no unmasked "
+                "token in the other sentence to predict it from"
             )
     beside = second[:, :, None] == second[:, None, :]  # in the same sentence
     from_gap, to_gap = hidden[:, :, None], hidden[:, None, :]

@@ -33,7 +33,7 @@ def sentence_state(encoder: Bert, layer: int, tokens: Tensor, mask: Tensor | Non
     """
     blocks = list(encoder.stack.blocks)
     if not 0 <= layer <= len(blocks):
-        raise ValueError(f"layer={layer}: the encoder has {len(blocks)}; 0 are the embeddings")
+        raise ValueError(f"layer={layer}: expected 0 (the embeddings) to {len(blocks)}")
     real = padding(mask, tokens, "mask")
     x = encoder.embeddings(tokens, None, encoder.embeddings.positions(tokens, mask))
     for block in blocks[:layer]:

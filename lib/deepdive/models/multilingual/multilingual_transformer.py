@@ -64,8 +64,8 @@ class MultilingualTransformer(Transformer):
         language = first - self.first
         if bool(((language < 0) | (language >= n)).any()):
             raise ValueError(
-                f"{name} begins with the tokens {sorted(set(first[:, 0].tolist()))}; a text begins "
-                f"with its language's, {self.first} to {self.first + n - 1}: put it there with "
+                f"{name} begins with the tokens {sorted(set(first[:, 0].tolist()))}; expected a "
+                f"language token, {self.first} to {self.first + n - 1}: prepend it by "
                 "ask_for(language, tokens)"
             )
         return language

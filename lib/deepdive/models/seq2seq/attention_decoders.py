@@ -90,8 +90,8 @@ class BahdanauDecoder(nn.Module):
         d_memory = recurrent.d_input - embedding.d_model
         if d_memory < 2 or d_memory % 2:
             raise ValueError(
-                f"recurrent reads rows of width {recurrent.d_input}, expected the embedding's "
-                f"{embedding.d_model} and an even d_memory, both directions of the encoder"
+                f"recurrent has inputs of width {recurrent.d_input}, expected the embedding's "
+                f"{embedding.d_model} plus an even d_memory (both directions of the encoder)"
             )
         if not hasattr(attention, "project_keys"):
             raise TypeError(

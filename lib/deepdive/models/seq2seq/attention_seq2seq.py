@@ -56,7 +56,7 @@ def scaled_dot(d_query: int, d_key: int) -> SoftmaxAttention:
     with scaling 3.3 and 3.2. Raises ValueError for different widths.
     """
     if d_query != d_key:
-        raise ValueError(f"a dot product needs one width; got d_query={d_query}, d_key={d_key}")
+        raise ValueError(f"a dot product needs equal widths; got d_query={d_query}, d_key={d_key}")
     return SoftmaxAttention()
 
 

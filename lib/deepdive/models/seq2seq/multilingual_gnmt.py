@@ -31,7 +31,7 @@ def add_target_language_token(
     token = torch.as_tensor(language, dtype=src.dtype, device=src.device)
     if token.ndim > 1 or (token.ndim == 1 and len(token) != len(src)):
         raise ValueError(
-            f"language: {tuple(token.shape)} ids for {len(src)} sources; give one id, or one a row"
+            f"language: {tuple(token.shape)} ids for {len(src)} sources; pass one id, or one each"
         )
     first = token.expand(len(src)).unsqueeze(1)
     tokens = torch.cat([first, src], dim=1)

@@ -43,8 +43,8 @@ class SoundEmbeddings(nn.Module):
         x = self.project_dropout(self.project(features))
         if hidden is not None:
             if self.mask is None:
-                raise ValueError("hidden: this encoder has no row for a gap; build it masked=True")
-            flags("hidden", hidden, x.shape[:2], "(B, T), True = replaced by the mask's row")
+                raise ValueError("hidden: this encoder has no mask embedding; use masked=True")
+            flags("hidden", hidden, x.shape[:2], "(B, T), True = replaced by the mask embedding")
             x = torch.where(hidden[..., None], self.mask, x)
         if real is not None:
             x = x * real[..., None]

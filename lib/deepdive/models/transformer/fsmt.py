@@ -40,7 +40,7 @@ def sinusoids(config: TranslatorConfig) -> BlockedSinusoidalPosition:
     d_model = config.d_model
     if d_model < 4:
         raise ValueError(
-            f"d_model={d_model}: expected 4 or more, since FSMT's waves are spaced by "
+            f"d_model={d_model}: expected 4 or more, since FSMT's frequencies are spaced by "
             "base ** (1 / (d_model / 2 - 1))"
         )
     return BlockedSinusoidalPosition(d_model, steps=d_model / 2 - 1, offset=config.padding + 1)

@@ -43,7 +43,7 @@ class Distilled(nn.Module):
         super().__init__()
         positive(n_classes=n_classes)
         if encoder.config.n_special != 2:
-            raise ValueError(f"n_special={encoder.config.n_special}: two heads need two tokens")
+            raise ValueError(f"n_special={encoder.config.n_special}: expected 2, one per head")
         self.encoder = encoder
         self.label, self.taught = (nn.Linear(encoder.config.d_model, n_classes) for _ in range(2))
         initialise(self.label)

@@ -84,7 +84,7 @@ class Detr(nn.Module):
             if real.shape != (len(images), *images.shape[2:]) or real.dtype != torch.bool:
                 raise ValueError(
                     f"real: got {real.dtype} {tuple(real.shape)}, expected bool (B, H, W) for the "
-                    f"images {tuple(images.shape)}: True is a pixel of the image"
+                    f"images {tuple(images.shape)}, True = real pixel"
                 )
             pixel_mask = F.interpolate(real[:, None].to(seen.dtype), pixel_mask.shape[1:])[:, 0] > 0
         at = grid_sines(pixel_mask, self.config.d_model).to(seen.dtype)
@@ -106,7 +106,7 @@ def detr(config: DetrConfig = BASE, **changes: Any) -> Detr:
     """
     config = DetrConfig.given(config, changes)
     if config.d_model % 4:
-        raise ValueError(f"d_model={config.d_model}: sines and cosines of two axes need fours")
+        raise ValueError(f"d_model={config.d_model}: expected a multiple of 4, for two axes")
 
     def attention() -> QKPositionAttention:
         return QKPositionAttention(config.d_model, config.n_heads, dropout=config.attention_dropout)

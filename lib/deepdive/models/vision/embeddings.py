@@ -72,15 +72,13 @@ class MaskedPatchEmbeddings(nn.Module):
         check_pixels(images)
         if images.shape[2:] != (self.side, self.side):
             raise ValueError(
-                f"images of {tuple(images.shape[2:])} pixels: offsets are counted for squares of "
-                f"{self.side}; resize them"
+                f"images of {tuple(images.shape[2:])} pixels; expected {self.side} x {self.side}, "
+                "the size of the position table: resize them"
             )
         x = self.patches(images)
         if hidden is not None:
             if self.mask is None:
-                raise ValueError(
-                    "hidden: this encoder has no row for a gap; build it with masked=True"
-                )
+                raise ValueError("hidden: this encoder has no mask embedding; use masked=True")
             flags("hidden", hidden, x.shape[:2], "(B, N), True = replaced by the mask's row")
             x = torch.where(hidden[..., None], self.mask, x)
         return self.dropout(torch.cat([self.special.expand(len(x), -1, -1), x], 1))

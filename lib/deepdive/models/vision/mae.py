@@ -60,7 +60,7 @@ class Mae(nn.Module):
         shape = len(x), x.shape[1] - special
         flags("hidden", hidden, shape, "(B, N), True = hidden")
         if len(set(hidden.sum(1).tolist())) > 1:
-            raise ValueError("hidden: as many patches of each image must be hidden")
+            raise ValueError("hidden: the number of masked patches must be equal in all images")
         patches = x[:, special:][~hidden].reshape(len(x), -1, x.shape[2])
         return self.encoder.stack(torch.cat([x[:, :special], patches], 1))
 

@@ -29,8 +29,8 @@ class ResNetConfig(Config):
         wrong = len(self.widths) != len(self.depths) or min((0, *self.widths, *self.depths)) < 0
         if wrong or not self.widths or 0 in (*self.widths, *self.depths):
             raise ValueError(
-                f"widths={self.widths}, depths={self.depths}: expected one number above 0 for each "
-                "stage, in both"
+                f"widths={self.widths}, depths={self.depths}: expected one number above 0 per "
+                "stage in each"
             )
 
 

@@ -38,7 +38,7 @@ class MapAttention(nn.Module):
         super().__init__()
         positive(channels=channels, rate=rate)
         if channels < rate:
-            raise ValueError(f"rate={rate}: more than the {channels} channels, no row is left")
+            raise ValueError(f"rate={rate}: expected at most {channels}, the number of channels")
         self.attention = MultiHeadAttention(
             channels, 1, d_head=channels // rate, bias=False, scale=1.0
         )

@@ -41,6 +41,6 @@ class SegformerConfig(Config):
             values = getattr(self, name)
             each_at_least(1, name, values)
             if len(values) != len(self.widths):
-                raise ValueError(f"{name}={values}, widths={self.widths}: one of each for a stage")
+                raise ValueError(f"{name}={values}, widths={self.widths}; expected one per stage")
         for width, heads in zip(self.widths, self.heads, strict=True):
             divides(heads=heads, widths=width)

@@ -49,7 +49,7 @@ class SwinConfig(Config):
         each_at_least(1, "depths", self.depths)
         each_at_least(1, "heads", self.heads)
         if len(self.depths) != len(self.heads):
-            raise ValueError(f"depths={self.depths}, heads={self.heads}: one of each for a stage")
+            raise ValueError(f"depths={self.depths}, heads={self.heads}; expected one per stage")
         for width, heads in zip(self.widths, self.heads, strict=True):
             divides(heads=heads, d_model=width)
 

@@ -93,7 +93,7 @@ class VideoAction(nn.Module):
         shape = f"(B, F, h, w, {self.config.d_features})"
         real_input("features", features, shape, "give what a network of convolutions returns")
         width("features", features, self.config.d_features)
-        real_input("boxes", boxes, "(B, R, 4)", "middle and sides as parts of the image")
+        real_input("boxes", boxes, "(B, R, 4)", "use center and size as fractions of the image")
         if features.ndim != 5 or boxes.ndim != 3 or boxes.shape[-1] != 4:
             raise ValueError(
                 f"features, boxes: got {tuple(features.shape)}, {tuple(boxes.shape)}; expected "

@@ -1,4 +1,4 @@
-"""Every published family, by its model_type. A family with names of its own has a file here."""
+"""All published model families by model_type. Families with similar names share a file."""
 
 from deepdive.published.families import (
     bart,

@@ -1,4 +1,4 @@
-"""BART, PLBART, mBART, Pegasus and LED, one table each: settings, and names of weights."""
+"""BART, PLBART, mBART, Pegasus and LED: config settings and name tables."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ def _padding(config: TranslatorConfig) -> Mapping[str, int]:
 def _family(
     kind: str, build: Callable[..., Any], base: Any, names: Names = LEARNED, **more: Any
 ) -> Family:
-    """Return one of BART's family, which transformers calls `kind`."""
+    """Return the family of a BART-like model, `kind` being its name in transformers."""
     return Family(
         architecture=f"{kind}ForConditionalGeneration",
         build=build,
@@ -72,7 +72,7 @@ PEGASUS = _family(
 
 
 def _led_names() -> Names:
-    """Their names, of which `model` is `led` here."""
+    """Return BART's names with `led.` instead of `model.`, and Longformer's self-attention."""
     layer, block = "model.encoder.layers.{}.self_attn", "encoder.stack.blocks.{}.attn"
     local = f"{layer}.longformer_self_attn"
     names = LEARNED | {
@@ -93,7 +93,7 @@ def _led_names() -> Names:
 
 def _only_unscaled(config: TranslatorConfig) -> Mapping[str, int]:
     if config.scale != 1.0:
-        raise ValueError(f"scale={config.scale}: LED is published with 1 alone")
+        raise ValueError(f"scale={config.scale}: LED is published only with scale=1")
     return _padding(config)
 
 

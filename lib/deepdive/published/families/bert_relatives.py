@@ -1,4 +1,4 @@
-"""BERT's relatives with names of their own: ELECTRA, ConvBERT, MPNet, Splinter, LUKE, I-BERT."""
+"""ELECTRA, ConvBERT, MPNet, Splinter, LUKE and I-BERT: config settings, name tables, heads."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ from deepdive.published.families.encoders import (
 from deepdive.published.form import Head
 from deepdive.published.names import Names, Pairs, axis
 
-# ELECTRA: the discriminator, and the generator that is published beside it.
+# ELECTRA: the discriminator, and the generator that is published with it.
 GENERATOR = masked(
     "predictions.dense predictions.LayerNorm lm_head.bias lm_head.weight", "generator_"
 )
@@ -31,7 +31,7 @@ ELECTRA = like(
     BERT,
     "Electra",
     electra.electra,
-    electra.SMALL,  # what transformers takes for a setting that a config.json has not
+    electra.SMALL,  # transformers' defaults for missing settings
     settings=SETTINGS | {"d_embedding": "embedding_size"},
     names=EMBEDDINGS | LAYERS | {"embeddings_project": "embeddings.project"},
     unused=(*UNUSED, "discriminator_predictions.", "generator_"),
@@ -52,7 +52,7 @@ ELECTRA = like(
 
 # ConvBERT
 THEIRS, OURS = f"{LAYER}.attention.self", "stack.blocks.{}.attn.convolution"
-# Their layer by points is a convolution of one column, with a bias beside it.
+# Their pointwise layer is a convolution with a kernel of 1 and a separate bias.
 CONVOLUTION = Names(
     {
         f"{THEIRS}.key_conv_attn_layer.bias": f"{OURS}.pointwise.bias",
@@ -81,13 +81,13 @@ CONVBERT = like(
     heads=is_masked_lm("ConvBert", GENERATOR),
 )
 
-# MPNet, one size of which is published
+# MPNet, published in one size
 MPNET_LAYERS = layer(
     LAYER,
     "attention.attn.q attention.attn.k attention.attn.v attention.attn.o attention.LayerNorm "
     "intermediate.dense output.dense output.LayerNorm",
 )
-# The bias is one tensor of all layers; here it has the name that it has in the first.
+# The relative position bias is shared by all layers; here it has the name of the first layer's.
 BIAS: Pairs = {"encoder.relative_attention_bias": "stack.blocks.0.attn.position.table"}
 MPNET = like(
     BERT,
@@ -95,14 +95,14 @@ MPNET = like(
     mpnet.mpnet,
     mpnet.BASE,
     settings={k: v for k, v in SETTINGS.items() if k != "n_segments"} | {"max_length": beyond(2)},
-    # Theirs takes 32 buckets, whatever their number in config.json is.
+    # transformers always uses 32 buckets, whatever config.json says.
     expected={"pad_token_id": 1, "relative_attention_num_buckets": 32, "tie_word_embeddings": True},
     names=EMBEDDINGS | MPNET_LAYERS | BIAS,
     heads=is_masked_lm("MPNet", masked("dense layer_norm bias decoder.weight", "lm_head.")),
 )
 
-# Splinter in two sizes, with the head that it was trained with.
-# The parts of one selector, theirs -> ours, for the first token and for the last.
+# Splinter in two sizes, with its pretraining head (question-aware span selection).
+# Name table of one selector, theirs -> ours; there is one for the start and one for the end.
 SELECTOR = {
     "query_{}_transform.dense": "ask.0",
     "query_{}_transform.LayerNorm": "ask.2",
@@ -133,7 +133,7 @@ SPLINTER = like(
     },
 )
 
-# LUKE: RoBERTa's names, a second table of embeddings, and three more queries in each layer
+# LUKE: RoBERTa's names, entity embeddings, and three more query projections in each layer
 ENTITIES: Pairs = {
     f"entity_embeddings.{theirs}": f"entities.{ours}"
     for theirs, ours in {
@@ -170,7 +170,7 @@ LUKE = like(
     ),
 )
 
-# I-BERT: RoBERTa's names, and beside each weight what its last run made of it in whole numbers
+# I-BERT: RoBERTa's names, and for each weight the integers that its last run computed
 MADE = (
     "weight_scaling_factor", "weight_integer", "bias_integer", "fc_scaling_factor",
     "act_scaling_factor", "x_min", "x_max", "shift",
@@ -178,7 +178,7 @@ MADE = (
 
 
 def _without_made(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Files hold whole numbers, scales and ranges too: `integer` makes them, `calibrated` finds."""
+    """Drop integers, scales and ranges, which `integer` and `calibrated` compute here."""
     return {name: t for name, t in found.items() if name.rpartition(".")[2] not in MADE}
 
 

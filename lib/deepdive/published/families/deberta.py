@@ -1,4 +1,4 @@
-"""DeBERTa: settings, names of weights, heads."""
+"""DeBERTa: config settings, name tables, heads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ WORDS = Names(
         "embeddings.LayerNorm": "embeddings.norm",
     }
 )
-# The released names of the head that fills gaps, which `legacy` = False keeps in transformers.
+# The released names of the masked language modeling head: transformers' with legacy=False.
 FILLS = Names(
     {
         "lm_predictions.lm_head.dense": "masked.dense",
@@ -46,19 +46,19 @@ FILLS = Names(
 
 
 def three_terms(theirs: Mapping[str, Any], needed: Mapping[str, Any] = PLACED) -> None:
-    """Refuse a config of other scores than those of three terms. A setting that is `needed` and
-    missing is one that is built otherwise there.
+    """Raise ValueError for a config without exactly three terms in the attention scores, or without
+    a `needed` setting, whose default in transformers differs.
     """
     given = theirs.get("pos_att_type") or ()
     terms = {term.strip() for term in given.split("|")} if isinstance(given, str) else set(given)
     if terms != {"c2p", "p2c"}:
         raise ValueError(
             f"config has pos_att_type={theirs.get('pos_att_type')!r}; only c2p and p2c together "
-            "are built here"
+            "are supported"
         )
     for key, value in needed.items():
         if theirs.get(key, key == "position_biased_input") != value:
-            raise ValueError(f"config has {key}={theirs.get(key)}; only {value} is built here")
+            raise ValueError(f"config has {key}={theirs.get(key)}; only {value} is supported")
 
 
 def _version_1(config: Any, theirs: Mapping[str, Any]) -> Any:
@@ -71,27 +71,27 @@ def their_terms(config: Any) -> dict[str, Any]:
 
 
 def by_head(n_heads: int) -> Fused:
-    """Return how queries, keys and values lie in one matrix: head by head, the three of a head one
-    after the other.
+    """Return the functions (split, merge) of the fused matrix of queries, keys and values, which
+    are interleaved by head: each head's three parts one after the other.
     """
 
-    def apart(fused: Tensor) -> Sequence[Tensor]:
+    def split(fused: Tensor) -> Sequence[Tensor]:
         whole = fused.unflatten(0, (n_heads, 3, -1)).transpose(0, 1)  # (3, H, d_head, d_model)
         return list(whole.flatten(1, 2))
 
-    def together(parts: Sequence[Tensor]) -> Tensor:
+    def merge(parts: Sequence[Tensor]) -> Tensor:
         whole = torch.stack([part.unflatten(0, (n_heads, -1)) for part in parts], dim=1)
         return whole.flatten(0, 2)
 
-    return apart, together
+    return split, merge
 
 
 def names(config: deberta.DebertaConfig) -> Names:
-    """Return the names of a DeBERTa, in which heads say how one matrix is three."""
+    """Return the name table of a DeBERTa; n_heads determines how the fused matrix is split."""
     own, fused = f"{LAYER}.attention.self", "attention.self.in_proj"
     biases: Pairs = {f"{own}.q_bias": f"{ATTENTION}.q.bias", f"{own}.v_bias": f"{ATTENTION}.v_bias"}
     return (
-        Names(biases)  # before the matrices, whose names begin alike
+        Names(biases)  # before the matrices, whose names have the same prefix
         | WORDS
         | layer(
             LAYER,
@@ -110,7 +110,7 @@ def names(config: deberta.DebertaConfig) -> Names:
 
 
 def with_places(model_class: str) -> dict[str, Head]:
-    """Both heads: the one that transformers has, and the paper's, with its absolute places."""
+    """Return both heads: transformers', and the paper's with absolute positions (EMD)."""
     places = Names({"deberta.embeddings.position_embeddings": "positions.table"})
     pretraining = Head(f"{model_class}ForMaskedLM", mask_decoder.for_pretraining, FILLS | places)
     return is_masked_lm(model_class, FILLS) | {"pretraining": pretraining}
@@ -126,7 +126,7 @@ DEBERTA = like(
     finish=_version_1,
     derived=their_terms,
     names=names,
-    # The places are read by the paper's head alone; version 3 keeps its discriminator's head too.
+    # Only the paper's head uses absolute positions; version 3 has its discriminator's head too.
     unused=(*UNUSED, "lm_predictions.", "mask_predictions.", "embeddings.position_embeddings."),
     heads=with_places("Deberta"),
 )

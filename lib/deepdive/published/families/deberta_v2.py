@@ -1,4 +1,4 @@
-"""DeBERTa's versions 2 and 3: settings, names of weights, heads."""
+"""DeBERTa versions 2 and 3: config settings, name tables, heads."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,18 +26,18 @@ def _version_2(config: Any, theirs: Mapping[str, Any]) -> Any:
     if config.kernel is not None:
         only["conv_act"] = "gelu"
         if theirs.get("conv_act") is None:
-            raise ValueError("config has a convolution and no conv_act; only gelu is built here")
+            raise ValueError("config has a convolution but no conv_act; only gelu is supported")
     for key, value in only.items():
         if theirs.get(key) not in (None, value):
-            raise ValueError(f"config has {key}={theirs[key]}; only {value} is built here")
+            raise ValueError(f"config has {key}={theirs[key]}; only {value} is supported")
     return config
 
 
 def _buckets(count: Any) -> Any:
     if type(count) is int and count < 1:
         raise ValueError(
-            f"config has position_buckets={count}, or lacks it; only distances in buckets are "
-            "built here"
+            f"config has position_buckets={count}, or lacks it; only bucketed distances (1 or more "
+            "buckets) are supported"
         )
     return count
 

@@ -1,5 +1,5 @@
-"""Llama's family, and Mistral, Qwen2, Qwen3, and Gemma by their differences: settings, names of
-weights, and how their files lay out what is rotated.
+"""Llama, Mistral, Qwen2, Qwen3 and Gemma: config settings, name tables, and the layout of rotary
+(RoPE) weights in their files.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ SCALINGS = {
         "original": "original_max_position_embeddings",
     },
 }  # fmt: skip
-# Fields that not every family has; one that a family has no setting for is that of its `base`.
+# Fields that not every family has; without a setting for it, a family has the value of its `base`.
 DIFFERENCES = ("window", "full_layers", "qkv_bias", "out_bias", "qk_norm", "norm", "embedding")
 SLIDING, FULL = "sliding_attention", "full_attention"
 LAYER, OURS = "model.layers.{}", "decoder.stack.blocks.{}"
@@ -38,8 +38,8 @@ LAYERS = layer(
 
 
 def paired(n_heads: int) -> Layout:
-    """The two ways between their rows of W_q, in which entry i of a head is turned with entry
-    i + d_head / 2, and ours, in which 2i is turned with 2i + 1: the same rows in another order.
+    """Return the permutations between their rows of W_q, where entry i of a head is rotated with
+    entry i + d_head / 2, and ours, where 2i is rotated with 2i + 1.
     """
 
     def to_ours(rows: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ def paired(n_heads: int) -> Layout:
 
 
 def paired_keys(n_kv_heads: int) -> Layout:
-    """`paired` for the rows of W_k, which stand above those of W_v, which are not turned."""
+    """Return `paired` for the rows of W_k, above those of W_v, which are not rotated."""
     to_ours, to_theirs = paired(n_kv_heads)
 
     def first_half(rows: Tensor, change: Any) -> Tensor:
@@ -82,92 +82,92 @@ def _names(config: LlamaConfig) -> Names:
 
 
 def _rotary(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
-    """Read the base and the scaling of the angles where old files have them, and where new ones do.
-    Raises ValueError for a scaling that is not built here.
+    """Read RoPE's base and scaling from the keys of older or newer config files. Raises ValueError
+    for a scaling that is not supported.
     """
-    stretched, new = theirs.get("rope_scaling") or {}, theirs.get("rope_parameters") or {}
+    older, newer = theirs.get("rope_scaling") or {}, theirs.get("rope_parameters") or {}
     scaling = None
-    for told in (stretched, new):
-        kind = told.get("rope_type", told.get("type", "default"))
+    for rope in (older, newer):
+        kind = rope.get("rope_type", rope.get("type", "default"))
         if kind not in ("default", *SCALINGS):
             raise ValueError(
-                f"config has rotary angles of type {kind!r}; built here: default, "
+                f"config has RoPE scaling of type {kind!r}; supported: default, "
                 f"{', '.join(SCALINGS)}"
             )
         if kind != "default":
             keys = SCALINGS[kind]
-            if missing := [key for key in keys.values() if key not in told]:
-                raise ValueError(f"config has rotary angles of type {kind!r} without {missing[0]}")
-            scaling = RopeScaling(**{ours: told[key] for ours, key in keys.items()})
-    base = new.get("rope_theta", theirs.get("rope_theta", 10_000.0))
+            if missing := [key for key in keys.values() if key not in rope]:
+                raise ValueError(f"config has RoPE scaling of type {kind!r} without {missing[0]}")
+            scaling = RopeScaling(**{ours: rope[key] for ours, key in keys.items()})
+    base = newer.get("rope_theta", theirs.get("rope_theta", 10_000.0))
     if type(base) not in (int, float) or not 0 < base < float("inf"):
         raise ValueError(f"config has rope_theta={base!r}; expected a number above 0")
     return config.but(base=float(base), scaling=scaling)
 
 
 def _angles(config: LlamaConfig) -> dict[str, Any]:
-    """Return the settings of the angles, as new files have them."""
-    told: dict[str, Any] = {"rope_theta": config.base, "rope_type": "default"}
+    """Return RoPE's settings in the newer format."""
+    settings: dict[str, Any] = {"rope_theta": config.base, "rope_type": "default"}
     if config.scaling is not None:
-        told["rope_type"] = "linear" if config.scaling.low is None else "llama3"
-        keys = SCALINGS[told["rope_type"]]
-        told |= {key: getattr(config.scaling, ours) for ours, key in keys.items()}
-    return told
+        settings["rope_type"] = "linear" if config.scaling.low is None else "llama3"
+        keys = SCALINGS[settings["rope_type"]]
+        settings |= {key: getattr(config.scaling, ours) for ours, key in keys.items()}
+    return settings
 
 
 def _activation(ours: Activation) -> str:
-    """Return the name of an activation; this family says silu, where others say swish."""
+    """Return the name of an activation; this family writes silu instead of swish."""
     return "silu" if ours is F.silu else name_of(ours)
 
 
-def _written(base: LlamaConfig, *told: str) -> Callable[[LlamaConfig], dict[str, Any]]:
-    """Return what writes the settings that are no field's alone. `told` names those of
-    `DIFFERENCES` that the family of `base` has a setting for; a record that differs from `base` in
+def _written(base: LlamaConfig, *with_setting: str) -> Callable[[LlamaConfig], dict[str, Any]]:
+    """Return a function that writes settings depending on several fields. `with_setting` lists the
+    `DIFFERENCES` that the family of `base` has settings for; a config that differs from `base` in
     another one raises ValueError.
     """
 
     def derived(config: LlamaConfig) -> dict[str, Any]:
         for name in DIFFERENCES:
             value, wanted = getattr(config, name), getattr(base, name)
-            if name == "out_bias" and "qkv_bias" in told:
+            if name == "out_bias" and "qkv_bias" in with_setting:
                 wanted = config.qkv_bias  # one setting for both
-            if name not in told and value != wanted:
+            if name not in with_setting and value != wanted:
                 raise ValueError(
                     f"{name}={value!r}: {base.family} is published with {name}={wanted!r}; change "
-                    "the field, or give the family that differs there (llama_variants has them)"
+                    "the field, or use a family that has it (see llama_variants)"
                 )
-        told_windows = _windows(config) if "full_layers" in told else {}
-        # Older files have the base of the angles under `rope_theta`.
-        return {"rope_theta": config.base, "rope_parameters": _angles(config), **told_windows}
+        windows = _windows(config) if "full_layers" in with_setting else {}
+        # Older files have RoPE's base in `rope_theta`.
+        return {"rope_theta": config.base, "rope_parameters": _angles(config), **windows}
 
     return derived
 
 
 def _biased(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
-    """One setting gives all four projections biases, or none."""
+    """Set out_bias = qkv_bias: one setting is for all four projections."""
     return _rotary(config.but(out_bias=config.qkv_bias), theirs)
 
 
 def _window(keys: Any) -> int | None:
-    """Return how many keys a query attends to. Raises ValueError for what is no number of keys."""
+    """Return the sliding window's size. Raises ValueError unless it is a number of keys or null."""
     if keys is None or (type(keys) is int and keys > 0):
         return keys
     raise ValueError(f"config has sliding_window={keys!r}; expected a number above 0, or null")
 
 
 def _mistral(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
-    """Raises ValueError for layers of two kinds: transformers gives all of them the window."""
+    """Raise ValueError for layers of two kinds: in transformers all of them have the window."""
     kinds = theirs.get("layer_types")
     if kinds not in (None, _kinds(config)):
         raise ValueError(
-            f"config has layer_types={kinds!r}; in this family all are {_kinds(config)[0]!r}, by "
-            f"sliding_window={config.window}: leave layer_types out, or give both alike"
+            f"config has layer_types={kinds!r}; in this family all are {_kinds(config)[0]!r}, from "
+            f"sliding_window={config.window}: remove layer_types, or make them agree"
         )
     return _rotary(config, theirs)
 
 
 def _kinds(config: LlamaConfig) -> list[str]:
-    """Return what config.json calls each layer."""
+    """Return config.json's layer_types."""
     windows = [config.window_of(layer) for layer in range(config.n_layers)]
     return [FULL if window is None else SLIDING for window in windows]
 
@@ -186,13 +186,13 @@ def _qwen(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
     known = (FULL,) if window is None else (FULL, SLIDING)
     if not isinstance(kinds, list) or any(kind not in known for kind in kinds):
         raise ValueError(
-            f"config has layer_types={kinds!r}; built here with sliding_window={window}: a list of "
+            f"config has layer_types={kinds!r}; with sliding_window={window}, expected a list of "
             f"{' and '.join(map(repr, known))}"
         )
     if len(kinds) != config.n_layers:
         raise ValueError(
-            f"config has {len(kinds)} layer_types, and num_hidden_layers={config.n_layers}: give "
-            "one for each layer"
+            f"config has {len(kinds)} layer_types and num_hidden_layers={config.n_layers}: give "
+            "one layer type per layer"
         )
     if SLIDING in kinds:
         full = tuple(i for i, kind in enumerate(kinds) if kind == FULL)
@@ -205,21 +205,21 @@ def _qwen3(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
 
 
 def _windows(config: LlamaConfig) -> dict[str, Any]:
-    """The way back of `_qwen`."""
+    """Return the window's settings: the inverse of `_qwen`."""
     kinds = _kinds(config)
-    told = {
+    settings = {
         "use_sliding_window": config.window is not None,
         "sliding_window": config.window,
         "layer_types": kinds,
     }
     if config.window is not None and sorted(kinds) == kinds:  # full ones first
-        told["max_window_layers"] = kinds.count(FULL)
-    return told
+        settings["max_window_layers"] = kinds.count(FULL)
+    return settings
 
 
 def _with_heads(theirs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings. Raises ValueError where the width of a head is null: these families
-    compute none.
+    """Return the settings. Raises ValueError if head_dim is null: these families do not compute
+    it.
     """
     if theirs.get("head_dim") is None:
         raise ValueError("config has head_dim=None; expected the width of a head")
@@ -227,22 +227,22 @@ def _with_heads(theirs: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _gemma(config: LlamaConfig, theirs: Mapping[str, Any]) -> LlamaConfig:
-    """Read the activation, which older files call `hidden_activation`. Raises ValueError where both
-    are given and differ, and for attention to later tokens.
+    """Read the activation, which older files call `hidden_activation`. Raises ValueError if both
+    are given and differ, and for bidirectional attention.
     """
     if theirs.get("use_bidirectional_attention"):
-        raise ValueError("config has use_bidirectional_attention=True; only False is built here")
+        raise ValueError("config has use_bidirectional_attention=True; only False is supported")
     other = theirs.get("hidden_activation")
     if other is not None and _tanh(other) is not config.activation:
         raise ValueError(
             f"config has hidden_activation={other!r} and hidden_act={theirs['hidden_act']!r}: give "
-            "both alike, or hidden_act alone"
+            "both the same value, or only hidden_act"
         )
     return _biased(config, _with_heads(theirs))
 
 
 def _tanh(name: str) -> Activation:
-    """Return an activation. Gemma's first files say gelu, and mean its tanh approximation."""
+    """Return an activation. "gelu" in Gemma's first files means its tanh approximation."""
     return activation_of("gelu_pytorch_tanh" if name == "gelu" else name)
 
 
@@ -324,8 +324,8 @@ GEMMA = Family(
 )
 FAMILIES = (LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA)
 EXPERTS = "its feed-forward layers are mixtures of experts"
-TWO_BASES = "it has norms on both sides of a sublayer, and rotary angles of two bases"
-# Decoders with similar names that differ by more than fields of `LlamaConfig`.
+TWO_BASES = "it has norms on both sides of a sublayer, and RoPE with two bases"
+# Decoders with similar names that differ in more than fields of `LlamaConfig`.
 NOT_BUILT = {
     "mixtral": EXPERTS,
     "qwen2_moe": EXPERTS,

@@ -1,5 +1,5 @@
-"""DETR with a ResNet, in both published forms: timm's names (`use_timm_backbone=True`, as in
-facebook/detr-resnet-50), and those of transformers' ResNet (the revision no_timm). Settings, names.
+"""DETR with a ResNet: config settings and name tables of both published forms, with timm's names
+(`use_timm_backbone=True`, as in facebook/detr-resnet-50) or transformers' (revision no_timm).
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ SETTINGS: dict[str, str | Setting] = {
     "attention_dropout": "attention_dropout",
     "activation": activation("activation_function"),
 }
-TWICE = ("attention_heads", "layers", "ffn_dim")  # the decoder's are the encoder's
+TWICE = ("attention_heads", "layers", "ffn_dim")  # the decoder's must equal the encoder's
 LAYERS: dict[str, Any] = {"basic": Basic, "bottleneck": Bottleneck}
-TIMM: dict[str, ResNetConfig] = {  # timm's file has names only, no numbers
+TIMM: dict[str, ResNetConfig] = {  # timm's config has a name, no sizes
     "resnet18": resnet_config.RESNET_18,
     "resnet34": resnet_config.RESNET_34,
     "resnet50": resnet_config.RESNET_50,
@@ -38,26 +38,26 @@ HEAD = "class_labels_classifier"
 
 
 def finish(config: detr.DetrConfig, theirs: Mapping[str, Any]) -> detr.DetrConfig:
-    """Read the settings of the backbone. Raises ValueError for one that is not built here, and for
-    a decoder of other sizes than the encoder.
+    """Read the settings of the backbone. Raises ValueError for one that is not supported, and for
+    a decoder whose sizes differ from the encoder's.
     """
     for part in TWICE:
         one, other = (theirs.get(f"{side}_{part}") for side in ("encoder", "decoder"))
         if one != other:
-            raise ValueError(f"config has encoder_{part}={one}, decoder_{part}={other}: not as one")
+            raise ValueError(f"config has encoder_{part}={one}, decoder_{part}={other}: not equal")
     body = theirs.get("backbone_config")
     if body is None:
         body = backbone_of(theirs)
     kind = body.get("model_type")
     if kind not in BACKBONES:
         raise ValueError(
-            f"config has a backbone_config of type {kind!r}; built here: {', '.join(BACKBONES)}"
+            f"config has a backbone_config of type {kind!r}; supported: {', '.join(BACKBONES)}"
         )
     return config.but(backbone=BACKBONES[kind](body))
 
 
 def backbone_of(theirs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a config.json without a backbone_config says of the backbone at its top level."""
+    """Return the backbone_config of a config.json that has it in top-level keys."""
     if not theirs.get("use_timm_backbone", True):
         if theirs.get("backbone") not in (None, "resnet50"):
             raise ValueError(
@@ -75,12 +75,12 @@ def backbone_of(theirs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_transformers(body: Mapping[str, Any]) -> ResNetConfig:
-    """Return our record of a ResNet of transformers. Raises ValueError for what is not built."""
+    """Return our config of a transformers ResNet. Raises ValueError for one not supported."""
     if body.get("downsample_in_first_stage") or body.get("downsample_in_bottleneck"):
-        raise ValueError("config halves elsewhere: downsample_in_...=True is not built here")
+        raise ValueError("config has downsample_in_...=True, which is not supported")
     if body.get("hidden_act", "relu") != "relu":
         raise ValueError(
-            f"config has a backbone with hidden_act={body['hidden_act']!r}; only 'relu' is built"
+            f"config has a backbone with hidden_act={body['hidden_act']!r}; only relu is supported"
         )
     kind = body.get("layer_type", "bottleneck")
     if kind not in LAYERS:
@@ -98,16 +98,16 @@ def of_transformers(body: Mapping[str, Any]) -> ResNetConfig:
 
 
 def of_timm(body: Mapping[str, Any]) -> ResNetConfig:
-    """Return our record of a ResNet of timm, by its name. Raises ValueError for one not built."""
-    name = str(body.get("backbone")).split(".")[0]  # behind a dot is what it was trained on
+    """Return our config of a timm ResNet, by name. Raises ValueError for one not supported."""
+    name = str(body.get("backbone")).split(".")[0]  # after the dot: its training data
     if name not in TIMM:
         raise ValueError(
-            f"config has a timm backbone {body.get('backbone')!r}; built here: {', '.join(TIMM)}"
+            f"config has a timm backbone {body.get('backbone')!r}; supported: {', '.join(TIMM)}"
         )
     if body.get("output_stride") not in (None, 32):
         raise ValueError(
             f"config has output_stride={body['output_stride']}, a dilated backbone (DC5); only one "
-            "that halves in each stage is built here"
+            "without dilation, output_stride=32, is supported"
         )
     last(body.get("out_indices"), len(TIMM[name].depths), "out_indices")
     return TIMM[name].but(channels=body.get("num_channels", 3), family="timm_backbone")
@@ -117,13 +117,13 @@ BACKBONES = {"timm_backbone": of_timm, "resnet": of_transformers}
 
 
 def last(chosen: Any, stage: Any, key: str) -> None:
-    """Raise ValueError for a backbone whose last chosen stage is not its last."""
+    """Raise ValueError for a backbone whose output is not its last stage."""
     if chosen and chosen[-1] not in (stage, -1):
-        raise ValueError(f"config has {key}={chosen}; only the last stage, {stage}, is read here")
+        raise ValueError(f"config has {key}={chosen}; only the last stage, {stage}, is supported")
 
 
 def derived(config: detr.DetrConfig) -> dict[str, Any]:
-    """The way back of `finish`. Raises ValueError for a backbone that timm has no name for."""
+    """Invert `finish`. Raises ValueError for a backbone that timm has no name for."""
     sizes = {"layers": config.n_layers, "ffn_dim": config.d_ff, "attention_heads": config.n_heads}
     return {
         **{f"decoder_{part}": sizes[part] for part in TWICE},
@@ -141,7 +141,7 @@ def to_timm(body: ResNetConfig) -> dict[str, Any]:
         if known == plain:
             return {"use_timm_backbone": True, "backbone": name, "backbone_config": None}
     raise ValueError(
-        f"backbone: timm has no ResNet of {body}; with family='resnet' any can be written"
+        f"backbone: timm has no ResNet {body}; with family='resnet' any ResNet can be saved"
     )
 
 
@@ -158,13 +158,13 @@ def to_transformers(body: ResNetConfig) -> dict[str, Any]:
 
 
 def fit(config: detr.DetrConfig, tensors: Mapping[str, Tensor]) -> detr.DetrConfig:
-    """The number of kinds, which stands in the size of the head."""
+    """Set the number of classes from the size of the classification head."""
     head = tensors.get(f"{HEAD}.weight")
     return config if head is None else config.but(n_kinds=len(head) - 1)
 
 
 def without_counters(sources: Sources) -> Sources:
-    """Leave out the number of batches that a norm was trained on: some files hold it."""
+    """Drop batch norm's num_batches_tracked, which some files contain."""
     counter = ".num_batches_tracked"
     return {n: s for n, s in sources.items() if not (n.startswith(BODY) and n.endswith(counter))}
 
@@ -173,7 +173,7 @@ NORM = {"weight": "weight", "bias": "bias", "running_mean": "mean", "running_var
 
 
 def conv(theirs: str, norm: str, ours: str) -> Pairs:
-    """Their names for a convolution and its norm."""
+    """Return the name table of a convolution and its norm."""
     pairs: Pairs = {BODY + theirs: f"backbone.{ours}.0"}
     return pairs | {f"{BODY}{norm}.{t}": f"backbone.{ours}.1.{o}" for t, o in NORM.items()}
 
@@ -190,7 +190,7 @@ def transformers_names() -> Pairs:
 
 
 def timm_names() -> Pairs:
-    """timm counts stages and convolutions from 1."""
+    """Return timm's name table; timm counts stages and convolutions from 1."""
     pairs = conv("conv1", "bn1", "stem")
     for i in range(4):
         theirs, ours = f"layer{i + 1}.{{}}.", f"stages.{i}.{{}}."
@@ -204,7 +204,7 @@ OF_BACKBONE = {"timm_backbone": timm_names(), "resnet": transformers_names()}
 
 
 def names(config: detr.DetrConfig) -> Names:
-    """Their names, those of the backbone by who made it."""
+    """Return DETR's name table, with timm's or transformers' names for the backbone."""
     return Names(
         {
             **OF_BACKBONE[config.backbone.family],

@@ -1,4 +1,4 @@
-"""Reformer, Informer and Perceiver, one table each: settings, and names of weights."""
+"""Reformer, Informer and Perceiver: config settings and name tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,8 @@ from deepdive.published.names import Names, Pairs, fairseq_layer
 
 
 def reformer_names(config: ReformerConfig) -> Names:
-    """Return the names of a Reformer: the values of a hashed layer stand alone, those of a local
-    one below its keys.
+    """Return the name table of a Reformer: an LSH layer has a separate value matrix, a local one
+    has values concatenated to its keys.
     """
     layer, block = "encoder.layers.{}", "stack.blocks.{}"
     attention, hashed = f"{layer}.attention.self_attention", f"{block}.attn.v"
@@ -52,8 +52,8 @@ def _axial(config: ReformerConfig, theirs: Mapping[str, Any]) -> ReformerConfig:
 def _their_axial(config: ReformerConfig) -> dict[str, Any]:
     if config.lsh is not ReleasedLSHAttention:
         raise ValueError(
-            f"lsh={config.lsh.__name__}: transformers has the released form alone, which weighs "
-            "keys otherwise; build the model with lsh=ReleasedLSHAttention"
+            f"lsh={config.lsh.__name__}: transformers has only the released form, whose attention "
+            "weights differ; build the model with lsh=ReleasedLSHAttention"
         )
     if config.axial is None:
         return {"axial_pos_embds": False}
@@ -92,13 +92,13 @@ REFORMER = Family(
     names=reformer_names,
     prefix="reformer.",
     unused=("lm_head.",),
-    # Older files hold the numbers that stood for minus infinity.
+    # Older files contain mask values, the substitutes for minus infinity.
     older=(lambda found: {n: t for n, t in found.items() if "mask_value_float" not in n},),
 )
 
 
 def informer_half(theirs: str, ours: str) -> Names:
-    """Return the names of the encoder, or of the decoder, below these names."""
+    """Return the name table of the encoder or the decoder, with these prefixes."""
     pairs: Pairs = {
         f"{theirs}value_embedding.value_projection": f"{ours}embedding.values",
         f"{theirs}layernorm_embedding": f"{ours}embedding.norm",
@@ -108,7 +108,7 @@ def informer_half(theirs: str, ours: str) -> Names:
     return Names(pairs | fairseq_layer(f"{theirs}layers.{{}}", f"{ours}blocks.{{}}"))
 
 
-# How transformers makes the features of a series.
+# The settings from which transformers computes the features of a time series.
 SERIES = (
     "prediction_length", "context_length", "input_size", "lags_sequence", "scaling",
     "num_time_features", "num_dynamic_real_features", "num_static_real_features",
@@ -119,21 +119,21 @@ SERIES = (
 def _series(config: informer.InformerConfig, theirs: Mapping[str, Any]) -> informer.InformerConfig:
     for size in ("attention_heads", "ffn_dim"):
         if theirs.get(f"encoder_{size}") != theirs.get(f"decoder_{size}"):
-            raise ValueError(f"config has encoder_{size} and decoder_{size} of other sizes; here "
-                             "they are alike")  # fmt: skip
+            raise ValueError(f"config has different encoder_{size} and decoder_{size}; only equal "
+                             "ones are supported")  # fmt: skip
     return config.but(series={key: theirs[key] for key in SERIES if key in theirs})
 
 
 def _their_series(config: informer.InformerConfig) -> dict[str, Any]:
     if not config.series:
         raise ValueError(
-            "series: transformers makes features of a series, and this model does not say how; "
-            f"build it with series=a dictionary of {', '.join(SERIES)}"
+            "series: got none, but transformers needs the settings of the series' features; build "
+            f"the model with series=a dictionary of {', '.join(SERIES)}"
         )
     if config.series.get("num_static_categorical_features"):
         raise ValueError(
-            "series has categories, whose embedding stayed in the file that the model was read "
-            "from: without it transformers would draw another at random"
+            "series: num_static_categorical_features is above 0, but their embedding was not "
+            "loaded from the file: transformers would initialize another at random"
         )
     return {
         **config.series,
@@ -164,14 +164,14 @@ INFORMER = Family(
     derived=_their_series,
     names=informer_half("encoder.", "encoder.") | informer_half("decoder.", ""),
     prefix="model.",
-    # Positions are computed here; what makes features, and numbers of rows, stays in the file.
+    # Positions are computed here; feature embeddings and the output distribution are not loaded.
     unused=("encoder.embed_positions.", "decoder.embed_positions.", "embedder.",
             "parameter_projection."),
 )  # fmt: skip
 
 
 def perceiver_names(config: perceiver.PerceiverConfig) -> Names:
-    """Return the names of latents and encoder: scores and values may have other widths."""
+    """Return the name table of latents and encoder: keys and values may differ in width."""
     cross = "encoder.cross_attention"
     pairs: Pairs = {
         "embeddings.latents": "latents",
@@ -199,7 +199,7 @@ def perceiver_names(config: perceiver.PerceiverConfig) -> Names:
 def _width_of_input(
     config: perceiver.PerceiverConfig, tensors: Mapping[str, Tensor]
 ) -> perceiver.PerceiverConfig:
-    """Where rows are made of pixels or sounds, config.json does not say how wide they are."""
+    """Set the input width from the tensors: config.json lacks it for images and audio."""
     norm = "encoder.cross_attention.attention.self.layernorm2.weight"
     found = [tensor for name, tensor in tensors.items() if name.endswith(norm)]
     return config.but(d_input=len(found[0])) if found else config
@@ -231,7 +231,7 @@ PERCEIVER = Family(
     names=perceiver_names,
     prefix="perceiver.",
     fit=_width_of_input,
-    # What makes rows of tokens or pixels, and what reads the latents, stays in the file.
+    # Input preprocessors and output decoders are not loaded.
     unused=("input_preprocessor.", "decoder.", "output_postprocessor.", "embedding_decoder."),
 )
 FAMILIES = (REFORMER, INFORMER, PERCEIVER)

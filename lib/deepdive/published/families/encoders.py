@@ -1,4 +1,4 @@
-"""BERT's family, one table each: settings, names of weights, heads."""
+"""BERT and encoders with similar names: config settings, name tables, heads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,12 +15,12 @@ from deepdive.published.names import Names, Pairs
 
 
 def beyond(unused: int) -> Setting:
-    """The length of a table of positions whose first rows are not used."""
+    """Return the setting of a position table's length whose first `unused` rows are not used."""
     key = "max_position_embeddings"
     return Setting(key, lambda length: length - unused, lambda length: length + unused)
 
 
-# What most families call their sizes.
+# The size settings' names in most families.
 SIZES: dict[str, str | Setting] = {
     "d_model": "hidden_size",
     "n_heads": "num_attention_heads",
@@ -49,8 +49,8 @@ LAYER = "encoder.layer.{}"
 
 
 def layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
-    """Their names for the parts of a layer: query, key, value, what joins the heads, its norm, the
-    inner and the outer matrix of the feed-forward layer, its norm.
+    """Return the name table of a layer from their names of its query, key, value, output
+    projection, norm, first and second feed-forward matrix, and norm, in this order.
     """
     q, k, v, *rest = (f"{theirs}.{part}" for part in parts.split())
     after = ("attn.out", "attn_residual.norm", "ff.inner", "ff.out", "ff_residual.norm")
@@ -59,7 +59,7 @@ def layer(theirs: str, parts: str, ours: str = "stack.blocks.{}") -> Names:
 
 
 def masked(parts: str, theirs: str = "") -> Names:
-    """Their names for the head that fills gaps: its matrix, norm, bias, and tied embedding."""
+    """Return the name table of an MLM head: its matrix, norm, bias, and tied embedding."""
     ours = ("dense", "norm", "head.bias", "head.embedding.weight")
     names = zip(parts.split(), ours, strict=True)
     return Names({theirs + part: f"masked.{name}" for part, name in names})
@@ -77,7 +77,7 @@ PARTS = (
 )
 LAYERS = layer(LAYER, PARTS)
 MASKED = masked("transform.dense transform.LayerNorm bias decoder.weight", "cls.predictions.")
-# Files hold counted positions, heads for tasks, and under "cls" biases under a second name.
+# Files contain position ids, task heads, and under "cls" duplicate names of biases.
 UNUSED = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.", "cls.", "lm_head.",
           "classifier.", "qa_outputs.")  # fmt: skip
 
@@ -110,7 +110,7 @@ BERT = Family(
 def like(
     parent: Family, name: str, build: Callable[[Any], nn.Module], base: Any, **changes: Any
 ) -> Family:
-    """The family whose classes begin with `name`: as its parent, but without heads, and with
+    """Return the family of the transformers classes `name`...: its parent's, without heads, with
     these changes.
     """
     own = {"architecture": f"{name}Model", "prefix": f"{base.family}.", "heads": {}}
@@ -200,7 +200,7 @@ LONGFORMER = like(
 
 
 def _first_block(n_random: int, layer: int) -> FirstBlock:
-    """The published code draws no block in evaluation: it takes the first one each time."""
+    """Return the published code's choice in evaluation: the first block, not a random one."""
     return FirstBlock(n_random)
 
 
@@ -226,7 +226,7 @@ FNET = like(
         f"{LAYER}.fourier.output.LayerNorm": "stack.blocks.{}.attn_residual.norm",
     },
 )
-# The published code of these two has a dropout of the weights, and never applies it.
+# The published code of these two has an attention dropout, but never applies it.
 WITHOUT_DROPOUT = {k: v for k, v in SETTINGS.items() if k != "attention_dropout"}
 CONVOLUTION = Names(
     {f"{LAYER}.attention.self.conv": "stack.blocks.{}.attn.mechanism.convolution"},
@@ -240,13 +240,13 @@ CONVOLUTION = Names(
 
 
 def _landmarks(config: Any, theirs: Mapping[str, Any]) -> Any:
-    """Landmarks are means of the text that comes, whatever its length. Where theirs are as many as
-    `segment_means_seq_len`, the published model is full attention, and so is this one.
+    """Return a config for full attention if there are `segment_means_seq_len` landmarks, as in the
+    published model. Ours are means of segments of the actual text, of any length.
     """
     if theirs.get("inv_coeff_init_option"):
         raise ValueError(
-            "config has inv_coeff_init_option=True; only False, one start for the whole batch, is "
-            "built here: give NystromAttention start=by_head yourself"
+            "config has inv_coeff_init_option=True; only False, one initial value per batch, is "
+            "supported: pass start=by_head to NystromAttention yourself"
         )
     if config.n_landmarks == config.segment_length:
         return config.but(n_landmarks=max(config.n_landmarks, config.max_length))
@@ -254,7 +254,7 @@ def _landmarks(config: Any, theirs: Mapping[str, Any]) -> Any:
 
 
 def _their_landmarks(config: Any) -> dict[str, int]:
-    """The way back: where landmarks are as many as tokens, theirs are `segment_means_seq_len`."""
+    """Invert `_landmarks`: full attention has `segment_means_seq_len` landmarks."""
     length = config.segment_length or config.max_length + config.unused_positions
     full = config.n_landmarks >= config.max_length
     return {
@@ -295,7 +295,7 @@ ROFORMER = like(
     unused=(*UNUSED, "encoder.embed_positions."),  # computed here
     heads=is_masked_lm("RoFormer", MASKED),
 )
-ERNIE_M = like(  # transformers had it until 4.57
+ERNIE_M = like(  # in transformers until 4.57
     BERT,
     "ErnieM",
     ernie_m.ernie_m,

@@ -1,4 +1,4 @@
-"""GPT's family: settings, names of weights, and matrices that lie on their side in its files."""
+"""GPT, GPT-2, GPT-Neo and CTRL: config settings, name tables, and transposed matrices."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ OURS = "decoder.stack.blocks.{}"
 
 
 def _turned(matrix: Tensor) -> Tensor:
-    """A matrix (in, out), as x @ W has it, from (out, in), and back; a bias stays as it is."""
+    """Transpose a matrix between (in, out) and (out, in); a bias is unchanged."""
     return matrix.movedim(0, -1)
 
 
@@ -26,7 +26,7 @@ TURNED: Layout = (_turned, _turned)
 
 
 def _apart(fused: Tensor) -> Sequence[Tensor]:
-    """Queries, and keys above values, of the three side by side."""
+    """Split fused queries, keys and values into queries, and keys with values."""
     q, k, v = _turned(fused).chunk(3)
     return q, torch.cat([k, v])
 
@@ -36,7 +36,7 @@ def _together(parts: Sequence[Tensor]) -> Tensor:
 
 
 def _layer(theirs: str) -> Names:
-    """The names of a layer of GPT and GPT-2."""
+    """Return the name table of a layer of GPT and GPT-2."""
     attention, ff = f"{theirs}.attn", f"{theirs}.mlp"
     turned: Pairs = {
         f"{attention}.c_proj": f"{OURS}.attn.out",
@@ -68,12 +68,12 @@ LAYER = "transformer.h.{}"
 
 
 def _without_masks(sources: Sources) -> Sources:
-    """Files of old hold each layer's causal mask, which is called a bias."""
+    """Drop each layer's causal mask, which older files contain under the name bias."""
     mask = re.compile(r"\.attn(\.attention)?\.(masked_)?bias$")
     return {name: source for name, source in sources.items() if not mask.search(name)}
 
 
-# The files of the hub hold the model without its head, whose names have no beginning.
+# Files on the hub contain the model without its head, whose names have no prefix.
 OLDER = (_without_masks, (r"^(?!transformer\.|lm_head\.)", "transformer."))
 NEO_LAYER = layer(
     LAYER,
@@ -102,12 +102,12 @@ DROPOUTS: dict[str, str | Setting] = {
 
 
 def _one_dropout(key: str) -> Callable[[GPTConfig, Mapping[str, Any]], GPTConfig]:
-    """Refuse a dropout of the embeddings, read under `key`, that is not the sublayers'."""
+    """Return a `finish` that raises ValueError if dropout `key` differs from the sublayers'."""
 
     def finish(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
-        if (told := theirs.get(key, config.dropout)) != config.dropout:
+        if (value := theirs.get(key, config.dropout)) != config.dropout:
             raise ValueError(
-                f"config has {key}={told}; here it is the sublayers', {config.dropout}"
+                f"config has {key}={value}; expected the sublayers' dropout, {config.dropout}"
             )
         return config
 
@@ -115,13 +115,13 @@ def _one_dropout(key: str) -> Callable[[GPTConfig, Mapping[str, Any]], GPTConfig
 
 
 def _wide(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
-    """Read a width that is four times the stream's where none is told."""
+    """Set the feed-forward width: four times d_model if config.json has none."""
     inner = theirs.get("n_inner", theirs.get("intermediate_size"))
     return config.but(d_ff=4 * config.d_model if inner is None else inner)
 
 
 def _inner(config: GPTConfig) -> int | None:
-    """The way back of `_wide`."""
+    """Return the inverse of `_wide`."""
     return None if config.d_ff == 4 * config.d_model else config.d_ff
 
 
@@ -139,7 +139,7 @@ def _neo(config: GPTConfig, theirs: Mapping[str, Any]) -> GPTConfig:
     ]
     if layers and layers != _kinds(config):
         raise ValueError(
-            f"config has attention layers {layers}; only {_kinds(config)} is built here"
+            f"config has attention layers {layers}; only {_kinds(config)} are supported"
         )
     return _wide(_one_dropout("embed_dropout")(config, theirs), theirs)
 
@@ -161,11 +161,11 @@ def _of_neo(config: GPTConfig) -> dict[str, Any]:
 
 def _four_times(config: GPTConfig) -> dict[str, Any]:
     if config.d_ff != 4 * config.d_model:
-        raise ValueError(f"d_ff={config.d_ff}: this family is published with 4 d_model")
+        raise ValueError(f"d_ff={config.d_ff}: this family is published with d_ff = 4 d_model")
     return {"embd_pdrop": config.dropout}
 
 
-# GPT says gelu, and means its approximation.
+# In GPT's configs gelu means its tanh approximation.
 AFN = Setting(
     "afn",
     lambda name: activation_of("gelu_new" if name == "gelu" else name),
@@ -233,7 +233,7 @@ CTRL = Family(
         "lm_head.weight": "head.embedding.weight",
         "lm_head.bias": "head.bias",
     },
-    # The norms inside the layers have this eps whatever config.json says.
+    # The norms inside the layers have this eps, whatever config.json says.
     expected={"tie_word_embeddings": True, "layer_norm_epsilon": 1e-6},
     finish=_one_dropout("embd_pdrop"),
     derived=lambda config: {"embd_pdrop": config.dropout},

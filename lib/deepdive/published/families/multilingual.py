@@ -1,4 +1,4 @@
-"""Encoders of many languages: XLM-R, XLM, RemBERT, CANINE. mBERT is published as a BERT."""
+"""Multilingual encoders XLM-R, XLM, RemBERT, CANINE: settings, names. mBERT is a `bert`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +56,7 @@ REMBERT = like(
 
 
 def either(key: str, yes: Any, no: Any) -> Setting:
-    """A setting that is true for `yes` and false for `no`. Raises ValueError for anything else."""
+    """Return a setting: True for `yes`, False for `no`. It raises ValueError for another value."""
 
     def theirs(value: Any) -> bool:
         if value not in (yes, no):
@@ -67,7 +67,7 @@ def either(key: str, yes: Any, no: Any) -> Setting:
 
 
 def _older(config: xlm.XlmConfig, theirs: Mapping[str, Any]) -> xlm.XlmConfig:
-    """Older files call the vocabulary `n_words`; the feed-forward layer is always 4 times wider."""
+    """Read the vocabulary size, `n_words` in older files; d_ff is always 4 * d_model."""
     words = config.vocab_size if "vocab_size" in theirs else theirs.get("n_words")
     return config.but(d_ff=4 * config.d_model, vocab_size=words or config.vocab_size)
 
@@ -75,7 +75,7 @@ def _older(config: xlm.XlmConfig, theirs: Mapping[str, Any]) -> xlm.XlmConfig:
 def _four_times(config: xlm.XlmConfig) -> dict[str, Any]:
     if config.d_ff != 4 * config.d_model:
         raise ValueError(
-            f"d_ff={config.d_ff}: an XLM is published with 4 * d_model={4 * config.d_model} alone"
+            f"d_ff={config.d_ff}: XLM is published only with 4 * d_model={4 * config.d_model}"
         )
     return {}
 
@@ -84,7 +84,7 @@ PLACES = "position_embeddings.weight"
 
 
 def _xlm_names(config: xlm.XlmConfig) -> Names:
-    """Return the names of an XLM: waves are computed here, a learned table is not."""
+    """Return the name table of an XLM; sinusoidal positions are computed, not loaded."""
     table: Pairs = {"position_embeddings": "embeddings.position.table"}
     return Names(
         {
@@ -104,14 +104,14 @@ def _xlm_names(config: xlm.XlmConfig) -> Names:
 
 
 def _check_waves(model: bert.Bert, tensors: Mapping[str, Tensor]) -> None:
-    """Raise ValueError for a table of waves that training has changed."""
+    """Raise ValueError for a sinusoidal position table that training has changed."""
     position = model.embeddings.position
     for name in (PLACES, f"{XLM.prefix}{PLACES}"):
         if isinstance(position, SinusoidalPosition) and name in tensors:
             rows = tensors[name]
             expected = position.table(torch.arange(len(rows)))
             if (rows - expected).abs().max() > 2e-3:  # single and half precision stay below
-                raise ValueError(f"{name} was trained; here positions are computed, not stored")
+                raise ValueError(f"{name} was trained; only sinusoidal positions are supported")
 
 
 ACTIVATION: tuple[Activation, Activation] = (gelu, relu)

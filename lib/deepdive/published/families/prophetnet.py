@@ -1,4 +1,4 @@
-"""ProphetNet: settings, and names of weights."""
+"""ProphetNet: config settings and name table."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ SIDES = ("encoder", "decoder")
 
 
 def _side(side: str) -> Pairs:
-    """The names of the encoder or the decoder."""
+    """Return the name table of the encoder or the decoder."""
     theirs, ours = f"prophetnet.{side}", f"{side}.position"
     layer, block = f"{theirs}.layers.{{}}", f"{side}.stack.blocks.{{}}"
     pairs: Pairs = {
@@ -34,7 +34,7 @@ def _side(side: str) -> Pairs:
 
 
 def _last_first(rows: Tensor) -> Tensor:
-    """Their rows in our order: the first stream reads their last row."""
+    """Reorder their rows into ours: the first stream uses their last row."""
     return rows.roll(1, 0)
 
 
@@ -54,11 +54,11 @@ NAMES = Names(
 
 
 def _with_streams(config: ProphetNetConfig) -> Mapping[str, int]:
-    """Refuse what transformers does not have: no stream, and embeddings that are scaled."""
+    """Raise ValueError for no predicting stream or scaled embeddings: transformers has neither."""
     if config.n_future == 0 or config.scale != 1.0:
         raise ValueError(
             f"n_future={config.n_future}, scale={config.scale}: ProphetNet is published with "
-            "one stream at least, and with a scale of 1"
+            "n_future >= 1 and scale=1"
         )
     return {"pad_token_id": config.padding}
 

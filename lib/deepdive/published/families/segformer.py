@@ -1,4 +1,4 @@
-"""SegFormer with its decoder: settings, names of weights."""
+"""SegFormer with its decoder: config settings and name table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ LAYERS = layer(
 
 
 def names(config: SegformerConfig) -> Names:
-    """Their names; a kernel of the reduction is a matrix here."""
+    """Return the name table; a kernel of the sequence reduction is a matrix in our model."""
 
     def kernel(weight: Tensor) -> Tensor:
         side = next(n for n in config.rates if n * n * len(weight) == weight.shape[1])
@@ -53,16 +53,16 @@ def names(config: SegformerConfig) -> Names:
 
 
 def finished(config: SegformerConfig, theirs: Mapping[str, Any]) -> SegformerConfig:
-    """How many classes there are, by the list of their names."""
+    """Set the number of classes from id2label."""
     return config.but(n_classes=len(theirs["id2label"]))
 
 
 def labels(config: SegformerConfig) -> Mapping[str, Any]:
-    kinds = [f"LABEL_{i}" for i in range(config.n_classes)]
+    classes = [f"LABEL_{i}" for i in range(config.n_classes)]
     return {
         "num_encoder_blocks": len(config.widths),
-        "id2label": {str(i): kind for i, kind in enumerate(kinds)},
-        "label2id": {kind: i for i, kind in enumerate(kinds)},
+        "id2label": {str(i): label for i, label in enumerate(classes)},
+        "label2id": {label: i for i, label in enumerate(classes)},
     }
 
 

@@ -1,4 +1,4 @@
-"""wav2vec 2.0, HuBERT and data2vec's reader of sound: settings, names of weights, heads."""
+"""wav2vec 2.0, HuBERT and data2vec-audio: config settings, name tables, heads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NORMS = {"group": group_norm_first, "layer": layer_norms}
 
 
 def known(key: str, values: Mapping[Any, Any]) -> Setting:
-    """A setting that names one of our parts. Raises ValueError for another value, or part."""
+    """Return a setting whose values name our parts. It raises ValueError for another value."""
 
     def ours(value: Any) -> Any:
         if value not in values:
@@ -89,7 +89,7 @@ PLACES = Names(
     },
     {"embeddings.places.gain": (lambda gain: gain.flatten(), lambda gain: gain[None, None])},
 )
-OLDER = (  # files of torch's first weight_norm
+OLDER = (  # files with torch's first weight_norm
     (r"conv\.weight_g$", "conv.parametrizations.weight.original0"),
     (r"conv\.weight_v$", "conv.parametrizations.weight.original1"),
 )
@@ -97,19 +97,19 @@ STACKED = Names({"encoder.pos_conv_embed.layers.{}.conv": "embeddings.places.con
 
 
 def names(config: Any) -> Names:
-    """Their names; the norm beside the stack stands before it or behind it."""
+    """Return the name table; the encoder's norm is before the stack (post-norm) or after it."""
     norm = "stack.norm" if config.residual.final_norm else "embeddings.norm_placed"
     places = STACKED if config.family == data2vec_audio.BASE.family else PLACES
     return FEATURES | places | LAYERS | {"encoder.layer_norm": norm}
 
 
 def with_or_without_gaps(config: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """A file may have no row for gaps, whatever its config.json says."""
+    """Set `masked` from the tensors: a file may lack the mask embedding despite its config."""
     return config.but(masked=any(name.endswith("masked_spec_embed") for name in tensors))
 
 
 def hides(config: Any, theirs: Mapping[str, Any]) -> Any:
-    """Whether there is a row for gaps."""
+    """Set `masked`: whether there is an embedding for masked positions."""
     time, feature = theirs.get("mask_time_prob", 0.05), theirs.get("mask_feature_prob", 0.0)
     return config.but(masked=time > 0 or feature > 0)
 

@@ -1,4 +1,4 @@
-"""Speech2Text and Whisper, one table each; the decoder of Speech2Text2, which has names alone."""
+"""Speech2Text and Whisper: settings and name tables; for Speech2Text2's decoder only names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def _finish(config: SpeechConfig, theirs: Mapping[str, Any]) -> SpeechConfig:
     if theirs.get("num_conv_layers", len(kernels)) != len(kernels):
         raise ValueError(
             f"config has num_conv_layers={theirs['num_conv_layers']} and conv_kernel_sizes="
-            f"{list(kernels)}: one kernel a layer"
+            f"{list(kernels)}; expected one kernel size per layer"
         )
     return config.but(kernels=kernels)
 
@@ -41,7 +41,7 @@ SPEECH2TEXT = Family(
     settings=SETTINGS | {"n_features": "input_feat_per_channel", "width": "conv_channels"},
     names=SIDES
     | {"model.encoder.conv.conv_layers.{}": "encoder.front.convs.{}", "lm_head": "head.embedding"},
-    # With another padding their encoder has no positions: it asks a mask of 0 and 1 for this token.
+    # Their encoder compares the mask (0 and 1) with this id: another one would give no positions.
     expected={"input_channels": 1, "pad_token_id": 1, **EXPECTED},
     finish=_finish,
     derived=lambda config: {
@@ -53,7 +53,7 @@ SPEECH2TEXT = Family(
 
 
 def _whisper_names(config: SpeechConfig) -> Names:
-    """Their names: keys have no bias, and a window's convolutions count from 1."""
+    """Return Whisper's name table: keys have no bias, convolutions are counted from 1."""
     pairs: Pairs = {}
     for theirs, ours in SIDES.pairs.items():
         if isinstance(theirs, tuple):
@@ -69,23 +69,23 @@ def _whisper_names(config: SpeechConfig) -> Names:
     return Names({**pairs, **convs, **others})
 
 
-# Transformers ignores scale_embedding, and reads another activation in the layers, but not in the
-# convolutions: both are read as they are published.
+# transformers ignores scale_embedding, and applies activation_function in the layers, but not in
+# the convolutions: only the published values of both are supported.
 def _gelu(name: str) -> Activation:
     if name != "gelu":
-        raise ValueError(f"config has activation_function={name}; only gelu is built here")
+        raise ValueError(f"config has activation_function={name}; only gelu is supported")
     return activation_of(name)
 
 
 def _name_of_gelu(activation: Activation) -> str:
     if (name := name_of(activation)) != "gelu":
-        raise ValueError(f"activation={name}: Whisper is published with gelu alone")
+        raise ValueError(f"activation={name}: Whisper is published only with gelu")
     return name
 
 
 def _unscaled(config: SpeechConfig) -> dict[str, Any]:
     if config.scale != 1.0:
-        raise ValueError(f"scale={config.scale}: Whisper is published with 1 alone")
+        raise ValueError(f"scale={config.scale}: Whisper is published only with scale=1")
     return {}
 
 
@@ -109,7 +109,7 @@ WHISPER = Family(
 FAMILIES = (SPEECH2TEXT, WHISPER)
 
 
-# Speech2Text2ForCausalLM, which transformers had until version 4; no family: it is no whole model.
+# Speech2Text2ForCausalLM, in transformers until version 4; not a family, as it is only a decoder.
 SPEECH2TEXT2 = Names(
     {
         **TOKENS,

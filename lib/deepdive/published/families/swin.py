@@ -1,4 +1,4 @@
-"""Swin: settings, names of weights."""
+"""Swin: config settings and name table."""
 
 from deepdive.models.vision import swin
 from deepdive.published.families.encoders import layer
@@ -28,12 +28,12 @@ AROUND = Names(
 
 
 def without_places(sources: Sources) -> Sources:
-    """Leave out which row of its table a pair has: older files hold it, and it is computed."""
+    """Drop the relative position index, which older files contain and our model computes."""
     return {n: s for n, s in sources.items() if not n.endswith(".relative_position_index")}
 
 
 def several(key: str) -> Setting:
-    """A setting with a number for each stage."""
+    """Return a setting with one number per stage."""
     return Setting(key, tuple, list)
 
 

@@ -1,5 +1,5 @@
-"""Switch Transformers: T5's settings and names, and experts, one tensor here where files have one
-for each.
+"""Switch Transformers: T5's config settings and name table, plus experts: one tensor in our model,
+one tensor per expert in files.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SIDES = {"encoder": 1, "decoder": 2}  # and the number of its feed-forward subla
 
 
 def _experts(side: str, layer: int, n_experts: int) -> Pairs:
-    """The experts of one side: their matrices, one below the other."""
+    """Return the name table of one side's experts: their matrices concatenated by rows."""
     theirs, ours = f"{side}.block.{{}}.layer.{layer}.mlp", f"{side}.stack.blocks.{{}}.ff"
     pairs: Pairs = {f"{theirs}.router.classifier": f"{ours}.router.score"}
     for one, other in ("wi", "inner"), ("wo", "out"):
@@ -38,7 +38,7 @@ def _names(config: SwitchConfig) -> Names:
 
 
 def _stacked(n_experts: int) -> Any:
-    """The two ways between the rows of all experts and one matrix for each."""
+    """Return the layout between the rows of all experts and one matrix per expert."""
 
     def to_ours(rows: Tensor) -> Tensor:
         return rows.unflatten(0, (n_experts, -1))
@@ -53,14 +53,14 @@ def _switch(config: SwitchConfig, theirs: Mapping[str, Any]) -> SwitchConfig:
         (config.n_decoder_sparse_layers, config.n_decoder_layers),
     ):
         if sparse > layers:
-            raise ValueError(f"config has experts in {sparse} of {layers} layers")
+            raise ValueError(f"config has experts in {sparse} of {layers} layers; use fewer")
     return config
 
 
 def _of_switch(config: SwitchConfig) -> dict[str, Any]:
     if config.head is not t5.scaled:
-        raise ValueError("head: transformers has no table that both sides share beside one of its "
-                         "own for the output; build it with t5.scaled")  # fmt: skip
+        raise ValueError("head: transformers does not support shared embeddings with an untied "
+                         "output layer; build it with t5.scaled")  # fmt: skip
     return {"decoder_start_token_id": config.pad}
 
 

@@ -1,4 +1,4 @@
-"""T5 and mT5: settings, names of weights, and which output layer a file has."""
+"""T5 and mT5: config settings, name tables, and the output layer's type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ SETTINGS = {
     "pad": "pad_token_id",
     "end": "eos_token_id",
 }
-# One tensor under other names in older files; and a table that the decoder never reads.
+# Duplicates of one tensor in older files, and a bias table that the decoder never uses.
 UNUSED = (
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
@@ -36,7 +36,7 @@ UNUSED = (
 
 
 def side(side: str, ff: dict[str, str], within: str) -> Pairs:
-    """Return the names of one side; `ff` are those of its feed-forward layers, inside `within`."""
+    """Return one side's name table; `ff`: that of its feed-forward layers, inside `within`."""
     theirs, ours = f"{side}.block.{{}}.layer", f"{side}.stack.blocks.{{}}"
     pairs: Pairs = {
         f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias": (
@@ -70,17 +70,17 @@ def head(config: T5Config) -> Pairs:
 
 
 def check_start(config: T5Config, theirs: Mapping[str, Any]) -> None:
-    """Raise ValueError where decoding begins with another token than padding."""
+    """Raise ValueError if decoding starts with another token than padding."""
     start = theirs.get("decoder_start_token_id")
     if start not in (None, config.pad):
         raise ValueError(
-            f"config has decoder_start_token_id={start}; decoding begins with padding here, "
-            f"pad_token_id={config.pad}"
+            f"config has decoder_start_token_id={start}; only the padding token, "
+            f"pad_token_id={config.pad}, is supported"
         )
 
 
 def _check_activation(theirs: Mapping[str, Any], proj: str, is_gated: bool) -> None:
-    """Raise ValueError where two other keys, which transformers prefers, contradict
+    """Raise ValueError if two other keys, which take precedence in transformers, contradict
     feed_forward_proj.
     """
     name = "gelu_new" if proj == "gated-gelu" else proj.rpartition("-")[2]
@@ -97,7 +97,7 @@ def _t5(config: T5Config, theirs: Mapping[str, Any]) -> T5Config:
     gate, _, name = theirs.get("feed_forward_proj", "relu").rpartition("-")
     if gate not in ("", "gated"):
         raise ValueError(f"config has feed_forward_proj={gate}-{name}; expected gated-{name}")
-    # In a gate "gelu" says its approximation, as in the code that trained them.
+    # "gated-gelu" means GELU's tanh approximation, as in the original training code.
     activation = gelu_tanh if (gate, name) == ("gated", "gelu") else activation_of(name)
     _check_activation(theirs, f"{gate}-{name}", bool(gate))
     shared = theirs.get("tie_word_embeddings", True) is not False
@@ -110,23 +110,23 @@ def _t5(config: T5Config, theirs: Mapping[str, Any]) -> T5Config:
 
 
 def its_own(config: T5Config, tensors: Mapping[str, Tensor]) -> T5Config:
-    """Say whether unscaled states meet a matrix of their own: settings do not, versions of
-    transformers write the same for both.
+    """Set, for an unscaled head, whether the output layer is untied, from the tensors: configs are
+    ambiguous, since versions of transformers write the same for both.
     """
     if config.head is t5.scaled:
         return config
     own, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-    apart = own is not None and (shared is None or not torch.equal(own, shared))
-    return config.but(head=t5.untied if apart else t5.tied)
+    is_untied = own is not None and (shared is None or not torch.equal(own, shared))
+    return config.but(head=t5.untied if is_untied else t5.tied)
 
 
 def _of_t5(config: T5Config) -> dict[str, Any]:
     is_gated, is_scaled = config.feed_forward is t5.gated, config.head is t5.scaled
     if is_scaled and config.family != "t5":
-        raise ValueError(f"head: {config.family} has none that is scaled; build it with t5.untied")
+        raise ValueError(f"head: {config.family} has no scaled head; build it with t5.untied")
     name = name_of(config.activation)
     if is_gated and name == "gelu":
-        raise ValueError("activation: in a gate transformers has GELU's approximation, gelu_tanh")
+        raise ValueError("activation: transformers supports gated gelu only as gelu_tanh")
     name = "gelu" if is_gated and config.activation is gelu_tanh else name
     return {
         "feed_forward_proj": f"gated-{name}" if is_gated else name,

@@ -1,4 +1,4 @@
-"""TimeSformer: settings, names of weights, in the three schemes that were released."""
+"""TimeSformer: config settings and name tables of the three released attention schemes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,11 +31,11 @@ def _name(config: Any) -> dict[str, Any]:
         record = timesformer.SCHEMES[name]
         if all(getattr(config, part) is getattr(record, part) for part in PARTS):
             return {"attention_type": name}
-    raise ValueError(f"config: this scheme has no published form; released are {RELEASED}")
+    raise ValueError(f"config: this scheme has no published form; expected one of {RELEASED}")
 
 
 def _apart(fused: Tensor) -> Sequence[Tensor]:
-    """Queries; keys and values."""
+    """Split a fused matrix into queries, and keys with values."""
     rows = len(fused) // 3
     return fused[:rows], fused[rows:]
 
@@ -44,7 +44,7 @@ FUSED: Fused = (_apart, lambda parts: torch.cat(list(parts)))
 
 
 def names(config: Any) -> Names:
-    """Return the names of a record's model; queries, keys and values are one matrix."""
+    """Return the name table of a config's model; queries, keys and values are fused."""
     found = embeddings(config) | {"layernorm": "stack.norm"}
     layers = {
         "attention.attention.qkv:0": "attn.q",

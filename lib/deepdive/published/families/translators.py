@@ -1,4 +1,4 @@
-"""Marian and FSMT, one table each: settings, names of weights, and what is computed here."""
+"""Marian and FSMT: config settings, name tables, and a check of sinusoidal positions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ SETTINGS: dict[str, str | Setting] = {
     "start": "decoder_start_token_id",
     "end": "eos_token_id",
 }
-# Settings of older checkpoints that change the function.
+# Settings in older checkpoints that change the function.
 EXPECTED: dict[str, Any] = {
     "normalize_before": False,
     "normalize_embedding": False,
@@ -48,7 +48,7 @@ EXPECTED: dict[str, Any] = {
 
 
 def side(side: str) -> Names:
-    """The names of the encoder or the decoder."""
+    """Return the name table of the encoder or the decoder."""
     layers = fairseq_layer(f"model.{side}.layers.{{}}", f"{side}.stack.blocks.{{}}")
     return Names({f"model.{side}.embed_tokens": f"{side}.embedding", **layers})
 
@@ -58,23 +58,23 @@ WAVES = tuple(f"model.{side}.embed_positions.weight" for side in SIDES)
 
 
 def check_waves(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Raise ValueError for tables of waves that are not the model's: training has changed them."""
+    """Raise ValueError for sinusoidal position tables that training has changed."""
     for side, name in zip(SIDES, WAVES, strict=True):
         position = model.get_submodule(side).position
         if isinstance(position, BlockedSinusoidalPosition) and name in tensors:
             rows = tensors[name][position.offset :]
             if len(rows) == 0:
                 raise ValueError(
-                    f"{name} has {len(tensors[name])} rows, the first of them after the "
-                    f"padding's, which config has as pad_token_id={position.offset - 1}"
+                    f"{name} has {len(tensors[name])} rows, but its first position is after the "
+                    f"padding's row, pad_token_id={position.offset - 1}"
                 )
             expected = position.table(torch.arange(len(rows)))
             if (rows - expected).abs().max() > 2e-3:  # single and half precision stay below
-                raise ValueError(f"{name} was trained; here positions are computed, not stored")
+                raise ValueError(f"{name} was trained; only sinusoidal positions are supported")
 
 
 def _special(config: TranslatorConfig) -> dict[str, int]:
-    """Return the settings of padding and of what decoding begins with."""
+    """Return the settings of the padding token and the decoder's start token."""
     start = config.padding if config.start is None else config.start
     return {"pad_token_id": config.padding, "decoder_start_token_id": start}
 
@@ -82,8 +82,8 @@ def _special(config: TranslatorConfig) -> dict[str, int]:
 def _check_ties(config: TranslatorConfig) -> None:
     if config.tgt_vocab is None and config.vocabularies is marian.untied:
         raise ValueError(
-            "config has tie_word_embeddings=false, but shares the embeddings: versions of "
-            "transformers disagree on what is then one matrix"
+            "config has tie_word_embeddings=false, but shares the embeddings of encoder and "
+            "decoder: transformers versions disagree on what is tied then"
         )
 
 
@@ -104,7 +104,7 @@ def _of_marian(config: TranslatorConfig) -> dict[str, Any]:
 
 
 def with_bias(head: str) -> Names:
-    """The names of an output layer, ours called `head`, with a bias of shape (1, V) in files."""
+    """Return the name table of an output layer `head` whose bias is (1, V) in files."""
     return Names({"final_logits_bias": "head.bias", "lm_head": head}, {"head.bias": axis(0)})
 
 

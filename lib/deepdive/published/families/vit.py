@@ -1,4 +1,4 @@
-"""ViT, DeiT, MAE and Data2Vec: settings, names of weights."""
+"""ViT, DeiT, MAE and data2vec-vision: config settings and name tables."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,14 +30,14 @@ LAYERS = layer(LAYER, PARTS)
 
 
 def kernel_of(ours: str, config: Any) -> Names:
-    """The layout of patches' matrix in their files: a kernel in four axes."""
+    """Return the layout of the patch projection: a 4D convolution kernel in their files."""
     sides = config.channels, config.patch_size, config.patch_size
     both = (lambda weight: weight.flatten(1), lambda weight: weight.unflatten(1, sides))
     return Names({}, {ours: both})
 
 
 def embeddings(config: Any) -> Names:
-    """Their names for what enters: a kernel in four axes, tables with an axis for the batch."""
+    """Return the name table of the embeddings: a 4D kernel, and tables with a batch axis."""
     matrix = "embeddings.patches.project.weight"
     first, second = "embeddings.cls_token", "embeddings.distillation_token"
     special = first if config.n_special == 1 else (first, second)
@@ -53,13 +53,13 @@ def embeddings(config: Any) -> Names:
 
 
 def encoder(config: Any) -> Names:
-    """Their names for the whole encoder."""
+    """Return the name table of the full encoder."""
     return embeddings(config) | LAYERS | {"layernorm": "stack.norm"}
 
 
 def mae_names(config: MaeConfig) -> Names:
-    """Their names for both stacks. In their files a pixel's channels stand together, here a
-    channel's pixels.
+    """Return the name table of encoder and decoder. The output is ordered by pixel, then channel,
+    in their files; ours by channel, then pixel.
     """
     size, channels = config.patch_size, config.channels
 
@@ -69,7 +69,7 @@ def mae_names(config: MaeConfig) -> Names:
     def theirs(rows: Tensor) -> Tensor:
         return rows.unflatten(0, (channels, size, size)).movedim(0, 2).flatten(0, 2)
 
-    lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
+    vector = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
     decoder = Names(
         {
             "decoder.mask_token": "mask",
@@ -78,7 +78,7 @@ def mae_names(config: MaeConfig) -> Names:
             "decoder.decoder_norm": "decoder.norm",
             "decoder.decoder_pred": "out",
         },
-        {"mask": lone, "decoder_positions": axis(0), "out": (ours, theirs)},
+        {"mask": vector, "decoder_positions": axis(0), "out": (ours, theirs)},
     )
     layers = layer("decoder.decoder_encoder.layer.{}", PARTS, "decoder.blocks.{}")
     return encoder(config).within("vit.", "encoder.") | decoder | layers
@@ -105,11 +105,11 @@ DEIT = replace(
 
 
 def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
-    """Their names; keys have no bias."""
+    """Return the name table; keys have no bias."""
     ours, theirs = "stack.blocks.{}.attn.kv", LAYER + ".attention.attention"
     each = f"{theirs}.relative_position_bias", "stack.blocks.{}"
     bias_of = ("encoder.relative_position_bias", "stack.blocks.0") if config.shared else each
-    lone = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
+    vector = (lambda numbers: numbers.flatten(), lambda numbers: numbers[None, None])
     own: Pairs = {
         "embeddings.cls_token": "embeddings.special",
         "embeddings.mask_token": "embeddings.mask",
@@ -121,7 +121,7 @@ def data2vec_names(config: data2vec.Data2VecConfig) -> Names:
         bias_of[0] + ".relative_position_bias_table": bias_of[1] + ".attn.position.table.weight",
     }  # fmt: skip
     layers = {t: o for t, o in LAYERS.pairs.items() if not o.endswith(".attn.kv")}
-    layouts = {"embeddings.special": axis(0), "embeddings.mask": lone}
+    layouts = {"embeddings.special": axis(0), "embeddings.mask": vector}
     kernel = kernel_of("embeddings.patches.project.weight", config)
     return Names({**layers, **own}, layouts) | kernel
 
@@ -147,11 +147,11 @@ MAE = replace(
 
 
 def one_bias(config: data2vec.Data2VecConfig, theirs: Mapping[str, Any]) -> Any:
-    """Return our record. Raises ValueError unless a bias is there, once or in each layer."""
+    """Return our config. Raises ValueError unless one bias, shared or per layer, is used."""
     if bool(theirs.get("use_relative_position_bias")) == config.shared:
         raise ValueError(
-            "config has use_relative_position_bias and use_shared_relative_position_bias both or "
-            "neither; only one of them is built here"
+            "config has use_relative_position_bias and use_shared_relative_position_bias both "
+            "true or both false; expected exactly one"
         )
     return config
 

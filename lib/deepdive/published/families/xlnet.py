@@ -1,4 +1,4 @@
-"""XLNet: its matrices lie in their files with heads apart, and input before output."""
+"""XLNet: config settings and name table; its files have weights (d_model, H, d_head)."""
 
 from torch import Tensor
 
@@ -10,11 +10,11 @@ LAYER, BLOCK = "layer.{}.rel_attn", "stack.blocks.{}"
 
 
 def names(config: xlnet.XLNetConfig) -> Names:
-    """Return the names of an XLNet, whose matrices are cut into its heads in their files."""
+    """Return the name table of an XLNet, whose weights have a separate head axis in files."""
     heads = (config.n_heads, -1)
 
-    def lies(parts: int) -> Layout:
-        """Of `parts` joined matrices, theirs (d_model, H, d_head), ours (H * d_head, d_model)."""
+    def layout(parts: int) -> Layout:
+        """Layout of `parts` matrices: (d_model, H, d_head) theirs, (H * d_head, d_model) ours."""
 
         def ours(tensor: Tensor) -> Tensor:
             return tensor.flatten(1).unflatten(0, (parts, -1)).transpose(1, 2).flatten(0, 1)
@@ -45,10 +45,10 @@ def names(config: xlnet.XLNetConfig) -> Names:
         },
         {
             "unread": (lambda row: row.flatten(), lambda row: row[None, None]),
-            f"{BLOCK}.attn.q": lies(1),
-            f"{BLOCK}.attn.kv": lies(2),
+            f"{BLOCK}.attn.q": layout(1),
+            f"{BLOCK}.attn.kv": layout(2),
             f"{BLOCK}.attn.out": (lambda o: o.flatten(1), lambda out: out.unflatten(1, heads)),
-            f"{position}.W": lies(1),
+            f"{position}.W": layout(1),
         },
     )
 
@@ -68,7 +68,7 @@ XLNET = Family(
         "activation": activation("ff_activation"),
         "n_memory": Setting("mem_len", lambda length: length or None),
     },
-    # Offsets of both signs, as they are; one direction; a segment is remembered whole.
+    # Relative offsets of both signs, unclamped; one direction; whole segments in memory.
     expected={
         "attn_type": "bi",
         "bi_data": False,

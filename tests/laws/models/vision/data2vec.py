@@ -90,7 +90,7 @@ def _() -> Case:
         parity=ORACLE,
         limits={"nothing but gaps: the mask's row": all_gaps},
         refusals={
-            "no row for a gap": lambda: MaskedPatchEmbeddings(data2vec.TINY.but(masked=False))(
+            "no mask embedding": lambda: MaskedPatchEmbeddings(data2vec.TINY.but(masked=False))(
                 images().float(), torch.ones(2, 16, dtype=torch.bool)
             ),
         },
