@@ -301,7 +301,7 @@ def test_scores_by_hand() -> None:
     [
         (lambda: accuracy([1], [1, 2]), "1 and 2 classes"),
         (lambda: accuracy(["a"], ["a", "b"]), "1 and 2 classes"),
-        (lambda: accuracy([], []), "expected class numbers"),
+        (lambda: accuracy([], []), "expected class ids"),
         (lambda: entity_f1([["O"]], [["O", "O"]]), r"predicted\[0\]: 1 tags for 2 words"),
         (lambda: entities_of(["O", "person"]), r"tags\[1\]: 'person'"),
     ],
