@@ -30,9 +30,7 @@ def count_words(texts: Iterable[str], split: Callable[[str], list[str]]) -> Coun
         check_text(f"texts[{i}]", text)
         counts.update(split(text))
     if not counts:
-        raise ValueError(
-            "texts: got no words; pass at least one text that is not blank"
-        )
+        raise ValueError("texts: got no words; pass at least one text that is not blank")
     return counts
 
 

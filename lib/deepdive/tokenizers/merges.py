@@ -39,7 +39,6 @@ class Pairs:
 
     words: the count of each word, a tuple of tokens. Tokens are numbered in order of creation: the
     initial ones sorted by code point, then the merged ones. `score` is the count (BPE).
-
     """
 
     def __init__(self, words: Mapping[tuple[str, ...], int], join: Join = operator.add) -> None:

@@ -64,16 +64,16 @@ def letters(folder: str | Path) -> Letters:
     vocab: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
     if not vocab or sorted(vocab.values()) != list(range(len(vocab))):
         raise ValueError(f"folder: {path} does not have one name for each id 0 to {len(vocab) - 1}")
-    settings = _told(Path(folder))
-    special = {key: _name(settings.get(f"{key}_token"), default) for key, default in SPECIAL.items()}
+    config = _told(Path(folder))
+    special = {key: _name(config.get(f"{key}_token"), default) for key, default in SPECIAL.items()}
     if special["pad"] not in vocab:
         raise ValueError(f"folder: {path} has no padding token {special['pad']!r}")
     names, pad = tuple(sorted(vocab, key=vocab.__getitem__)), vocab[special["pad"]]
     if any(name.startswith(PIECE) for name in names):
         silent = frozenset(vocab[name] for name in special.values() if name in vocab)
         return Letters(names, PIECE, pad, silent)
-    space = _name(settings.get("word_delimiter_token"), "|")
-    return Letters(names, space, pad, frozenset({pad}), bool(settings.get("do_lower_case")))
+    space = _name(config.get("word_delimiter_token"), "|")
+    return Letters(names, space, pad, frozenset({pad}), bool(config.get("do_lower_case")))
 
 
 PIECE = "\u2581"  # SentencePiece's space symbol
