@@ -43,7 +43,7 @@ def test_what_is_no_file_is_named_with_what_is_like_it(table: Path) -> None:
 
 def test_quotes_escaped_by_a_backslash_are_refused_with_their_line(table: Path) -> None:
     table.write_text('text,label\nfine,good\n"he said \\"hi\\" to me",good\nbad,poor\n', "utf-8")
-    with pytest.raises(DataError, match="line 3: a quotation mark is written as"):
+    with pytest.raises(DataError, match="line 3: a quotation mark is escaped as"):
         read_labelled(table)
     table.write_text('text,label\n"in C:\\",good\n"he said ""hi"" to me",good\nbad,poor\nx,poor\n')
     assert read_labelled(table).texts[:2] == ("in C:\\", 'he said "hi" to me')

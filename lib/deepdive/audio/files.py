@@ -86,10 +86,10 @@ def _opened(source: Source) -> Any:
             f"{_name(source)}: not a readable audio file ({error.error_string}); {_way(given)}"
         ) from error
     if not RATES[0] <= file.samplerate <= RATES[1]:
-        said = f"{file.samplerate:,} samples a second"
+        found = f"{file.samplerate:,} samples per second"
         file.close()
         raise AudioError(
-            f"{_name(source)}: its header says {said}, expected {RATES[0]:,} to {RATES[1]:,}: "
+            f"{_name(source)}: its header says {found}, expected {RATES[0]:,} to {RATES[1]:,}: "
             "the header is wrong; write the file again with the correct rate"
         )
     return file
@@ -176,7 +176,7 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
         raise AudioError(
             "scipy is not installed: pip install 'deepdive[casestudies]', or scipy alone"
         ) from error
-    # The filter grows with both numbers: ratios of large numbers are rounded (at most 1000).
+    # The filter grows with both numbers: round the ratio to a denominator <= 1000.
     ratio = Fraction(wanted, given)
     if max(ratio.numerator, ratio.denominator) > 1000:
         ratio = ratio.limit_denominator(1000)
@@ -187,10 +187,10 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
 def wav_bytes(wave: Any, rate: int) -> bytes:
     """Return a one-channel 16-bit WAV file as bytes; samples are clipped to -1 to 1."""
     steps = (to_waveform(wave) * 32767).round().clamp(-32768, 32767).to(torch.int16)
-    told = io.BytesIO()
-    with wav.open(told, "wb") as file:
+    buffer = io.BytesIO()
+    with wav.open(buffer, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate)
         file.writeframes(steps.numpy().astype("<i2").tobytes())
-    return told.getvalue()
+    return buffer.getvalue()

@@ -85,8 +85,8 @@ def mean_iou(painted: Any, true: Any, n_classes: int) -> float:
 
     Raises ValueError for masks of different shapes, and for a class that is not below `n_classes`.
     """
-    found, wanted = np.asarray(painted), np.asarray(true)
-    if found.shape != wanted.shape:
-        raise ValueError(f"painted, true: got {found.shape}, {wanted.shape}, expected equal shapes")
-    counts = confusion(found.ravel(), wanted.ravel(), n_classes)
+    found, labels = np.asarray(painted), np.asarray(true)
+    if found.shape != labels.shape:
+        raise ValueError(f"painted, true: got {found.shape}, {labels.shape}, expected equal shapes")
+    counts = confusion(found.ravel(), labels.ravel(), n_classes)
     return float(np.nanmean(intersection_over_union(counts)))

@@ -72,8 +72,8 @@ def rouge(summary: str, reference: str) -> dict[str, float]:
     """
     texts("summary", [summary])
     texts("reference", [reference])
-    mine, theirs = words(summary), words(reference)
-    scores = (rouge_n(mine, theirs, 1), rouge_n(mine, theirs, 2), rouge_l(mine, theirs))
+    hyp, ref = words(summary), words(reference)
+    scores = (rouge_n(hyp, ref, 1), rouge_n(hyp, ref, 2), rouge_l(hyp, ref))
     return {name: one.f1 for name, one in zip(("rouge1", "rouge2", "rougeL"), scores, strict=True)}
 
 

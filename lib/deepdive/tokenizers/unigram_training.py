@@ -112,10 +112,10 @@ def seeds(words: Mapping[str, int], size: int, longest: int) -> dict[str, float]
         for i in range(len(word)):
             for j in range(i + 1, min(len(word), i + longest) + 1):
                 times[word[i:j]] += count
-    many = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
-    many.sort(key=lambda piece: (-times[piece] * len(piece), piece))
+    parts = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
+    parts.sort(key=lambda piece: (-times[piece] * len(piece), piece))
     characters = [piece for piece in times if len(piece) == 1]
-    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *many[:size]]})
+    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *parts[:size]]})
 
 
 def learn(
