@@ -93,9 +93,9 @@ def test_numbers_that_are_none_are_refused_and_placed(tmp_path: Path) -> None:
 def test_what_is_no_sound_file_is_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.wav"
     path.write_bytes(data)
-    with pytest.raises(AudioError, match=r"a\.wav: not a sound file|no samples"):
+    with pytest.raises(AudioError, match=r"a\.wav: not a readable audio file|no samples"):
         read(path)
-    with pytest.raises(AudioError, match=r"the recording: not a sound file|no samples"):
+    with pytest.raises(AudioError, match=r"the recording: not a readable audio file|no samples"):
         read(data)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "nothing.wav")
@@ -106,7 +106,7 @@ def test_an_hour_is_refused_by_name_and_read_in_pieces(tmp_path: Path) -> None:
     with soundfile.SoundFile(path, "w", 8000, 1, "PCM_U8") as file:
         for _ in range(60):
             file.write(np.full(60 * 8000, 0.25))
-    with pytest.raises(AudioError, match=r"3600 s, expected 120 at most.*`pieces`"):
+    with pytest.raises(AudioError, match=r"3600 s, expected at most 120.*`pieces`"):
         read(path)
     found = [(len(piece), float(piece.mean())) for piece in pieces(path, 8000, seconds=700)]
     assert [n for n, _ in found] == [700 * 8000] * 5 + [100 * 8000]

@@ -623,7 +623,7 @@ def test_every_ending_of_a_line_ends_it(tmp_path: Path, ending: bytes, last: boo
 @pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf"])
 def test_a_file_without_a_pair_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(DataError, match=r"a\.txt: holds no pair; expected one a line"):
+    with pytest.raises(DataError, match=r"a\.txt: has no pairs; expected two sentences per line"):
         read_pairs(tmp_path / "a.txt")
 
 
@@ -673,9 +673,9 @@ def test_items_may_be_split_by_any_key() -> None:
     ("items", "fractions", "message"),
     [
         ([("a", "b")] * 9, (0.5, 0.5), "1 distinct keys leave a part empty"),
-        ([("a", "b"), ("c", "d")], (0.5, 0.4), "sum 1"),
+        ([("a", "b"), ("c", "d")], (0.5, 0.4), "sum to 1"),
         ([("a", "b"), ("c", "d")], (1.5, -0.5), "positive"),
-        ([(1, 2)], (1.0,), "gives str"),
+        ([(1, 2)], (1.0,), "returns str"),
     ],
 )
 def test_a_split_that_cannot_be_is_an_error(items: Any, fractions: Any, message: str) -> None:
@@ -758,7 +758,7 @@ def test_epochs_and_seeds_differ_and_like_lengths_stand_together() -> None:
         (([[1]], [torch.tensor([], dtype=torch.int64)]), "sequence 0 of list 1"),
         ([[1, 2], [1] * 11], "item 1 has 11 tokens, more than max_tokens=10"),
         ([[1.5]], "expected token ids"),
-        ([["a"]], "no token id"),
+        ([["a"]], "non-token ids"),
         ([1, 2], "sequence 0 of list 0 is 1"),
         (["abc"], "sequence 0 of list 0 is 'abc'"),
     ],

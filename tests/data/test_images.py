@@ -24,11 +24,11 @@ from deepdive.data.images import (
 
 def test_what_does_not_fit_is_refused() -> None:
     pixels, labels = np.zeros((2, 1, 4, 4), np.uint8), np.array([0, 1])
-    with pytest.raises(DataError, match=r"came \(2, 4, 4\) and \(2,\), expected \(N, C, H, W\)"):
+    with pytest.raises(DataError, match=r"got \(2, 4, 4\) and \(2,\), expected \(N, C, H, W\)"):
         Images(pixels[:, 0], labels, ("a", "b"))
-    with pytest.raises(DataError, match=r"came \(1, 1, 4, 4\) and \(2,\)"):
+    with pytest.raises(DataError, match=r"got \(1, 1, 4, 4\) and \(2,\)"):
         Images(pixels[:1], labels, ("a", "b"))
-    with pytest.raises(DataError, match="expected 0 to 0, a name for each"):
+    with pytest.raises(DataError, match="expected 0 to 0, one name per class"):
         Images(pixels, labels, ("a",))
     for read in (fashion_mnist, sign_digits, small_digits):
         with pytest.raises(ValueError, match="part: got 'valid', expected train or test"):
@@ -110,5 +110,5 @@ def test_a_file_that_is_no_idx_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     wrong = tmp_path / "wrong.gz"
     wrong.write_bytes(gzip.compress(b"\1\2\3\4"))
     monkeypatch.setattr(images, "fetch", lambda name, file: wrong)
-    with pytest.raises(DataError, match="no idx file of bytes"):
+    with pytest.raises(DataError, match="not an idx file of bytes"):
         fashion_mnist()

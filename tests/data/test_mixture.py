@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_refused() -> None:
         shares({}, 1)
     with pytest.raises(DataError, match="each above 0"):
         shares({"en": 0}, 1)
-    with pytest.raises(DataError, match="alpha=-1: expected a number from 0 on"):
+    with pytest.raises(DataError, match="alpha=-1: expected a finite number, 0 or more"):
         shares(SIZES, -1)
     with pytest.raises(DataError, match=r"saved with alpha=0\.3, here it is 0\.5"):
         Mixture(DATA, 0.5).load_state_dict(Mixture(DATA, 0.3).state_dict())

@@ -169,14 +169,14 @@ def test_a_quotation_mark_left_open_is_found_wherever_it_stands(
         ("text,label\nfine, really,1\n", r"line 2: 3 cells, expected 2"),
         (
             "text,label\nfine,1\n,0\n",
-            r"line 3: column 'text' is empty; fill it, or take the row out",
+            r"line 3: column 'text' is empty; fill it, or drop the row",
         ),
         ("text,label\nfine,1\nbad,\n", r"line 3: column 'label' is empty"),
         ("text,label\nfine,1\nbad,1\n", r"holds \['1'\], expected 2 classes.*Name it: label="),
         ('text,label\nfine,1\n"bad,0\n' + 40_000 * "and\n", r"quotation mark never closed\?"),
         ("text,label\n", r"holds nothing, expected 2 classes"),
         ("label,text\n" + "".join(f"{i % 2},a text {i}\n" for i in range(8)), None),
-        ("text,label\n" + "".join(f"{i % 2},a text {i}\n" for i in range(8)), "right way round"),
+        ("text,label\n" + "".join(f"{i % 2},a text {i}\n" for i in range(8)), "swapped"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(
@@ -230,7 +230,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         read_labelled(torn)
     with pytest.raises(DataError, match="2 for 1 texts"):
         Labelled(("a",), (0, 1), ("no", "yes"), "here")
-    with pytest.raises(DataError, match=r"\[2\] are no class; there are 2"):
+    with pytest.raises(DataError, match=r"got \[2\], expected 0 to 1"):
         Labelled(("a",), (2,), ("no", "yes"), "here")
     with pytest.raises(DataError, match="some of 0 to 9"):
         movie_reviews([10])

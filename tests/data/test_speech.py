@@ -40,7 +40,7 @@ def test_what_does_not_fit_is_refused() -> None:
     waves = (ramp(3), ramp(4))
     with pytest.raises(DataError, match="'waves': 2, 'words': 1"):
         Recordings(waves, 8000, ("a",), ("x", "y"), ("0", "1"))
-    with pytest.raises(DataError, match="one at least"):
+    with pytest.raises(DataError, match="equal counts, at least one"):
         Utterances((), (), (), ())
     with pytest.raises(DataError, match="rate: 0, expected"):
         Recordings(waves, 0, ("a", "b"), ("x", "y"), ("0", "1"))
@@ -50,7 +50,7 @@ def test_what_does_not_fit_is_refused() -> None:
         an4("dev")
     with pytest.raises(ValueError, match="part: got 'dev', expected train, test or all"):
         fsdd("dev")
-    with pytest.raises(DataError, match="expected places among 3"):
+    with pytest.raises(DataError, match="expected indices of 3"):
         small().only([3])
     with pytest.raises(DataError, match=r"\['nobody'\], expected some of \['a', 'b'\], not all"):
         small().held_out(["nobody"])
@@ -84,7 +84,7 @@ def test_a_string_is_of_one_speaker_with_silence_between_and_its_sounds_moved() 
         starts = [phone.first for phone in phones if phone.name == "A"]
         for start, part in zip(starts, parts, strict=True):
             assert np.array_equal(samples[start : start + len(part)], part)
-    with pytest.raises(DataError, match="gap: -1"):
+    with pytest.raises(DataError, match="gap: got -1"):
         join_recordings(small(), 1, gap=-1)
     with pytest.raises(DataError, match="length: 1, expected"):
         join_recordings(small(), 1, (2, 1))

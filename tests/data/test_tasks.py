@@ -71,7 +71,7 @@ def test_words_without_a_piece_and_pieces_of_two_words() -> None:
     assert first_pieces([(0, 5)], [(0, 2), (2, 5)]) == [0, None]
     with pytest.raises(ValueError, match="labels: 2 for 3 words"):
         piece_labels(PIECES, words, [1, 2])
-    with pytest.raises(ValueError, match="values: 1 for 11 pieces"):
+    with pytest.raises(ValueError, match="values: 1 for 11 tokens"):
         word_values(PIECES, words, [1], 0)
 
 
@@ -220,7 +220,7 @@ def test_answers_stand_where_they_should_or_nowhere() -> None:
     moved = [row for row in found.train if row.start < 0]
     right = {question: answer for (question, _), answer in given.items()}
     assert all(right[row.question] not in row.context for row in moved if row.question in right)
-    with pytest.raises(DataError, match="nulls: 1"):
+    with pytest.raises(DataError, match="nulls: got 1"):
         answers(nulls=1)
 
 
@@ -299,11 +299,11 @@ def test_scores_by_hand() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: accuracy([1], [1, 2]), "1 and 2 classes"),
-        (lambda: accuracy(["a"], ["a", "b"]), "1 and 2 classes"),
-        (lambda: accuracy([], []), "expected class numbers"),
-        (lambda: entity_f1([["O"]], [["O", "O"]]), r"predicted\[0\]: 1 tags for 2 words"),
-        (lambda: entities_of(["O", "person"]), r"tags\[1\]: 'person'"),
+        (lambda: accuracy([1], [1, 2]), "got 1 and 2"),
+        (lambda: accuracy(["a"], ["a", "b"]), "got 1 and 2"),
+        (lambda: accuracy([], []), "expected class ids"),
+        (lambda: entity_f1([["O"]], [["O", "O"]]), r"predicted\[0\]: got 1 tags, expected 2"),
+        (lambda: entities_of(["O", "person"]), r"tags\[1\]: got 'person'"),
     ],
 )
 def test_scores_name_what_is_wrong(call: Callable[[], object], message: str) -> None:

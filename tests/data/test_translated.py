@@ -158,7 +158,7 @@ def test_a_file_of_squad_is_read(tmp_path: Path) -> None:
     assert read_squad(tmp_path / "packed.json.gz") == read_squad(file)
     for wrong in ("{", "[]", json.dumps({"data": [{"title": "Aare"}]})):
         file.write_text(wrong, encoding="utf-8")
-        with pytest.raises(DataError, match=r"form of SQuAD 1\.1"):
+        with pytest.raises(DataError, match=r"in SQuAD 1\.1 format"):
             read_squad(file)
 
 

@@ -167,8 +167,8 @@ def test_rows_without_frames_and_symbols_that_cannot_be():
     [
         (lambda p: prefix_beam(p[None]), r"log_probs: got float64 \(1, 3, 4\)"),
         (lambda p: prefix_beam(p, blank=4), r"log_probs: .* V > 4"),
-        (lambda p: prefix_beam(p.exp() + 1), "above 0 or no numbers"),
-        (lambda p: prefix_beam(p * math.nan), "above 0 or no numbers"),
+        (lambda p: prefix_beam(p.exp() + 1), "above 0 or NaN"),
+        (lambda p: prefix_beam(p * math.nan), "above 0 or NaN"),
         (lambda p: prefix_beam(p, beams=0), "beams=0"),
         (lambda p: prefix_beam(p, least=1.0), "least=1.0"),
         (lambda p: greedy(p, torch.tensor([3])), r"logits: got float64 \(3, 4\)"),

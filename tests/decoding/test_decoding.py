@@ -488,7 +488,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a model that cannot step": (lambda: greedy(nn.Linear(2, 2)), "begin"),
     "an empty prompt": (lambda: greedy(LM, prompt=[[]]), "prompt is empty"),
     "no prompt rows": (lambda: greedy(LM, prompt=[]), "prompt is empty"),
-    "a ragged prompt": (lambda: greedy(LM, prompt=[[1], [1, 4]]), "one length"),
+    "a ragged prompt": (lambda: greedy(LM, prompt=[[1], [1, 4]]), "equal length"),
     "a prompt without a batch axis": (lambda: greedy(LM, prompt=[1, 4]), r"prompt=\[prompt\]"),
     "a prompt of one axis": (
         lambda: greedy(LM, prompt=torch.tensor([1, 4])),

@@ -134,10 +134,10 @@ def test_closed_and_open_vocabulary():
             lambda: NGram(TEXT, 2, {"one"}),
             "6 words outside of the closed vocabulary, such as 'five'",
         ),
-        (lambda: NGram([["<s>"]], 2), "the model's own"),
+        (lambda: NGram([["<s>"]], 2), "special tokens, not words"),
         (lambda: NGram(TEXT, 2, discounts=(0.5,)), "expected 2 from 0 to 1"),
         (lambda: NGram(TEXT, 1, discounts=(1.5,)), "expected 1 from 0 to 1"),
-        (lambda: NGram(TEXT).perplexity([]), "nothing to predict"),
+        (lambda: NGram(TEXT).perplexity([]), "expected at least one to predict"),
     ],
 )
 def test_bad_arguments_are_named(make, words):

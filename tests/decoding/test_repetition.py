@@ -105,7 +105,7 @@ def test_min_p_cuts_what_is_drawn(pair: tuple[Any, Any]) -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5])
 def test_a_share_that_is_none_is_refused(wrong: float) -> None:
-    with pytest.raises(ValueError, match="min_p must lie between 0"):
+    with pytest.raises(ValueError, match="min_p must be between 0"):
         filter_min_p(logits(), wrong)
 
 

@@ -147,9 +147,9 @@ def test_mcnemar_equals_the_exact_binomial_test() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"predicted: got float64.*argmax"):
         accuracy([0.2, 0.8], [0, 1])
-    with pytest.raises(ValueError, match="2 and 3 classes, expected equal counts"):
+    with pytest.raises(ValueError, match="got 2 and 3, expected equal counts"):
         accuracy([0, 1], [0, 1, 1])
-    with pytest.raises(ValueError, match="true: holds -1"):
+    with pytest.raises(ValueError, match="true: got -1"):
         accuracy([0, 1], [0, -1])
     with pytest.raises(ValueError, match="got 2, but class 2 occurs"):
         confusion([0, 2], [0, 1], 2)
@@ -157,9 +157,9 @@ def test_what_does_not_fit_is_refused() -> None:
         reliability([[2.0, -1.0]], [0])
     with pytest.raises(ValueError, match=r"logits: got shape \(1, 2\)"):
         temperature([[2.0, -1.0]], [2])
-    with pytest.raises(ValueError, match="expected 2 finite ones"):
+    with pytest.raises(ValueError, match="N >= 2, all finite"):
         bootstrap([1.0])
-    with pytest.raises(ValueError, match="right"):
+    with pytest.raises(ValueError, match="correct"):
         mcnemar([2, 1], [0, 1])
 
 
@@ -177,5 +177,5 @@ def test_an_interval_over_groups() -> None:
         [1, 1, 1, 0], ["a", "a", "a", "b"]
     )  # a group counts as often as it has values
     assert sizes == (0.75, 0, 1)
-    with pytest.raises(ValueError, match="two groups or more"):
+    with pytest.raises(ValueError, match="at least two groups"):
         clustered([1, 2], ["a", "a"])

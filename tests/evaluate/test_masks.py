@@ -37,7 +37,7 @@ def test_the_same_mask_is_one_and_its_opposite_nothing() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\(2,\) and \(3,\), expected one size"):
+    with pytest.raises(ValueError, match=r"\(2,\), \(3,\), expected equal shapes"):
         mean_iou([0, 1], [0, 1, 1], 2)
     with pytest.raises(ValueError, match="n_classes: got 2, but class 2 occurs"):
         mean_iou([0, 1], [0, 2], 2)

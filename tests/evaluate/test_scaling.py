@@ -125,7 +125,7 @@ def test_too_few_and_odd_runs_are_refused() -> None:
         fitted(Chinchilla, lone)
     with pytest.raises(ValueError, match="got none"):
         fitted(Kaplan, [])
-    with pytest.raises(ValueError, match="not finite and above 0"):
+    with pytest.raises(ValueError, match="expected finite numbers above 0"):
         fitted(Kaplan, [*runs, Run(1e5, [1e6], [float("nan")])])
     with pytest.raises(ValueError, match="2 amounts with 1 losses"):
         fitted(Kaplan, [*runs, Run(1e5, [1e6, 2e6], [1.0])])

@@ -62,11 +62,11 @@ def test_auroc_is_scikit_learn_s_with_ties_and_infinite_scores() -> None:
 
 def test_errors_name_the_fix() -> None:
     vectors, labels = points(20)
-    with pytest.raises(ValueError, match="k=15 needs as many"):
+    with pytest.raises(ValueError, match="expected at least k=15"):
         dense(vectors, labels, k=15)
     with pytest.raises(ValueError, match="keep=0"):
         dense(vectors, labels, keep=0)
     with pytest.raises(ValueError, match="two or more"):
         trust_score([vectors], vectors, labels)
-    with pytest.raises(ValueError, match="some right and some wrong"):
+    with pytest.raises(ValueError, match="some correct and some wrong"):
         auroc([1, 2], [1, 1])

@@ -143,7 +143,7 @@ def test_letters_read_the_settings_and_refuse_what_has_gaps(tmp_path: Path) -> N
     with pytest.raises(ValueError, match="has no '<pad>', the padding"):
         letters(tmp_path)
     (tmp_path / "vocab.json").write_text('{"<pad>": 0, "A": 2}')
-    with pytest.raises(ValueError, match="does not give the ids 0 to 1"):
+    with pytest.raises(ValueError, match="does not have one name for each id 0 to 1"):
         letters(tmp_path)
 
 

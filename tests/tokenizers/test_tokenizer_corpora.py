@@ -65,5 +65,5 @@ def test_lines_are_the_text_of_a_data_set() -> None:
     for name, wanted in (("xquad", "\u4e00"), ("wikitablequestions", "Olympic")):
         assert any(wanted in line for line in text_lines(name))
     assert {"xed", "ud_pud", "wnut17", "sib200"} <= set(text_sets())
-    with pytest.raises(DataError, match=r"name: 'sign_digits' holds no text; these do: .*xquad"):
+    with pytest.raises(DataError, match=r"name: 'sign_digits' has no text; these do: .*xquad"):
         next(text_lines("sign_digits"))

@@ -604,9 +604,9 @@ def test_a_published_vocabulary_on_real_text(bert: WordPieceTokenizer) -> None:
 @pytest.mark.parametrize("kind", [k for k in kinds() if hasattr(k, "train")])
 def test_training_names_what_is_wrong(kind: type[Tokenizer]) -> None:
     train = kind.train  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="texts: there is no word"):
+    with pytest.raises(ValueError, match="texts: got no words"):
         train([], 500)
-    with pytest.raises(ValueError, match="texts: there is no word"):
+    with pytest.raises(ValueError, match="texts: got no words"):
         train([""], 500)
     with pytest.raises(TypeError, match="texts: expected many strings, got one"):
         train("one string", 500)

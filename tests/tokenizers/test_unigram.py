@@ -60,5 +60,5 @@ def test_another_kind_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "BPE", "vocab": {}}}))
     with pytest.raises(ValueError, match="expected Unigram"):
         UnigramTokenizer.from_folder(folder)
-    with pytest.raises(ValueError, match="1 for 5 pieces"):
+    with pytest.raises(ValueError, match="1 for 5 tokens"):
         UnigramTokenizer(["<p>", "<b>", "<e>", "<u>", "a"], [0.0], ("<p>", "<b>", "<e>", "<u>"))

@@ -110,7 +110,7 @@ def test_what_is_learned_fits_and_holds_every_character() -> None:
     assert set(learn(words, len(characters))) == characters
     with pytest.raises(ValueError, match="characters already"):
         learn(words, len(characters) - 1)
-    with pytest.raises(ValueError, match="no pieces spell 'xy'"):
+    with pytest.raises(ValueError, match="no tokens spell 'xy'"):
         expect({"xy": 1}, {"x": -1.0})
 
 

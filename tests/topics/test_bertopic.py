@@ -82,10 +82,10 @@ def test_punctuation_is_left_out_and_nothing_is_a_word() -> None:
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        (["one text"], "cut long ones into paragraphs"),
+        (["one text"], "or split long ones"),
         (["the same"] * 60, "1 of them different"),
         ([f"text {i}" for i in range(59)] + ["  "], "the first at 59"),
-        ("a text that is no list", "1 came with"),
+        ("a text that is no list", "texts: 1 with"),
     ],
 )
 def test_texts_without_topics_are_refused(texts, said: str) -> None:

@@ -1,7 +1,7 @@
-"""Sound before any model: recordings read, waveforms as log-mel features, noise and masks.
+"""Audio preprocessing: reading recordings, log-mel features and MFCCs, and data augmentation.
 
-Begin with `mel`: frames, window, power spectrum, mel filters, logarithm, cepstra. `files` reads
-recordings of any kind, `augment` varies them. A wave is a tensor (n,) of numbers from -1 to 1.
+Start with `mel`: frames, window, power spectrum, mel filters, logarithm, cepstra. `files` reads
+audio files, `augment` has SpecAugment, speed and noise. A wave is a tensor (n,) from -1 to 1.
 """
 
 from deepdive.audio.errors import AudioError

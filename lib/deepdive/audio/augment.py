@@ -1,7 +1,7 @@
-"""Recordings varied for training: masks over features, another speed, noise of a stated loudness.
+"""Data augmentation for speech: SpecAugment, speed perturbation, and noise at a given SNR.
 
-    SpecAugment   a run of w <= W bands and of w <= T frames, begun by lot, becomes the mean
-    speed         wave'[t] = wave[factor t]: shorter and higher for a factor above 1
+    SpecAugment   w <= W adjacent bands and w <= T frames, at random positions, are set to the mean
+    speed         wave'[t] = wave[factor t]: shorter and higher-pitched for a factor above 1
     noise         wave + g noise,  g^2 = mean(wave^2) / (mean(noise^2) 10^(dB / 10))
 
 Source: Park et al. 2019; Ko et al. 2015 (0.9, 1 and 1.1).
@@ -28,11 +28,11 @@ def spec_augment(
     features: Tensor, *, bands: int = 2, band_width: int = 8, times: int = 2, time_width: int = 20,
     share: float = 0.2, generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Features (T, n) with `bands` runs of bands and `times` runs of frames set to the mean of all.
+    """Return features (T, n) with `bands` frequency masks and `times` time masks set to their mean.
 
-    band_width, time_width  the longest run; each length from 0 to it is as likely
-    share                   a run of frames covers at most this share of the utterance
-    Raises AudioError for a share outside 0 to 1, and for bands wider than there are.
+    band_width, time_width  the maximum mask width; each width from 0 to it is equally likely
+    share                   a time mask covers at most this fraction of the utterance
+    Raises AudioError for a share outside 0 to 1, and for a band_width above n.
     """
     not_negative(bands=bands, band_width=band_width, times=times, time_width=time_width)
     length, n = features.shape
@@ -47,14 +47,14 @@ def spec_augment(
 
 
 def _run(size: int, longest: int, generator: Generator | None) -> slice:
-    """A run of 0 to `longest` places of `size`, wholly inside."""
+    """Sample a slice of 0 to `longest` positions within range(size)."""
     width = int(torch.randint(longest + 1, (), generator=generator))
     first = int(torch.randint(size - width + 1, (), generator=generator))
     return slice(first, first + width)
 
 
 def change_speed(wave: Any, factor: float) -> Tensor:
-    """The wave (n,) played `factor` times as fast, (about n / factor,): pitch rises with it.
+    """Return the wave (n,) at `factor` times the speed, (about n / factor,); the pitch rises too.
 
     Raises AudioError for a factor outside 0.25 to 4.
     """
@@ -67,9 +67,9 @@ def change_speed(wave: Any, factor: float) -> Tensor:
 def add_noise(
     wave: Any, decibels: float, noise: Any = None, generator: Generator | None = None
 ) -> Tensor:
-    """The wave (n,) in noise, `decibels` the wave's mean power over the noise's; float32.
+    """Return the wave (n,) with added noise at a signal-to-noise ratio of `decibels`; float32.
 
-    noise  a waveform, of which a piece by lot is taken (repeated where it is short); None: white
+    noise  a waveform, of which a random segment is used (repeated if too short); None: white noise
     Raises AudioError for a silent wave, silent noise, or decibels that are not finite.
     """
     samples = to_waveform(wave)
@@ -77,13 +77,13 @@ def add_noise(
         raise AudioError(f"decibels: {decibels}, expected a finite number")
     n = len(samples)
     if noise is None:
-        other = torch.randn(n, generator=generator, dtype=torch.float64)
+        added = torch.randn(n, generator=generator, dtype=torch.float64)
     else:
         room = to_waveform(noise)
         room = room.repeat(-(-n // len(room)) + (n % len(room) > 0))
         first = int(torch.randint(len(room) - n + 1, (), generator=generator))
-        other = room[first : first + n]
-    signal, hum = float((samples**2).mean()), float((other**2).mean())
-    if not signal or not hum:
-        raise AudioError(f"{'noise' if signal else 'wave'}: silent: it has no power to compare")
-    return (samples + math.sqrt(signal / hum / 10 ** (decibels / 10)) * other).float()
+        added = room[first : first + n]
+    wave_power, noise_power = float((samples**2).mean()), float((added**2).mean())
+    if not wave_power or not noise_power:
+        raise AudioError(f"{'noise' if wave_power else 'wave'}: silent: its power is 0")
+    return (samples + math.sqrt(wave_power / noise_power / 10 ** (decibels / 10)) * added).float()

@@ -1,5 +1,5 @@
-"""What can go wrong with a recording."""
+"""Exception for recordings and audio settings."""
 
 
 class AudioError(ValueError):
-    """A recording cannot be used, or a setting fits no recording; the message says what to do."""
+    """Unusable recording, or invalid audio setting; the message says what to do."""

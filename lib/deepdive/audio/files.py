@@ -1,7 +1,7 @@
-"""Recordings read from files, of whatever kind, and written for a page's player.
+"""Read audio files of any format, resample, and write WAV for a page's player.
 
-`read` gives one channel, float32 from -1 to 1, at the rate that is asked for, or says what is wrong
-and what to do. What is too long for it comes in pieces from `pieces`.
+`read` returns one channel, float32 from -1 to 1, at the requested sampling rate, or raises an error
+that says what to do. `pieces` reads longer recordings in chunks.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from deepdive.core.checks import own_file, positive
 
 Floats = NDArray[np.float32]
 Source = str | PathLike[str] | IO[bytes] | bytes
-MOST = 120.0  # seconds that `read` takes
-RATES = (1_000, 768_000)  # samples a second that a recording may have
+MOST = 120.0  # the maximum length for `read`, in seconds
+RATES = (1_000, 768_000)  # the allowed sampling rates in Hz, lowest and highest
 
 
 def read(source: Source, rate: int = 16000, *, most: float = MOST) -> Tensor:
-    """The recording as a wave (n,): channels averaged, resampled to `rate`.
+    """Return the recording as a wave (n,): channels averaged, resampled to `rate`.
 
-    source  a path, a file open for bytes, or the bytes: WAV, FLAC, OGG, MP3, SPHERE and what else
-            libsndfile reads, of 8, 16, 24 or 32 bits or floats
-    most    seconds it may last, so that nobody waits for an hour by mistake
-    Floats whose size is that of 16-bit integers are scaled by 1/32768. Two channels that cancel in
-    their mean, as in opposite phase, are read as the first one, with a warning.
+    source  a path, an open binary file, or the bytes: WAV, FLAC, OGG, MP3, SPHERE and the other
+            formats of libsndfile, of 8, 16, 24 or 32 bits or floats
+    most    the maximum duration in seconds, against long waits by mistake
+    Floats in the range of 16-bit integers are scaled by 1/32768. If two channels cancel in their
+    mean (opposite phase), only the first one is used, with a warning.
 
-    Raises AudioError for no sound file, one without samples, longer than `most`, with a rate that
-    no recording has, or with samples that are NaN, infinite, or of no known scale;
-    FileNotFoundError where there is no file.
+    Raises AudioError for a file that is not audio, has no samples, is longer than `most`, has a
+    sampling rate outside `RATES`, or samples that are NaN, infinite, or of unknown scale;
+    FileNotFoundError if there is no file.
     """
     positive(rate=rate)
     with _opened(source) as file:
         seconds = file.frames / file.samplerate
         if seconds > most:
             raise AudioError(
-                f"{_name(source)}: {seconds:.0f} s, expected {most:.0f} at most: cut it, "
+                f"{_name(source)}: {seconds:.0f} s, expected at most {most:.0f}: cut it, "
                 "give a larger `most`, or read it with `pieces`"
             )
         return _sound(file.read(dtype="float64", always_2d=True), file.samplerate, rate, source)
 
 
 def pieces(source: Source, rate: int = 16000, *, seconds: float = 30.0) -> Iterator[Tensor]:
-    """The recording in waves of so many seconds (the last one shorter), one in memory at a time.
+    """Yield the recording in chunks of `seconds` (the last one shorter), one in memory at a time.
 
-    Each piece is resampled by itself: at a cut a few samples differ from those of the whole.
-    Raises AudioError as `read` does, but for no length.
+    Each chunk is resampled separately: at its ends a few samples differ from `read`.
+    Raises AudioError as `read` does, except for length.
     """
     positive(rate=rate)
     with _opened(source) as file:
@@ -79,25 +79,24 @@ def _opened(source: Source) -> Any:
     except library.LibsndfileError as error:
         if _shortened(given):
             raise AudioError(
-                f"{_name(source)}: NIST SPHERE, compressed by shorten, which nothing here undoes: "
-                "write it anew by `sph2pipe -f wav OLD NEW` or `sox OLD NEW` and read that"
+                f"{_name(source)}: NIST SPHERE, compressed with shorten, which is not supported: "
+                "convert it with `sph2pipe -f wav OLD NEW` or `sox OLD NEW` and read that"
             ) from error
         raise AudioError(
-            f"{_name(source)}: not a sound file that can be read ({error.error_string}); "
-            f"{_way(given)}"
+            f"{_name(source)}: not a readable audio file ({error.error_string}); {_way(given)}"
         ) from error
     if not RATES[0] <= file.samplerate <= RATES[1]:
-        said = f"{file.samplerate:,} samples a second"
+        found = f"{file.samplerate:,} samples per second"
         file.close()
         raise AudioError(
-            f"{_name(source)}: its header says {said}, expected {RATES[0]:,} to {RATES[1]:,}: "
-            "the header is wrong; write the file again with the right rate"
+            f"{_name(source)}: its header says {found}, expected {RATES[0]:,} to {RATES[1]:,}: "
+            "the header is wrong; write the file again with the correct rate"
         )
     return file
 
 
 def _way(given: str | PathLike[str] | IO[bytes]) -> str:
-    """How to make a file readable that is none here: phones save MPEG-4 and WebM."""
+    """Return how to convert an unreadable file: phones save MPEG-4 and WebM."""
     head = _head(given)
     if head[4:8] == b"ftyp" or head.startswith(b"\x1aE\xdf\xa3"):
         kind = "MPEG-4 (m4a, mp4)" if head[4:8] == b"ftyp" else "WebM or Matroska"
@@ -107,7 +106,7 @@ def _way(given: str | PathLike[str] | IO[bytes]) -> str:
 
 
 def _head(given: str | PathLike[str] | IO[bytes]) -> bytes:
-    """The first bytes of a file."""
+    """Return the first bytes of a file."""
     if isinstance(given, str | PathLike):
         with open(given, "rb") as file:
             return file.read(1024)
@@ -116,7 +115,7 @@ def _head(given: str | PathLike[str] | IO[bytes]) -> bytes:
 
 
 def _shortened(given: str | PathLike[str] | IO[bytes]) -> bool:
-    """Whether a file's header is SPHERE's and names shorten."""
+    """Return whether a file's header is SPHERE's with shorten compression."""
     head = _head(given)
     return head.startswith(b"NIST_1A") and b"shorten" in head
 
@@ -143,7 +142,7 @@ def _sound(samples: Any, given: int, rate: int, source: Source) -> Tensor:
         first = int(np.flatnonzero(~np.isfinite(samples).all(1))[0]) / given
         raise AudioError(
             f"{_name(source)}: {bad} samples are NaN or infinite, from {first:.2f} s on: "
-            "write the file anew"
+            "write the file again"
         )
     largest = float(np.abs(samples).max())
     if largest > 8:
@@ -166,9 +165,9 @@ def _sound(samples: Any, given: int, rate: int, source: Source) -> Tensor:
 
 
 def resampled(wave: Any, given: int, wanted: int) -> Tensor:
-    """A wave (n,) of `given` samples a second as one of `wanted`, (ceil(n wanted / given),).
+    """Resample a wave (n,) from the rate `given` to `wanted`: (ceil(n wanted / given),).
 
-    Frequencies above half of the lower rate are filtered out first: they would fold back as others.
+    Frequencies above half of the lower rate are filtered out first to avoid aliasing.
     """
     positive(given=given, wanted=wanted)
     try:
@@ -177,7 +176,7 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
         raise AudioError(
             "scipy is not installed: pip install 'deepdive[casestudies]', or scipy alone"
         ) from error
-    # The filter grows with both numbers: rates that share no factor are taken to a thousandth.
+    # The filter grows with both numbers: round the ratio to a denominator <= 1000.
     ratio = Fraction(wanted, given)
     if max(ratio.numerator, ratio.denominator) > 1000:
         ratio = ratio.limit_denominator(1000)
@@ -186,12 +185,12 @@ def resampled(wave: Any, given: int, wanted: int) -> Tensor:
 
 
 def wav_bytes(wave: Any, rate: int) -> bytes:
-    """A WAV file of one channel in 16 bits; what lies beyond -1 to 1 is cut off there."""
+    """Return a one-channel 16-bit WAV file as bytes; samples are clipped to -1 to 1."""
     steps = (to_waveform(wave) * 32767).round().clamp(-32768, 32767).to(torch.int16)
-    told = io.BytesIO()
-    with wav.open(told, "wb") as file:
+    buffer = io.BytesIO()
+    with wav.open(buffer, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate)
         file.writeframes(steps.numpy().astype("<i2").tobytes())
-    return told.getvalue()
+    return buffer.getvalue()

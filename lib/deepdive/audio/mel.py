@@ -1,4 +1,4 @@
-"""From a waveform to log-mel features and cepstra, each step by itself.
+"""Log-mel features, MFCCs and deltas of a waveform, step by step.
 
     frames      x_t[n] = wave[t step + n]                                   0 <= n < length
     window      x_t[n] h[n],      h[n] = (1 - cos(2 pi n / length)) / 2     (Hann)
@@ -11,8 +11,8 @@
                 s_0 = sqrt(1/2), else 1
     deltas      d_t = sum over n of n (c_(t+n) - c_(t-n)) / (2 sum over n of n^2),  1 <= n <= N
 
-`log_mel` joins these with plain settings; `whisper` and `kaldi` do as those two programs do, which
-differ in padding, window, triangles and logarithm.
+`log_mel` combines these with plain settings; `whisper` and `kaldi` match those two programs, which
+differ in padding, window, filters and logarithm.
 
 Source: Davis and Mermelstein 1980; Young et al., The HTK Book, 5.4 and 5.6; Slaney 1998 (Auditory
 Toolbox); Povey et al. 2011 (Kaldi).
@@ -32,11 +32,11 @@ from deepdive.core.checks import numbers, positive
 
 Scale = Literal["htk", "slaney"]
 FLOOR = 1e-10
-SLOPE, KNEE, LOG_STEP = 200 / 3, 1000.0, math.log(6.4) / 27  # Slaney's: Hz a mel, then a factor
+SLOPE, KNEE, LOG_STEP = 200 / 3, 1000.0, math.log(6.4) / 27  # Slaney: Hz per mel; log step per mel
 
 
 def to_waveform(wave: Any) -> Tensor:
-    """A waveform of one channel as a float64 tensor (n,).
+    """Return a one-channel waveform as a float64 tensor (n,).
 
     Raises AudioError for other shapes, for no samples, and for samples that are not finite.
     """
@@ -55,19 +55,19 @@ def to_waveform(wave: Any) -> Tensor:
 
 
 def frames(wave: Tensor, length: int, step: int) -> Tensor:
-    """The frames (T, length) of a wave (n,), T = 1 + (n - length) // step; what is left is dropped.
+    """Return the frames (T, length) of a wave (n,), T = 1 + (n - length) // step; drop the rest.
 
     Raises AudioError for a wave shorter than a frame.
     """
     positive(length=length, step=step)
     if wave.shape[-1] < length:
-        raise AudioError(f"wave: {wave.shape[-1]} samples, expected a frame of {length} at least")
+        raise AudioError(f"wave: {wave.shape[-1]} samples, expected at least a frame of {length}")
     return wave.unfold(-1, length, step)
 
 
 def hann(length: int) -> Tensor:
-    """The window h (length,): 0 at its beginning, 1 in the middle; periodic, so that windows half a
-    length apart sum to 1.
+    """Return the Hann window h (length,): 0 at the start, 1 in the middle; periodic, so windows
+    shifted by half a length sum to 1.
     """
     positive(length=length)
     n = torch.arange(length, dtype=torch.float64)
@@ -75,26 +75,26 @@ def hann(length: int) -> Tensor:
 
 
 def fourier(n_fft: int) -> tuple[Tensor, Tensor]:
-    """Cosines and sines (n_fft, n_fft/2 + 1): x @ cosines and -x @ sines are the two parts of X."""
+    """Return the DFT's cosines and sines (n_fft, n_fft/2 + 1): X = x @ cosines - i x @ sines."""
     n, k = torch.arange(n_fft).double(), torch.arange(n_fft // 2 + 1).double()
     angle = 2 * math.pi * (n[:, None] * k % n_fft) / n_fft
     return angle.cos(), angle.sin()
 
 
 def power_spectrum(pieces: Tensor, n_fft: int | None = None) -> Tensor:
-    """P (T, n_fft/2 + 1) of frames (T, length), zeros added up to n_fft.
+    """Return the power spectrum P (T, n_fft/2 + 1) of frames (T, length), zero-padded to n_fft.
 
-    Squared lengths of (x @ cosines, x @ sines) of `fourier`, by the fast transform.
+    It is (x @ cosines)^2 + (x @ sines)^2 with those of `fourier`, computed by FFT.
     """
     n_fft = n_fft or pieces.shape[-1]
     if n_fft < pieces.shape[-1]:
-        raise AudioError(f"n_fft: {n_fft}, expected the frame's {pieces.shape[-1]} at least")
+        raise AudioError(f"n_fft: {n_fft}, expected at least the frame's {pieces.shape[-1]}")
     spectrum = torch.fft.rfft(pieces, n_fft)
     return spectrum.real**2 + spectrum.imag**2
 
 
 def hertz_to_mel(hertz: Tensor | float, scale: Scale = "htk") -> Tensor:
-    """m(f): how high a tone of f hertz sounds."""
+    """Return m(f), the perceived pitch in mels of f hertz."""
     f = torch.as_tensor(hertz, dtype=torch.float64)
     if scale == "htk":
         return 2595 * torch.log10(1 + f / 700)
@@ -104,7 +104,7 @@ def hertz_to_mel(hertz: Tensor | float, scale: Scale = "htk") -> Tensor:
 
 
 def mel_to_hertz(mel: Tensor | float, scale: Scale = "htk") -> Tensor:
-    """f(m), the way back."""
+    """Return f(m), the inverse of `hertz_to_mel`."""
     m = torch.as_tensor(mel, dtype=torch.float64)
     if scale == "htk":
         return 700 * (10 ** (m / 2595) - 1)
@@ -116,12 +116,12 @@ def mel_filters(
     n_mels: int, n_fft: int, rate: int, *, low: float = 0.0, high: float | None = None,
     scale: Scale = "htk", equal_areas: bool = False, straight_in_mel: bool = False,
 ) -> Tensor:  # fmt: skip
-    """M (n_fft/2 + 1, n_mels): what each band takes of each frequency from `low` to `high` Hz.
+    """Return the mel filterbank M (n_fft/2 + 1, n_mels) from `low` to `high` Hz.
 
-    equal_areas      each triangle is 2 / (its width in Hz) high instead of 1, as in Slaney's
-                     toolbox and Whisper: then white noise fills all bands alike
-    straight_in_mel  the sides are straight over mels instead of hertz, as in Kaldi
-    Raises AudioError where a band would lie between two frequencies of the spectrum and be empty.
+    equal_areas      each triangle has the height 2 / (its width in Hz) instead of 1, as in Slaney's
+                     toolbox and Whisper, so white noise has equal power in all bands
+    straight_in_mel  the triangles are linear in mel instead of hertz, as in Kaldi
+    Raises AudioError if a band contains no frequency of the spectrum.
     """
     positive(n_mels=n_mels, n_fft=n_fft, rate=rate)
     high = rate / 2 if high is None else high
@@ -137,7 +137,7 @@ def mel_filters(
     filters = torch.minimum(rise, fall).clamp(min=0)
     if empty := int((filters.sum(0) == 0).sum()):
         raise AudioError(
-            f"n_mels: {n_mels}, of which {empty} hold no frequency: fewer, or n_fft up"
+            f"n_mels: got {n_mels}, {empty} of them without a frequency: lower it, or raise n_fft"
         )
     return filters * (2 / (corners[2:] - corners[:-2])) if equal_areas else filters
 
@@ -146,22 +146,22 @@ def log_mel(
     wave: Any, rate: int, n_mels: int = 40, *, length: float = 0.025, step: float = 0.010,
     n_fft: int | None = None, low: float = 20.0, high: float | None = None, scale: Scale = "htk",
 ) -> Tensor:  # fmt: skip
-    """S (T, n_mels), float32, of a waveform (n,): Hann window, natural logarithm, no padding.
+    """Return log-mel features S (T, n_mels), float32: Hann window, natural logarithm, no padding.
 
-    length, step  of frames, in seconds; n_fft the next power of two by default
+    length, step  of frames, in seconds; n_fft is the next power of two by default
     """
     size = round(length * rate)
     n_fft = n_fft or 1 << (size - 1).bit_length()
-    pieces = frames(to_waveform(wave), size, round(step * rate)) * hann(size)
+    windowed = frames(to_waveform(wave), size, round(step * rate)) * hann(size)
     filters = mel_filters(n_mels, n_fft, rate, low=low, high=high, scale=scale)
-    return (power_spectrum(pieces, n_fft) @ filters).clamp(min=FLOOR).log().float()
+    return (power_spectrum(windowed, n_fft) @ filters).clamp(min=FLOOR).log().float()
 
 
 def cosines(n: int, n_mels: int) -> Tensor:
-    """The matrix (n_mels, n) of the cosine transform (DCT-II), its columns of length 1."""
+    """Return the matrix (n_mels, n) of the orthonormal cosine transform (DCT-II)."""
     positive(n=n, n_mels=n_mels)
     if n > n_mels:
-        raise AudioError(f"n: {n} cepstra of {n_mels} bands, expected at most as many")
+        raise AudioError(f"n: got {n} cepstra, expected at most the {n_mels} bands")
     i, j = torch.arange(n, dtype=torch.float64), torch.arange(n_mels, dtype=torch.float64)
     matrix = math.sqrt(2 / n_mels) * torch.cos(math.pi * i * (j[:, None] + 0.5) / n_mels)
     matrix[:, 0] *= math.sqrt(0.5)
@@ -169,13 +169,13 @@ def cosines(n: int, n_mels: int) -> Tensor:
 
 
 def mfcc(wave: Any, rate: int, n: int = 13, n_mels: int = 40, **settings: Any) -> Tensor:
-    """The first n mel cepstra c (T, n), float32; `settings` are those of `log_mel`."""
+    """Return the first n MFCCs c (T, n), float32; `settings` are those of `log_mel`."""
     return (log_mel(wave, rate, n_mels, **settings).double() @ cosines(n, n_mels)).float()
 
 
 def deltas(features: Tensor, reach: int = 2) -> Tensor:
-    """d (T, n): how fast each feature (T, n) rises, the slope of a line through 2 reach + 1 frames;
-    the first and last frame stand for those before and after.
+    """Return deltas d (T, n): each feature's rate of change, the slope of a line fitted to
+    2 reach + 1 frames; the first and last frame are repeated at the ends.
     """
     positive(reach=reach)
     _check_features(features)
@@ -187,52 +187,52 @@ def deltas(features: Tensor, reach: int = 2) -> Tensor:
 
 
 def standardised(features: Tensor, epsilon: float = 0.0) -> Tensor:
-    """Each column of features (T, n) with mean 0 and variance 1 over the utterance:
+    """Normalize each column of features (T, n) to mean 0 and variance 1 over the utterance:
 
         (x - mean) / (standard deviation + epsilon)
 
-    A column that is constant has no variance: it becomes 0, as every column of one frame does.
+    A constant column has no variance: it becomes 0, as does every column of a single frame.
     """
     _check_features(features)
     numbers(epsilon=epsilon)
     varies = features.amax(0) != features.amin(0)  # NaN stays NaN
-    spread = torch.where(varies, features.std(0, correction=0) + epsilon, 1.0)
-    return torch.where(varies, features - features.mean(0), 0.0) / spread
+    scale = torch.where(varies, features.std(0, correction=0) + epsilon, 1.0)
+    return torch.where(varies, features - features.mean(0), 0.0) / scale
 
 
 def _check_features(features: Tensor) -> None:
     if features.ndim != 2 or not features.numel():
         raise AudioError(
-            f"features: got {tuple(features.shape)}, expected (T, n) with a frame at least, as "
-            "log_mel and mfcc give them"
+            f"features: got {tuple(features.shape)}, expected (T, n) with at least one frame, as "
+            "from log_mel and mfcc"
         )
 
 
 def whisper(wave: Any, n_mels: int = 80) -> Tensor:
-    """Whisper's features (T, n_mels) of a wave at 16,000 samples a second, float32.
+    """Return Whisper's features (T, n_mels) of a 16 kHz wave, float32.
 
-    A frame's middle is at t * 160: the ends are mirrored by half a frame of 400. Slaney's scale and
-    equal areas; the common logarithm, no less than 8 below the loudest, shifted and shrunk to about
-    -1 to 1. Source: Radford et al. 2022, and its `log_mel_spectrogram`.
+    Frames are centered at t * 160: the ends are padded by reflection with half a frame of 400.
+    Slaney's scale and equal areas; log10, clamped to 8 below the maximum, shifted and scaled to
+    about -1 to 1. Source: Radford et al. 2022, and its `log_mel_spectrogram`.
     """
     samples = to_waveform(wave)
     if len(samples) <= 200:
         raise AudioError(
-            f"wave: {len(samples)} samples, expected more than 200, to mirror its ends"
+            f"wave: {len(samples)} samples, expected more than 200, to reflect its ends"
         )
     mirrored = torch.nn.functional.pad(samples[None], (200, 200), mode="reflect")[0]
     filters = mel_filters(n_mels, 400, 16000, scale="slaney", equal_areas=True)
     power = power_spectrum(frames(mirrored, 400, 160) * hann(400))[:-1]
-    loud = (power @ filters).clamp(min=FLOOR).log10()
-    return ((loud.maximum(loud.max() - 8) + 4) / 4).float()
+    log_power = (power @ filters).clamp(min=FLOOR).log10()
+    return ((log_power.maximum(log_power.max() - 8) + 4) / 4).float()
 
 
 def kaldi(wave: Any, n_mels: int = 80, rate: int = 16000) -> Tensor:
-    """Kaldi's `fbank` without dither (T, n_mels), float32, which Speech2Text reads.
+    """Return Kaldi's `fbank` without dither (T, n_mels), float32, the input of Speech2Text.
 
-    Samples count in 16-bit steps. From each frame of 25 ms its mean is taken away, then 0.97 of the
-    sample before; the window is Hann's (symmetric) to the power 0.85; triangles straight in mel.
-    Source: Povey et al. 2011, and `torchaudio.compliance.kaldi`.
+    Samples are scaled to 16-bit integers. From each frame of 25 ms its mean is subtracted, then
+    0.97 of the previous sample (pre-emphasis); the window is a symmetric Hann window to the power
+    0.85; triangles linear in mel. Source: Povey et al. 2011, and `torchaudio.compliance.kaldi`.
     """
     size = round(0.025 * rate)
     n_fft = 1 << (size - 1).bit_length()
@@ -247,7 +247,7 @@ def kaldi(wave: Any, n_mels: int = 80, rate: int = 16000) -> Tensor:
 
 
 def stacked(features: Tensor, orders: Sequence[int] = (1, 2)) -> Tensor:
-    """Features (T, n) beside their deltas, and the deltas of these: (T, n * (1 + len(orders)))."""
+    """Concatenate features (T, n), deltas, and deltas of deltas: (T, n * (1 + len(orders)))."""
     rows = [features]
     for _ in orders:
         rows.append(deltas(rows[-1]))

@@ -1,9 +1,9 @@
-"""Data sets with their licences and hashes, their files fetched and verified; generated data.
+"""Data sets with licenses and hashes, downloaded and verified; generated data; batching.
 
 Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
-`retrieval_pairs`, and apart from these `parallel`; in many languages, in `translated`:
-`sib200`, `xquad`, `pud`; texts with a class: `rt_polarity`, `movie_reviews`, `read_labelled`.
-Generated, and called so: `number_words`, `number_translation`, `date_pairs`, `reversal`.
+`retrieval_pairs`, and `parallel`, without overlap with these; multilingual, in `translated`:
+`sib200`, `xquad`, `pud`; classification: `rt_polarity`, `movie_reviews`, `read_labelled`.
+Generated, and labeled as such: `number_words`, `number_translation`, `date_pairs`, `reversal`.
 Batches: `BucketBatches`.
 """
 

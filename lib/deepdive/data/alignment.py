@@ -1,7 +1,7 @@
-"""Labels from words and characters to the pieces that a tokeniser cut, and back, by offsets.
+"""Align word and character labels with subword tokens, in both directions, by offsets.
 
-An extent is [begin, end) in characters of the text. `pieces` are the extents of a text's pieces,
-in order, as `tokenizer.spans(text)` gives them, without special tokens.
+An extent is [begin, end) in characters of the text. `pieces` are the extents of a text's subword
+tokens, in order, as returned by `tokenizer.spans(text)`, without special tokens.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from typing import TypeVar
 T = TypeVar("T")
 Extent = tuple[int, int]
 
-IGNORED = -100  # the target that torch's cross-entropy leaves out
+IGNORED = -100  # torch's cross-entropy ignores this target
 
 
 def first_pieces(pieces: Sequence[Extent], words: Sequence[Extent]) -> list[int | None]:
-    """For each word, the number of the first piece that touches it and no earlier word has.
+    """Return the index of each word's first token that does not belong to an earlier word.
 
-    None for a word of which no piece is left: the tokeniser dropped its characters, or the text
-    was cut before it. A piece that spans two words belongs to the first.
+    None for a word without tokens: the tokenizer dropped its characters, or the text was truncated
+    before it. A token that spans two words belongs to the first.
     """
     found: list[int | None] = []
     at = 0
@@ -35,12 +35,12 @@ def first_pieces(pieces: Sequence[Extent], words: Sequence[Extent]) -> list[int 
 def piece_labels(
     pieces: Sequence[Extent], words: Sequence[Extent], labels: Sequence[int]
 ) -> list[int]:
-    """A label for each piece: the first piece of a word has the word's, all others `IGNORED`.
+    """Return a label per token: the first token of a word has its label, all others `IGNORED`.
 
     Source: Devlin et al. 2019, section 5.3. Raises ValueError unless each word has a label.
     """
     if len(words) != len(labels):
-        raise ValueError(f"labels: {len(labels)} for {len(words)} words, expected one each")
+        raise ValueError(f"labels: {len(labels)} for {len(words)} words, expected one per word")
     found = [IGNORED] * len(pieces)
     for piece, label in zip(first_pieces(pieces, words), labels, strict=True):
         if piece is not None:
@@ -51,21 +51,21 @@ def piece_labels(
 def word_values(
     pieces: Sequence[Extent], words: Sequence[Extent], values: Sequence[T], missing: T
 ) -> list[T]:
-    """What the first piece of each word has, of `values` for all pieces; the way back."""
+    """Return the value of each word's first token, given `values` of all tokens."""
     if len(values) < len(pieces):
-        raise ValueError(f"values: {len(values)} for {len(pieces)} pieces, expected one each")
+        raise ValueError(f"values: {len(values)} for {len(pieces)} tokens, expected one per token")
     first = first_pieces(pieces, words)
     return [missing if piece is None else values[piece] for piece in first]
 
 
 def answer_pieces(pieces: Sequence[Extent], start: int, end: int) -> Extent | None:
-    """The numbers of the first and the last piece that touch the characters [start, end).
+    """Return the indices of the first and last token that overlap the characters [start, end).
 
-    None where the text was cut before the answer begins, or ends.
+    None if the text was truncated before the end of the answer.
     """
     if not 0 <= start < end:
         raise ValueError(f"start, end: {start}, {end}, expected 0 <= start < end, in characters")
-    touched = [i for i, (begin, stop) in enumerate(pieces) if begin < end and start < stop]
-    if not touched or pieces[touched[-1]][1] < end:
+    overlapping = [i for i, (begin, stop) in enumerate(pieces) if begin < end and start < stop]
+    if not overlapping or pieces[overlapping[-1]][1] < end:
         return None
-    return touched[0], touched[-1]
+    return overlapping[0], overlapping[-1]

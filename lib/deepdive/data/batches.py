@@ -1,9 +1,9 @@
-"""Batches whose order can be saved in the middle of an epoch, and taken up again exactly.
+"""Length-bucketed batches whose order can be saved within an epoch and resumed exactly.
 
-`iter()` runs from the current place to the end of the epoch, `len()` is the number of batches an
-epoch, `state_dict()` and `load_state_dict()` save and restore the place as plain numbers. A state
-taken after a batch was received says that the next one comes. (A plain list of batches needs no
-class: `fit` keeps its place.)
+`iter()` runs from the current position to the end of the epoch, `len()` is the number of batches
+per epoch, `state_dict()` and `load_state_dict()` save and restore the position as plain numbers. A
+state taken after a batch was received points to the next one. (A plain list of batches needs no
+class: `fit` tracks its position.)
 """
 
 import hashlib
@@ -21,15 +21,15 @@ Batch = tuple[Tensor, ...]
 
 
 class BucketBatches:
-    """Batches of items of like length, of at most `max_tokens` tokens, shuffled every epoch.
+    """Batches of items of similar length, with at most `max_tokens` tokens, shuffled every epoch.
 
-    `data` is a list of token-id sequences, or a tuple of such lists in parallel (source, target);
-    item i is the i-th sequence of each. A batch is a tuple of LongTensors (B, T), one a list, each
-    padded with `pad` to its own longest sequence; B times the longest of all is <= max_tokens.
+    `data` is a list of token-id sequences, or a tuple of parallel lists (source, target); item i is
+    the i-th sequence of each. A batch is a tuple of LongTensors (B, T), one per list, each padded
+    with `pad` to its own longest sequence; B times the longest of all is <= max_tokens.
 
-    Each epoch, seeded by (seed, epoch): items are shuffled, sorted by length (ties stay in
-    shuffled order), cut where the budget is full, and the batches are shuffled. So the number of
-    batches is the same in every epoch.
+    Each epoch, seeded by (seed, epoch): items are shuffled, sorted by length (ties stay in shuffled
+    order), split into batches within the token budget, and the batches are shuffled. So the number
+    of batches is the same in every epoch.
     """
 
     def __init__(
@@ -46,15 +46,13 @@ class BucketBatches:
         if not sizes or 0 in sizes:
             raise DataError("data: empty, expected at least one sequence of token ids")
         if len(set(sizes)) > 1:
-            raise DataError(
-                f"data: lists in parallel have {sizes} sequences, expected equally many"
-            )
+            raise DataError(f"data: parallel lists have {sizes} sequences, expected equally many")
         self._longest = torch.stack([column.lengths for column in self._columns]).amax(dim=0)
         worst = int(self._longest.argmax())
         if int(self._longest[worst]) > max_tokens:
             raise DataError(
                 f"max_tokens: item {worst} has {int(self._longest[worst])} tokens, more than "
-                f"max_tokens={max_tokens}; raise it, or drop or cut long items"
+                f"max_tokens={max_tokens}; raise it, or drop or truncate long items"
             )
         self.max_tokens, self.seed = as_int("max_tokens", max_tokens), as_int("seed", seed)
         self.pad = as_int("pad", pad)
@@ -65,7 +63,7 @@ class BucketBatches:
         return self._len
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches from the current place to the end of this epoch."""
+        """Yield the batches from the current position to the end of this epoch."""
         plan = self._plan(self.epoch)
         while self.index < len(plan):
             self.index += 1
@@ -73,26 +71,26 @@ class BucketBatches:
         self.epoch, self.index = self.epoch + 1, 0
 
     def state_dict(self) -> dict[str, int]:
-        """The place: epoch, index of the next batch, seed; and what the data must look like."""
+        """Return the position (epoch, index of the next batch), seed, and data statistics."""
         return {"epoch": self.epoch, "index": self.index, **self._identity()}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go to a saved place. Raises DataError if it was saved over other data or settings."""
+        """Restore a saved position. Raises DataError if it is from other data or settings."""
         expected = self._identity()
         for name, value in (expected | {"epoch": 0, "index": 0}).items():
             if name not in state:
-                raise DataError(f"state: no {name!r}; expected what state_dict() gives")
+                raise DataError(f"state: no {name!r}; expected the result of state_dict()")
             if name in expected and name != "seed" and state[name] != value:
                 raise DataError(
                     f"state: saved with {name}={state[name]}, here it is {value}; "
-                    "the order of batches would be another one"
+                    "the order of batches would differ"
                 )
         if not 0 <= state["index"] <= len(self) or state["epoch"] < 0:
             raise DataError(f"state: no batch {state['index']} of epoch {state['epoch']}")
         self.epoch, self.index, self.seed = state["epoch"], state["index"], state["seed"]
 
     def fingerprint(self) -> dict[str, int | str]:
-        """What tells these batches from others: the numbers of their making, and a sha256."""
+        """Return what identifies these batches: settings, data statistics, and a sha256."""
         digest = hashlib.sha256()
         for column in self._columns:
             digest.update(column.lengths.numpy().tobytes() + column.flat.numpy().tobytes())
@@ -108,7 +106,7 @@ class BucketBatches:
         }
 
     def _plan(self, epoch: int) -> list[list[int]]:
-        """The items of each batch of an epoch, in order."""
+        """Return the items of each batch of an epoch, in order."""
         draw = torch.Generator().manual_seed((self.seed * 1_000_003 + epoch) % 2**63)
         order = torch.randperm(len(self._columns[0]), generator=draw)
         for column in reversed(self._columns):
@@ -137,9 +135,9 @@ class _Column:
         try:
             flat = torch.tensor(list(itertools.chain.from_iterable(lists)))
         except (TypeError, ValueError, RuntimeError) as error:
-            raise DataError(f"data: list {position} holds what is no token id: {error}") from error
+            raise DataError(f"data: list {position} contains non-token ids: {error}") from error
         if lists and flat.dtype != torch.int64:
-            raise DataError(f"data: list {position} holds {flat.dtype}, expected token ids (int)")
+            raise DataError(f"data: list {position} is {flat.dtype}, expected token ids (int)")
         self.flat = flat
         self.lengths = torch.tensor([len(tokens) for tokens in lists], dtype=torch.int64)
         self.starts = self.lengths.cumsum(0) - self.lengths
@@ -148,10 +146,10 @@ class _Column:
         return len(self.lengths)
 
     def padded(self, items: list[int], pad: int) -> Tensor:
-        """The sequences `items` (B of them) as (B, T), T the longest."""
+        """Return the B sequences `items` padded to the longest: (B, T)."""
         lengths, starts = self.lengths[items], self.starts[items]
-        place = torch.arange(int(lengths.max()))
-        inside = place < lengths[:, None]
+        position = torch.arange(int(lengths.max()))
+        inside = position < lengths[:, None]
         batch = torch.full(inside.shape, pad, dtype=torch.int64)
-        batch[inside] = self.flat[(starts[:, None] + place)[inside]]
+        batch[inside] = self.flat[(starts[:, None] + position)[inside]]
         return batch

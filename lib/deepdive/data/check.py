@@ -1,4 +1,4 @@
-"""Is a file the one that is registered?"""
+"""Verify a file against its registered size and sha256."""
 
 import functools
 import gzip
@@ -13,11 +13,11 @@ _CHUNK = 1 << 20
 
 
 def refusal(path: Path, entry: DataFile, remembered: bool = False) -> str | None:
-    """Why `path` is not the file `entry`; None if it is.
+    """Return why `path` is not the file `entry`; None if it is.
 
-    A file is accepted by its size and sha256, or, for a `.gz`, by the size and sha256 of what it
-    holds, as far as it decompresses whole. One that cannot be read is refused. It is always read
-    and hashed, or, `remembered`, once a process as long as its size and time stay the same.
+    A file is accepted by its size and sha256, or, for a `.gz`, by the size and sha256 of its
+    content if it decompresses completely. An unreadable file is refused. It is read and hashed on
+    every call, or, if `remembered`, once per process while its size and time stay the same.
     """
     try:
         if not remembered:
@@ -66,7 +66,7 @@ def _content_refusal(path: Path, entry: DataFile) -> str | None:
 
 
 def _hash_up_to(file: BinaryIO, limit: int) -> tuple[int, str]:
-    """Size and sha256 of a stream; stops one chunk after `limit`, so that a bomb stays small."""
+    """Return size and sha256 of a stream; stop one chunk after `limit` (decompression bombs)."""
     digest, size = hashlib.sha256(), 0
     while size <= limit and (chunk := file.read(_CHUNK)):
         size += len(chunk)

@@ -1,4 +1,4 @@
-"""Documents as lists of sentences: what next-sentence prediction is made of."""
+"""Documents as lists of sentences, the data for next-sentence prediction."""
 
 import gzip
 import random
@@ -9,7 +9,7 @@ from deepdive.data.text import shuffled
 
 Document = list[str]
 
-# What stands in a document of one topic: who (one, many), what they do (one, many), where.
+# The vocabulary of each topic: nouns (singular, plural), verbs (singular, plural), places.
 TOPICS = {
     "farm": (
         [("hen", "hens"), ("cow", "cows"), ("goose", "geese"), ("farmer", "farmers")],
@@ -37,11 +37,11 @@ PLACES = ("near", "behind", "beside")
 
 
 def generated_documents(n: int, seed: int = 0, sentences: int = 8) -> Generated[Document]:
-    """n documents of `sentences` sentences, each on one of four topics: "the old hens eat near the
-    barn .".
+    """Return n documents of `sentences` sentences, each on one of four topics: "the old hens eat
+    near the barn .".
 
-    The verb, which comes after the noun, says whether one acts or many, so a hidden noun can only
-    be filled with what stands on its right; and its topic is in the sentences around it.
+    The verb, which follows the noun, shows its number, so predicting a masked noun requires the
+    context on its right; the other sentences show its topic.
     """
     whole("n", n, 1, None)
     whole("sentences", sentences, 1, None)
@@ -60,11 +60,11 @@ def generated_documents(n: int, seed: int = 0, sentences: int = 8) -> Generated[
 
 
 def web_documents(part: str = "train", seed: int | None = 0) -> list[Document]:
-    """ud_english_ewt: weblogs, newsgroups, mails, reviews and questions, a list of sentences each.
+    """Return documents of ud_english_ewt: weblogs, newsgroups, mails, reviews and questions.
 
-    part: "train", "dev" or "test". Sentences are the treebank's, as they were written, in the order
-    of their document; the documents come in an order that `seed` draws. The file is sorted by kind:
-    its first documents are all weblogs, the first of these a sample. `seed=None` keeps its order.
+    part: "train", "dev" or "test". The sentences of each document are the treebank's original
+    texts, in order; the documents are shuffled by `seed`, because the file is sorted by genre,
+    weblogs first: so the first documents are a sample. `seed=None` keeps the order of the file.
     Raises ValueError for another part.
     """
     if part not in ("train", "dev", "test"):

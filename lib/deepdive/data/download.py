@@ -1,7 +1,7 @@
-"""Download one file with pooch: verified, in place whole or not at all.
+"""Download one file with pooch: verified, and moved into place atomically.
 
-pooch writes into a temporary file in the target's folder, checks it, and only then gives it its
-name. What was cut off begins again.
+pooch writes into a temporary file in the target's folder, checks it, and only then renames it.
+Interrupted downloads restart from the beginning.
 """
 
 import re
@@ -16,9 +16,9 @@ from deepdive.data.errors import DataRefused, DataUnavailable
 from deepdive.data.storage_paths import MIRROR
 
 RETRIES = 2  # after a failure; pooch waits one second before the first, two before the second
-TIMEOUT = 20.0  # seconds of silence
-LIMIT = 1 << 30  # bytes of the largest file where no size is registered
-SHOWN_AFTER = 0.5  # seconds: what fails or ends at once shows no bar
+TIMEOUT = 20.0  # seconds without a response
+LIMIT = 1 << 30  # the maximum number of bytes if no size is registered
+SHOWN_AFTER = 0.5  # seconds: downloads that fail or end at once show no bar
 _CHUNK = 1 << 16
 _HEADERS = {"User-Agent": f"deepdive/{__version__}", "Accept-Encoding": "identity"}
 
@@ -35,18 +35,18 @@ def download(
     login: str | None = None,
     progress: bool = True,
 ) -> None:
-    """Bring `address` to `target`, unless a file of this `sha256` is there already.
+    """Download `address` to `target`, unless a file with this `sha256` already exists.
 
-    `check(path)` gives the reason to refuse the file, or None. No more than `limit` bytes are
-    taken. `login` is a `name:password` for this host alone, and is in no message. The caller holds
-    the lock of the target's folder. Raises DataUnavailable where the server cannot be reached or
-    has no such file, DataRefused where what it serves is refused at the last try too.
+    `check(path)` returns the reason to refuse the file, or None. At most `limit` bytes are
+    downloaded. `login` is a `name:password` for this host only, and appears in no message. The
+    caller holds the lock of the target's folder. Raises DataUnavailable if the server cannot be
+    reached or has no such file, DataRefused if its file is refused after all retries.
     """
     import pooch
     from requests import RequestException
 
     pooch.get_logger().setLevel("WARNING")  # its own lines say where a file is downloaded to
-    for left in target.parent.glob("tmp*"):  # by pooch in a process that was killed
+    for left in target.parent.glob("tmp*"):  # left by pooch in a process that was killed
         left.unlink()
     one = {target.name: sha256}
     server = pooch.create(
@@ -65,9 +65,9 @@ def download(
 
 
 class _Limited:
-    """A file that takes no more than `limit` bytes, and shows on `bar` how many came.
+    """A file that accepts at most `limit` bytes and shows the progress on `bar`.
 
-    pooch's own use of a bar leaves it on the screen.
+    pooch's own progress bar would stay on the screen.
     """
 
     def __init__(self, file: BinaryIO, limit: int, bar: Any) -> None:
@@ -90,7 +90,7 @@ def _write(
     login: str | None,
     progress: bool,
 ) -> None:
-    """Write what an address gives to a path, as pooch asks a downloader to."""
+    """Download an address to a path, with the signature of a pooch downloader."""
     from pooch import HTTPDownloader
 
     user, _, password = (login or "").encode().partition(b":")
@@ -103,7 +103,7 @@ def _write(
 
 
 def _bar(name: str, size: int | None, progress: bool) -> Any:
-    """A progress bar on stderr, shown on a terminal and in a notebook only."""
+    """Return a progress bar on stderr, shown only in a terminal or notebook."""
     from tqdm import tqdm
 
     in_notebook = type(sys.stderr).__module__.startswith("ipykernel.")
@@ -115,5 +115,5 @@ def _bar(name: str, size: int | None, progress: bool) -> Any:
 
 
 def _printable(error: Exception) -> str:
-    """What an error says, as one line of plain characters: a server may have written it."""
+    """Return the error message as one line of printable characters: a server may control it."""
     return re.sub(r"[^\x20-\x7e\xa1-\xac\xae-\u024f]", "?", str(error))[:500]

@@ -1,13 +1,13 @@
-"""What can go wrong with a data set."""
+"""Exceptions of data sets."""
 
 
 class DataError(RuntimeError):
-    """Anything that is wrong with a data set, its name, its place or its files."""
+    """Base class of errors with a data set, its name, its location or its files."""
 
 
 class DataUnavailable(DataError):
-    """A file is in none of the places; the message says what was tried, and what to do."""
+    """A file is in none of its locations; the message says what was tried, and what to do."""
 
 
 class DataRefused(DataError):
-    """A file is there but is not the one registered: corrupt, truncated or changed."""
+    """A file exists but is not the registered one: corrupt, truncated or changed."""

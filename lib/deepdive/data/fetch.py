@@ -1,4 +1,4 @@
-"""Find a data set's files, verified: in a mirror, in the cache, at their public addresses."""
+"""Find and verify a data set's files: in a mirror, in the cache, or at their public addresses."""
 
 import os
 import shutil
@@ -16,15 +16,15 @@ from deepdive.data.registry import DataFile, Dataset, get
 
 
 def fetch(name: str, file: str | None = None, *, progress: bool = True) -> Path:
-    """The path of a data set's file, or of a folder with all of its files, verified.
+    """Return the verified path of a data set's file, or of a folder with all of its files.
 
-    Looked for in the mirror (`storage_paths.mirror`), then in the cache, then at the public
-    addresses; a mirror that is an http address is asked after the cache, and fills it. With
-    `file=None` the folder is the mirror's where that has every file, else the cache's.
+    Searched in this order: the mirror (`storage_paths.mirror`), the cache, the public addresses; a
+    mirror at an http address comes after the cache, and its files are cached. With `file=None` the
+    folder is the mirror's if that has every file, otherwise the cache's.
 
-    Raises DataRefused where a mirror's or a server's file is not the registered one, and
-    DataUnavailable, which says what was tried and what to do, where a file cannot be had. A
-    refused file in the cache is moved aside to `.FILE.refused`, with a warning, and replaced.
+    Raises DataRefused if a mirror's or a server's file is not the registered one, and
+    DataUnavailable, which says what was tried and what to do, if a file cannot be obtained. A
+    refused file in the cache is renamed to `.FILE.refused`, with a warning, and replaced.
     """
     data = get(name)
     if file is not None:
@@ -37,9 +37,9 @@ def fetch(name: str, file: str | None = None, *, progress: bool = True) -> Path:
 
 
 def where(name: str, file: str | None = None) -> Path | None:
-    """Where `fetch` would find the file (or the folder of all files), verified, with no network.
+    """Return where `fetch` would find the verified file (or folder of all files), offline.
 
-    None if it would have to download; a file that is there but refused is warned of by name.
+    None if it would have to download. Warns of an existing file that is refused.
     """
     data = get(name)
     entries = data.files if file is None else (data.file(file),)
@@ -50,7 +50,7 @@ def where(name: str, file: str | None = None) -> Path | None:
 
 
 def verify(name: str) -> list[tuple[str, bool, str]]:
-    """(file, whether it is the registered one, what was found), hashing every byte again."""
+    """Return (file, whether it is the registered one, what was found), rehashing all files."""
     found = []
     for entry in get(name).files:
         paths = [folder / entry.file for folder in _folders(get(name))]
@@ -64,7 +64,7 @@ def verify(name: str) -> list[tuple[str, bool, str]]:
 
 
 def _folders(data: Dataset) -> list[Path]:
-    """The data set's folders on this machine, in the order of asking: the mirror's, the cache's."""
+    """Return the data set's local folders in search order: the mirror's, the cache's."""
     mirror = storage_paths.mirror()
     return [root / data.name for root in (mirror, storage_paths.cache()) if isinstance(root, Path)]
 
@@ -78,7 +78,7 @@ def _usable(path: Path, entry: DataFile) -> bool:
 
 
 def _one(data: Dataset, entry: DataFile, progress: bool) -> Path:
-    """The file from the first place that has it."""
+    """Return the file from the first location that has it."""
     tried = []
     *mirrors, cached = (folder / entry.file for folder in _folders(data))
     for path in mirrors:
@@ -102,10 +102,10 @@ def _one(data: Dataset, entry: DataFile, progress: bool) -> Path:
 
 
 def _fill(data: Dataset, entry: DataFile, bring: Callable[[Path], None]) -> Path:
-    """The path of the file in the cache, where `bring(path)` puts it if it is not there."""
+    """Return the path of the file in the cache; `bring(path)` puts it there if it is missing."""
     path = storage_paths.cache() / data.name / entry.file
     with storage_paths.locked(path.parent):
-        # Looked at again: another process may have brought it while this one waited.
+        # Checked again: another process may have added it while this one waited.
         if os.path.exists(path) and (reason := refusal(path, entry, remembered=True)):
             aside = path.with_name(f".{path.name}.refused")
             os.replace(path, aside)
@@ -117,7 +117,7 @@ def _fill(data: Dataset, entry: DataFile, bring: Callable[[Path], None]) -> Path
 
 
 def _bring(data: Dataset, entry: DataFile, tried: list[str], progress: bool, path: Path) -> None:
-    """Put the file at `path`, from a mirror on the network or else from its public addresses."""
+    """Download the file to `path`, from an http mirror or else from its public addresses."""
     mirror = storage_paths.mirror()
     if isinstance(mirror, str):
         address, check = f"{mirror}/{data.name}/{entry.file}", partial(refusal, entry=entry)
@@ -140,7 +140,7 @@ def _ways_out(data: Dataset, entry: DataFile, tried: list[str], path: Path) -> s
     online = "go online, or " if entry.downloads else ""
     lines = "".join(f"\n  {line}" for line in tried)
     return (
-        f"{data.name}/{entry.file} cannot be had. Tried:{lines}\n"
+        f"{data.name}/{entry.file} is not available. Tried:{lines}\n"
         f"Two ways out:\n"
         f"  1. {online}set {storage_paths.MIRROR} to a folder or address laid out "
         f"<data set>/<file> that has it (or put it at {path})\n"
@@ -151,7 +151,7 @@ def _ways_out(data: Dataset, entry: DataFile, tried: list[str], path: Path) -> s
 
 
 def _copy(found: Path, path: Path) -> None:
-    """Put a copy of `found` at `path`, whole or not at all."""
+    """Copy `found` to `path` atomically."""
     copied = path.with_name(f".{path.name}.copy")
     try:
         shutil.copyfile(found, copied)

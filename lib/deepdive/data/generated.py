@@ -1,8 +1,8 @@
-"""Data made by the library, for pages that run with no network: real language, generated.
+"""Synthetic data for pages that run offline: natural language from generators.
 
-Words of numbers come from num2words, dates from Babel (CLDR). Nothing here is a corpus, and
-every function returns a `Generated` list that says so. The same arguments give the same list,
-as long as num2words and Babel stay at one version.
+Number words come from num2words, dates from Babel (CLDR). Nothing here is a corpus, and
+every function returns a `Generated` list that says so. The same arguments give the same list
+with the same versions of num2words and Babel.
 """
 
 import datetime
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 GENERATED = True
 
-# Languages of num2words whose words for 0 .. 999,999 are all there, and all different.
+# Languages for which num2words has words for all of 0 .. 999,999, all of them different.
 NUMBER_LANGUAGES = {
     "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bn": "Bengali", "ca": "Catalan",
     "ce": "Chechen", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
@@ -34,7 +34,7 @@ LARGEST = 999_999
 
 
 class Generated(list[T]):
-    """A list that says what made it: `source` names the generator, its arguments and versions."""
+    """A list with its origin: `source` names the generator, its arguments and versions."""
 
     def __init__(self, items: Iterable[T], source: str) -> None:
         super().__init__(items)
@@ -48,9 +48,9 @@ class Generated(list[T]):
 def number_words(
     lang: str, n: int, seed: int = 0, low: int = 0, high: int = 9_999
 ) -> Generated[tuple[str, str]]:
-    """n pairs such as ("123", "one hundred and twenty-three"), of different numbers.
+    """Return n pairs such as ("123", "one hundred and twenty-three"), of different numbers.
 
-    Numbers are drawn from low .. high, both ends included.
+    Numbers are sampled from low .. high, both ends included.
     """
     say, version = _speaker(lang)
     numbers = _numbers(n, low, high, seed)
@@ -61,7 +61,7 @@ def number_words(
 def number_translation(
     src_lang: str, tgt_lang: str, n: int, low: int = 0, high: int = 9_999, seed: int = 0
 ) -> Generated[tuple[str, str]]:
-    """n pairs of the words of one number in two languages, of different numbers low .. high."""
+    """Return n pairs of number words in two languages, of different numbers low .. high."""
     source_says, version = _speaker(src_lang)
     target_says, _ = _speaker(tgt_lang)
     numbers = _numbers(n, low, high, seed)
@@ -77,15 +77,15 @@ def date_pairs(
     first: datetime.date = datetime.date(1950, 1, 1),
     last: datetime.date = datetime.date(2049, 12, 31),
 ) -> Generated[tuple[str, str]]:
-    """n pairs such as ("Saturday, May 3, 1986", "1986-05-03"), of different human forms.
+    """Return n pairs such as ("Saturday, May 3, 1986", "1986-05-03"), with different inputs.
 
-    Day (first .. last) and form are drawn; the forms are those that CLDR gives the locale and
-    that show the whole year. n is at most the number of days.
+    Day (first .. last) and format are sampled; the formats are the locale's in CLDR that show the
+    full year. n is at most the number of days.
     """
     dates = needs("babel.dates")
     patterns = date_patterns(locale)
     days = (last - first).days + 1
-    whole("n", n, 1, days)  # two forms of one day may be alike ("3 May"), so no more than days
+    whole("n", n, 1, days)  # two formats of a day may be equal ("3 May"), so at most the days
     draw = random.Random(f"dates {locale} {seed}")
     found: dict[str, str] = {}
     while len(found) < n:
@@ -97,7 +97,7 @@ def date_pairs(
 
 
 def date_patterns(locale: str) -> list[str]:
-    """The CLDR patterns of a locale for a date, but for the shortest, which cuts the year."""
+    """Return a locale's CLDR date patterns, except the shortest, which truncates the year."""
     core = needs("babel.core")
     try:
         known = core.Locale.parse(locale)
@@ -112,9 +112,9 @@ def date_patterns(locale: str) -> list[str]:
 def reversal(
     n: int, length: tuple[int, int] = (3, 8), vocab: int = 10, seed: int = 0, first: int = 4
 ) -> Generated[tuple[list[int], list[int]]]:
-    """n toy pairs (sequence, the same reversed) of token ids first .. first + vocab - 1.
+    """Return n toy pairs (sequence, its reversal) of token ids first .. first + vocab - 1.
 
-    Lengths are drawn from length[0] .. length[1]. Ids below `first` are left to special tokens.
+    Lengths are sampled from length[0] .. length[1]. Ids below `first` are for special tokens.
     """
     whole("n", n, 1, None)
     whole("vocab", vocab, 1, None)

@@ -1,6 +1,6 @@
-"""Images with labels: clothing, hands that sign digits, handwritten letters; and generated shapes.
+"""Labeled images: Fashion-MNIST, signed digits, Omniglot, small digits; and generated shapes.
 
-Pixels are bytes, (N, C, H, W) from 0 to 255: what a model is given is `pixels / 255`.
+Pixels are bytes, (N, C, H, W) from 0 to 255: a model's input is `pixels / 255`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Floats = NDArray[np.float64]
 CLOTHES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
            "Bag", "Ankle boot")  # fmt: skip
 SHAPES = ("disc", "square", "diamond", "cross")
-EVERY = 5  # one student in so many is one of the test
+EVERY = 5  # one student in 5 is in the test set
 
 
 @dataclass(frozen=True)
 class Images:
-    """Images of one size, each with the number of its kind, and where they come from.
+    """Images of one size with class labels, and their source.
 
     pixels  uint8 (N, C, H, W)
-    labels  int64 (N,), each a place in `names`
-    source  says (real) or (generated) at its end
-    Raises DataError where pixels and labels differ in number, or a label has no name.
+    labels  int64 (N,), indices into `names`
+    source  ends in (real) or (generated)
+    Raises DataError if pixels and labels differ in number, or a label has no name.
     """
 
     pixels: Bytes
@@ -49,48 +49,47 @@ class Images:
             shapes = f"{self.pixels.shape} and {self.labels.shape}"
             raise DataError(f"pixels and labels: got {shapes}, expected (N, C, H, W) and (N,)")
         if self.labels.min() < 0 or self.labels.max() >= len(self.names):
-            raise DataError(f"labels: expected 0 to {len(self.names) - 1}, a name for each")
+            raise DataError(f"labels: expected 0 to {len(self.names) - 1}, one name per class")
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def first(self, n: int) -> Images:
-        """The first n images, or all where there are fewer: those of n are among those of 2n."""
+        """Return the first n images, or all if there are fewer; the subsets are nested."""
         whole("n", n, 1, None)
         return Images(self.pixels[:n], self.labels[:n], self.names, self.source)
 
 
 def fashion_mnist(part: str = "train") -> Images:
-    """Clothing in ten kinds, grey, 28 x 28: "train" (60,000) or "test" (10,000), mixed as the file
-    is. Raises ValueError for another part.
+    """Return Fashion-MNIST: ten classes of clothing, gray, 28 x 28, in the order of the file:
+    "train" (60,000) or "test" (10,000). Raises ValueError for another part.
 
     Source: Xiao, Rasul and Vollgraf 2017.
     """
-    beginning = {"train": "train", "test": "t10k"}.get(part)
-    if beginning is None:
+    prefix = {"train": "train", "test": "t10k"}.get(part)
+    if prefix is None:
         raise ValueError(f"part: got {part!r}, expected train or test")
-    pixels = _idx("fashion_mnist", f"{beginning}-images-idx3-ubyte.gz")
-    labels = _idx("fashion_mnist", f"{beginning}-labels-idx1-ubyte.gz").astype(np.int64)
+    pixels = _idx("fashion_mnist", f"{prefix}-images-idx3-ubyte.gz")
+    labels = _idx("fashion_mnist", f"{prefix}-labels-idx1-ubyte.gz").astype(np.int64)
     return Images(pixels[:, None], labels, CLOTHES, f"fashion_mnist, {part} (real)")
 
 
 def _idx(name: str, file: str) -> Bytes:
-    """An array as it lies in an idx file: two zeros, the type, the number of axes, their sizes."""
+    """Read an array from an idx file: two zeros, the type, the number of axes, their sizes."""
     data = gzip.decompress(fetch(name, file).read_bytes())
     if data[:3] != b"\0\0\x08":
-        raise DataError(f"{file}: no idx file of bytes")
+        raise DataError(f"{file}: not an idx file of bytes")
     sizes = np.frombuffer(data, ">i4", data[3], 4)
     return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(*sizes)
 
 
 def sign_digits(part: str = "train", size: int = 100, seed: int | None = 0) -> Images:
-    """Photographs of hands that sign the digits 0 to 9, in colour, size x size pixels.
+    """Return photographs of hands that sign the digits 0 to 9, in color, size x size pixels.
 
-    One student's ten photographs have numbers next to each other, from digit 0 to 9, so the
-    numbers tell students apart: each fifth is "test" (420 photographs) with all digits, the others
-    are "train" (1,642), and no hand is in both. The order is drawn by `seed`; with None students
-    come one after the other. Raises ValueError for another part.
-    Source: Mavi 2020.
+    A student's ten photographs have consecutive numbers, from digit 0 to 9, which identify the
+    student: every fifth student is in "test" (420 photographs), the others in "train" (1,642), and
+    no hand is in both. `seed` shuffles the images; with None they are sorted by student. Raises
+    ValueError for another part. Source: Mavi 2020.
     """
     if part not in ("train", "test"):
         raise ValueError(f"part: got {part!r}, expected train or test")
@@ -111,8 +110,8 @@ Numbered = tuple[int, int, str]
 
 
 def _hands(numbered: Iterable[Numbered]) -> list[list[Numbered]]:
-    """Photographs (number, digit, name) in their order, one list a student: another student begins
-    where the digit falls from 7 or more to 2 or less, or where nine numbers are left out.
+    """Group photographs (number, digit, name) by student, in order: another student begins where
+    the digit falls from 7 or more to 2 or less, or where nine numbers are missing.
     """
     hands: list[list[Numbered]] = []
     before, last = -10, 0
@@ -127,13 +126,13 @@ def _hands(numbered: Iterable[Numbered]) -> list[list[Numbered]]:
 def _member(packed: tarfile.TarFile, name: str) -> bytes:
     file = packed.extractfile(name)
     if file is None:
-        raise DataError(f"{name}: no file in its archive")
+        raise DataError(f"{name}: not a file in its archive")
     return file.read()
 
 
 def omniglot(size: int = 28, seed: int | None = 0) -> Images:
-    """242 letters of eight alphabets, each drawn by twenty people: 4,840 images, grey, size x size;
-    ink is bright. A kind is a letter of an alphabet, "Greek/character01".
+    """Return Omniglot (small): 242 characters of eight alphabets, each drawn by twenty people:
+    4,840 images, gray, size x size, ink bright. A class is a character, "Greek/character01".
 
     Source: Lake, Salakhutdinov and Tenenbaum 2015.
     """
@@ -147,7 +146,7 @@ def omniglot(size: int = 28, seed: int | None = 0) -> Images:
 
 
 def _letters() -> Iterator[tuple[str, bytes]]:
-    """Alphabet and letter, and the file of each drawing; a letter of both sets comes once."""
+    """Yield alphabet/character and the file of each drawing, without duplicates of the two sets."""
     seen = set()
     for k in (1, 2):
         with zipfile.ZipFile(fetch("omniglot_small", f"images_background_small{k}.zip")) as packed:
@@ -159,7 +158,7 @@ def _letters() -> Iterator[tuple[str, bytes]]:
 
 
 def _opened(data: bytes, mode: str, size: int) -> Bytes:
-    """A packed image as an array, (size, size) or (size, size, 3): means of areas of pixels."""
+    """Decode and resize an image by area averaging: (size, size) or (size, size, 3)."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
@@ -167,9 +166,9 @@ def _opened(data: bytes, mode: str, size: int) -> Bytes:
 
 
 def small_digits(part: str = "train") -> Images:
-    """Handwritten digits of 8 x 8 pixels, which come with scikit-learn: "train" (1,437) or "test"
-    (360, the last ones: of other writers, as far as the file tells). Pixels of 0 to 16 are
-    stretched to 0 to 255. Raises ValueError for another part.
+    """Return scikit-learn's handwritten digits of 8 x 8 pixels: "train" (1,437) or "test" (the last
+    360, by other writers as far as the file shows). Pixels are scaled from 0 to 16 to 0 to 255.
+    Raises ValueError for another part.
 
     Source: Alpaydin and Kaynak 1998 (UCI).
     """
@@ -185,7 +184,7 @@ def small_digits(part: str = "train") -> Images:
 
 
 def shape(kind: int, y: Floats, x: Floats, radius: float) -> NDArray[np.bool_]:
-    """Which places, counted from its middle, are inside a shape of this kind (of `SHAPES`)."""
+    """Return which positions, relative to its center, are inside a shape (index into `SHAPES`)."""
     y, x, r = np.abs(y), np.abs(x), radius
     if kind == 0:
         return x**2 + y**2 <= r**2
@@ -195,8 +194,8 @@ def shape(kind: int, y: Floats, x: Floats, radius: float) -> NDArray[np.bool_]:
 
 
 def generated_shapes(n: int, size: int = 16, seed: int = 0) -> Images:
-    """n images of one shape each, grey, on a dark ground with noise: its kind, place, width and
-    brightness are drawn. size: 8 pixels at least.
+    """Return n gray images of one shape on a dark noisy background, with random class, position,
+    size and brightness. size: at least 8 pixels.
     """
     whole("n", n, 1, None)
     whole("size", size, 8, None)
@@ -218,7 +217,7 @@ def _drawn(
     source: str,
     seed: int | None = None,
 ) -> Images:
-    """The images in an order drawn by `seed`; None: as they come."""
+    """Return the images shuffled by `seed`; None keeps their order."""
     pixels, labels = zip(*images, strict=True)
     order = np.arange(len(labels))
     if seed is not None:

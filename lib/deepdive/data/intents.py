@@ -1,6 +1,6 @@
-"""What people ask an assistant, with what they want: texts whose likeness is known.
+"""Requests to an assistant, labeled with intent and domain, for semantic similarity.
 
-Two requests of one intent ask for the same, two of one domain speak of the same thing.
+Two requests of one intent ask for the same, two of one domain are about the same subject.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from deepdive.data.generated import Generated, whole
 
 
 class Request(NamedTuple):
-    """A text, what it asks for, and what it speaks of."""
+    """A text, its intent, and its domain."""
 
     text: str
     intent: str
@@ -21,7 +21,7 @@ class Request(NamedTuple):
 
 
 def requests(part: str = "test") -> list[Request]:
-    """clinc150: 150 intents in ten domains, in the order of the file; those of no intent left out.
+    """Return clinc150: 150 intents in ten domains, in file order, without out-of-scope requests.
 
     part: "train" (15,000), "val" (3,000) or "test" (4,500). Raises ValueError for another.
     """
@@ -34,7 +34,7 @@ def requests(part: str = "test") -> list[Request]:
     return [Request(text, intent, domain[intent]) for text, intent in rows]
 
 
-# domain -> (its things, intent -> ways to say it); the things are those of all its intents
+# domain -> (objects shared by all its intents, intent -> templates)
 WAYS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "bank": (
         ["card", "account", "savings", "loan"],
@@ -74,9 +74,9 @@ ENDS = ["", " please", " , thanks", " today"]
 
 
 def generated_requests(n: int, seed: int = 0) -> Generated[Request]:
-    """n different requests of twelve intents in four domains; 1 <= n <= 2,304.
+    """Return n different requests of twelve intents in four domains; 1 <= n <= 2,304.
 
-    Two of one intent may have no word in common, and two of one domain may name the same thing.
+    Two of one intent may share no word, and two of one domain may name the same object.
     """
     whole("n", n, 1, 2304)
     made = [

@@ -1,4 +1,4 @@
-"""Every line of text in a data set, whatever its files' form: for vocabularies and for checks."""
+"""All lines of text in a data set of any file format: for vocabularies and for checks."""
 
 import gzip
 import io
@@ -13,31 +13,31 @@ from deepdive.data.fetch import fetch
 from deepdive.data.registry import get, registry
 
 _PLAIN = (".txt", ".tsv", ".csv", ".conll", ".conllu", ".dic")
-_ABOUT = ("LICENSE", "UPSTREAM", "CC-BY", "_about")  # about the data, not of them
+_ABOUT = ("LICENSE", "UPSTREAM", "CC-BY", "_about")  # documentation, not data
 
 
 def text_files(name: str) -> list[str]:
-    """The files of a data set that hold text. `.gz` may stand behind any of the endings."""
+    """Return a data set's text files. Any of the extensions may be followed by `.gz`."""
     endings = (*_PLAIN, ".json", ".jsonl")
     files = [entry.file for entry in get(name).files if not entry.file.startswith(_ABOUT)]
     return [f for f in files if f.removesuffix(".gz").endswith(endings) or f == "tables.tar.gz"]
 
 
 def text_sets() -> list[str]:
-    """The data sets that hold text, in the order of the registry."""
+    """Return the data sets with text, in the order of the registry."""
     return [name for name in registry() if text_files(name)]
 
 
 def text_lines(name: str) -> Iterator[str]:
-    """Every line of a data set that is not blank, file by file, in the order of the files.
+    """Yield every nonblank line of a data set, file by file, in the order of the files.
 
-    A table's line is given as it is, with its tabs or commas. Of JSON every string value is given,
-    line by line. Only a line feed ends a line. Raises DataError where there is no text (sounds,
-    images), and what `fetch` raises.
+    A table's lines are unchanged, with tabs or commas. For JSON every string value is yielded, line
+    by line. Only a line feed ends a line. Raises DataError if there is no text (audio, images), and
+    the errors of `fetch`.
     """
     files = text_files(name)
     if not files:
-        raise DataError(f"name: {name!r} holds no text; these do: {', '.join(text_sets())}")
+        raise DataError(f"name: {name!r} has no text; these do: {', '.join(text_sets())}")
     for file in files:
         for text in _texts(fetch(name, file)):
             yield from (line for line in text.split("\n") if line.strip())

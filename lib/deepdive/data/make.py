@@ -1,4 +1,4 @@
-"""Make a registered file from its public parts: download, apply the recipe, verify, name it."""
+"""Build a registered file from its public parts: download, apply the recipe, verify, rename."""
 
 import gzip
 import hashlib
@@ -14,15 +14,15 @@ from deepdive.data.registry import DataFile, Dataset, Part
 
 
 def make(data: Dataset, entry: DataFile, target: Path, *, progress: bool = True) -> None:
-    """Make the file `entry` at `target`. The caller holds the lock of the target's folder.
+    """Build the file `entry` at `target`. The caller holds the lock of the target's folder.
 
-    Parts wait in `.source/` beside the target until every file that needs them is there. Raises
-    DataUnavailable where a part cannot be had or no recipe is registered, DataRefused where a part,
-    or what the recipe makes of the parts, is not what is registered.
+    Parts are kept in `.source/` next to the target until all files that need them are built. Raises
+    DataUnavailable if a part is not available or no recipe is registered, DataRefused if a part,
+    or the recipe's result, is not the registered one.
     """
     if not entry.downloads:
         raise DataUnavailable(
-            f"no public address gives this very file. {entry.by_hand} Rule: {data.made}"
+            f"no public address has this exact file. {entry.by_hand} Rule: {data.made}"
         )
     source = target.parent / ".source"
     source.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def _content(entry: DataFile, loose: dict[str, Path]) -> bytes:
         content = RECIPES[entry.recipe](Parts(loose), *entry.arguments)
     except (DataError, OSError):
         raise
-    except Exception as error:  # whatever strange parts make a recipe stumble
+    except Exception as error:  # unexpected parts can make a recipe fail in any way
         raise DataRefused(
             f"{entry.file}: its parts are not as registered ({type(error).__name__}: {error})"
         ) from error
@@ -74,7 +74,7 @@ def _another_version(data: Dataset, entry: DataFile, reason: str) -> str:
 
 
 def _drop_spent(data: Dataset, entry: DataFile, folder: Path) -> None:
-    """Remove the parts that no file still to be made needs."""
+    """Remove the parts that no remaining file needs."""
     waiting = [other for other in data.files if not (folder / other.file).exists()]
     needed = {part.address for other in waiting for part in other.parts}
     for part in entry.parts:

@@ -1,7 +1,7 @@
-"""Sentence pairs to train on, none of which stands in the test that they are trained for.
+"""Parallel training sentences without overlap with the test set.
 
-Both come from Tatoeba, so many a sentence is in both. `parallel("deu")` leaves these out and says
-how many they were.
+Both come from Tatoeba, so many sentences are in both. `parallel("deu")` removes these and counts
+them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ PARALLEL = {"fra": "French", "deu": "German", "nld": "Dutch", "cmn": "Mandarin C
 
 @dataclass(frozen=True)
 class Parallel:
-    """The (English, other) pairs that are left, and how many were taken out.
+    """The (English, other) pairs that remain, and the number removed.
 
-    english, other   pairs of which this side stands in the test; both in one pair count in both
-    removed          pairs taken out: with either
+    english, other   pairs with this side in the test set; a pair with both sides counts in both
+    removed          pairs removed: with either side in the test set
     """
 
     pairs: list[Pair]
@@ -34,7 +34,7 @@ class Parallel:
 
 
 def letters(text: str) -> str:
-    """What two sentences are compared by: letters, their marks and digits alone, in lower case.
+    """Normalize a sentence for comparison: only letters, combining marks and digits, lowercased.
 
     >>> letters("It's 10 o'clock!")
     'its10oclock'
@@ -43,7 +43,7 @@ def letters(text: str) -> str:
 
 
 def without_overlap(train: Iterable[Pair], test: Iterable[Pair]) -> Parallel:
-    """The pairs of `train` that share neither side with a pair of `test`, compared by `letters`."""
+    """Return the pairs of `train` that share no side with a pair of `test`, after `letters`."""
     known = [(letters(left), letters(right)) for left, right in test]
     lefts, rights = {left for left, _ in known}, {right for _, right in known}
     kept, english, other, every = [], 0, 0, 0
@@ -59,12 +59,12 @@ def without_overlap(train: Iterable[Pair], test: Iterable[Pair]) -> Parallel:
 def parallel(
     language: str, tested_on: Iterable[str] | None = None, seed: int | None = 0
 ) -> Parallel:
-    """Pairs of English and "fra", "deu", "nld" or "cmn", apart from the test `tatoeba_retrieval`.
+    """Return pairs of English and "fra", "deu", "nld" or "cmn" that are not in `tatoeba_retrieval`.
 
-    tested_on   languages of that test, such as ("deu", "fin"): only these are held apart. By
-                default all 112, since a student that has met the English side of a Finnish pair is
-                tested on half of what it has learnt
-    seed        draws the order of the pairs; None keeps that of the file, sorted by length
+    tested_on   languages of that test set, such as ("deu", "fin"): only their pairs are excluded.
+                By default all 112, because training on the English side of a Finnish pair would
+                leak half of a test pair
+    seed        shuffles the pairs; None keeps the order of the file, sorted by length
 
     Raises DataError for another language.
     """

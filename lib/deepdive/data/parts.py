@@ -1,7 +1,7 @@
-"""Read the files that a data set is made from: loose files, or members of zip and tar archives.
+"""Read the source files of a data set: loose files, or members of zip and tar archives.
 
-Nothing is ever unpacked to disk under a name that an archive gives, as pooch would; members are
-read by name, and no more than `limit` bytes in all.
+Nothing is ever unpacked to disk under a name from an archive, as pooch would do; members are
+read by name, at most `limit` bytes in total.
 """
 
 import lzma
@@ -22,10 +22,10 @@ _BROKEN = (
 
 
 class Parts:
-    """The bytes of the parts, by path. `loose` maps a part's path to where it was downloaded.
+    """The contents of the parts, by path. `loose` maps a part's path to its downloaded file.
 
-    The members of an archive are read by their path inside it; the folder that GitHub puts around
-    a repository (`NAME-COMMIT/`) is left out of the paths of a `.tar.gz`.
+    Members of an archive are read by their path inside it; GitHub's top-level folder
+    (`NAME-COMMIT/`) is dropped from the paths of a `.tar.gz`.
     """
 
     def __init__(self, loose: Mapping[str, Path], limit: int = LIMIT) -> None:
@@ -33,29 +33,29 @@ class Parts:
         self._left = limit
 
     def one(self) -> bytes:
-        """The bytes of the only part."""
+        """Return the content of the only part."""
         ((path, _),) = self._loose.items()
         return self.get(path)
 
     def get(self, path: str) -> bytes:
-        """The bytes of the loose part `path`."""
+        """Return the content of the loose part `path`."""
         source = self._loose[path]
         self._spend(source.stat().st_size, source)
         return source.read_bytes()
 
     def members(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-        """Members of the only part, an archive, whose paths are `wanted`, in sorted order."""
+        """Return the archive members (of the only part) whose paths are `wanted`, sorted."""
         ((_, archive),) = self._loose.items()
         read = self._zip if zipfile.is_zipfile(archive) else self._tar
         try:
             return dict(sorted(read(archive, wanted)))
         except DataRefused:
             raise
-        except _BROKEN as error:  # cut, with a password, or packed by an unknown method
+        except _BROKEN as error:  # truncated, encrypted, or of an unknown compression method
             raise DataRefused(f"{archive.name}: cannot be unpacked ({error})") from error
 
     def member(self, path: str) -> bytes:
-        """One member of the only part, an archive."""
+        """Return one member of the only part, an archive."""
         found = self.members(lambda name: name == path)
         if path not in found:
             raise DataRefused(f"the archive has no member {path!r}: it is another version")
@@ -67,8 +67,8 @@ class Parts:
                 if not info.is_dir() and wanted(info.filename):
                     self._spend(info.file_size, archive)
                     with file.open(info) as member:
-                        # Asked for a number of bytes, zipfile unpacks no more; asked for all, it
-                        # does, whatever the size is said to be.
+                        # With a number of bytes, zipfile unpacks no more; without, it unpacks
+                        # everything, whatever size the archive declares.
                         yield info.filename, member.read(info.file_size + 1)
 
     def _tar(self, archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:

@@ -1,8 +1,8 @@
-"""How each registered file is made from its public parts.
+"""Recipes that build each registered file from its public parts.
 
 A recipe takes the parts and its arguments from the registry, and returns the bytes of the file
-(before gzip, where the file is a `.gz`). What it returns is checked against the registered
-sha256, so a recipe can fail but not give something else.
+(before gzip, for a `.gz`). The result is verified against the registered sha256, so a recipe can
+fail but not return something else.
 """
 
 import ast
@@ -16,22 +16,22 @@ from deepdive.data.parts import Parts
 
 
 def copy(parts: Parts) -> bytes:
-    """The only part as it is."""
+    """Return the only part unchanged."""
     return parts.one()
 
 
 def member(parts: Parts, path: str) -> bytes:
-    """One member of an archive."""
+    """Return one member of an archive."""
     return parts.member(path)
 
 
 def first_lines(parts: Parts, number: str) -> bytes:
-    """The first lines of the only part."""
+    """Return the first lines of the only part."""
     return b"".join(parts.one().splitlines(keepends=True)[: int(number)])
 
 
 def labelled_lines(parts: Parts, encoding: str, *labels_and_paths: str) -> bytes:
-    """A table `label, text` from archive members with one text a line."""
+    """Return a table `label, text` from archive members with one text per line."""
     rows = ["label\ttext"]
     for label, path in zip(labels_and_paths[::2], labels_and_paths[1::2], strict=True):
         texts = (line.strip() for line in parts.member(path).decode(encoding).split("\n"))
@@ -40,7 +40,7 @@ def labelled_lines(parts: Parts, encoding: str, *labels_and_paths: str) -> bytes
 
 
 def movie_reviews(parts: Parts) -> bytes:
-    """One JSON line a review; `{neg,pos}/cvNNN_NNNNN.txt`, whose first digit is the fold."""
+    """Return a JSON line per review, `{neg,pos}/cvNNN_NNNNN.txt`; the first digit is the fold."""
     records = []
     for path, text in parts.members(lambda path: "/cv" in path).items():
         name = path.rpartition("/")[2].removesuffix(".txt")
@@ -56,7 +56,7 @@ def movie_reviews(parts: Parts) -> bytes:
 
 
 def state_union(parts: Parts) -> bytes:
-    """One JSON line an address; `YEAR-PRESIDENT[-PART].txt`."""
+    """Return one JSON line per address of `YEAR-PRESIDENT[-PART].txt`."""
     records = []
     for path, text in parts.members(lambda path: path.endswith(".txt")).items():
         year, president, *part = path.rpartition("/")[2].removesuffix(".txt").split("-")
@@ -72,7 +72,7 @@ def state_union(parts: Parts) -> bytes:
 
 
 def tatoeba_retrieval(parts: Parts) -> bytes:
-    """A table from the pairs of files `tatoeba.XXX-eng.{XXX,eng}`, line beside line."""
+    """Return a table from the pairs of files `tatoeba.XXX-eng.{XXX,eng}`, line by line."""
     files = parts.members(lambda path: path.startswith("data/tatoeba/v1/tatoeba."))
     rows = ["language\tindex\tenglish\tother"]
     for path in files:
@@ -86,7 +86,7 @@ def tatoeba_retrieval(parts: Parts) -> bytes:
 
 
 def goemotions(parts: Parts, split: str) -> bytes:
-    """A table with names of labels in place of their numbers, in both groupings."""
+    """Return a table with label names instead of numbers, in both groupings."""
     names, groups = (parts.get(f"data/{form}/labels.txt").split() for form in _FORMS)
     fine, coarse = (parts.get(f"data/{form}/{split}.tsv").decode().split("\n") for form in _FORMS)
     rows = ["id\ttext\temotions\tsentiment"]
@@ -104,7 +104,7 @@ _FORMS = ("original", "group")
 
 
 def sib200(parts: Parts, *languages: str) -> bytes:
-    """A table of the three splits of each language; quotes at the ends of a field dropped."""
+    """Return a table of each language's three splits; quotes around a field are dropped."""
     rows = ["language\tsplit\tindex_id\tcategory\ttext"]
     for language in languages:
         for split in ("train", "dev", "test"):
@@ -117,7 +117,7 @@ def sib200(parts: Parts, *languages: str) -> bytes:
 
 
 def fsdd_speakers(parts: Parts) -> bytes:
-    """The speaker table, read (not run) from the dictionary in `metadata.py`."""
+    """Return the speaker table, parsed (not executed) from the dictionary in `metadata.py`."""
     tree = ast.parse(parts.member("metadata.py"))
     assigned = next(node for node in tree.body if isinstance(node, ast.Assign))
     rows = ["speaker\tgender\taccent"]
@@ -127,7 +127,7 @@ def fsdd_speakers(parts: Parts) -> bytes:
 
 
 def medquad(parts: Parts) -> bytes:
-    """One JSON line a question that has an answer, from the XML files, blanks collapsed."""
+    """Return one JSON line per answered question from the XML files, with spaces collapsed."""
     from xml.etree import ElementTree
 
     records = []
@@ -152,12 +152,12 @@ def medquad(parts: Parts) -> bytes:
 
 
 def tar_of_members(parts: Parts, folder: str, ending: str) -> bytes:
-    """A tar (dates 0, owner 0) of the archive's members under `folder` that end in `ending`."""
+    """Return a tar (dates 0, owner 0) of the archive members `folder/...` that end in `ending`."""
     return _tar(parts.members(lambda path: path.startswith(folder + "/") and path.endswith(ending)))
 
 
 def tar_of_parts(parts: Parts, *paths: str) -> bytes:
-    """A tar (dates 0, owner 0) of loose parts."""
+    """Return a tar (dates 0, owner 0) of loose parts."""
     return _tar({path: parts.get(path) for path in paths})
 
 

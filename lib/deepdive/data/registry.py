@@ -1,8 +1,8 @@
-"""The data sets that the pages use: where each comes from, under which licence, with which bytes.
+"""Registry of the data sets that the pages use: source, license, size and hash of each.
 
-`registry.json` beside this file is the list, and is edited by hand. A file is registered by its
-size and sha256. Two zlib builds compress the same bytes differently, so a `.gz` file is also
-registered by what it holds: `content_bytes` and `content_sha256`.
+`registry.json` in this folder is the list, and is edited by hand. A file is registered by its
+size and sha256. zlib builds compress the same bytes differently, so a `.gz` file is also
+registered by its content: `content_bytes` and `content_sha256`.
 """
 
 import difflib
@@ -22,8 +22,8 @@ _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Part:
-    """One public file to download. `sha256` is None where a server packs the file anew each time
-    (GitHub's archives); then only what is made from it is checked."""
+    """One public file to download. `sha256` is None if the server repacks the file on each request
+    (GitHub's archives); then only the file built from it is verified."""
 
     address: str
     path: str
@@ -33,10 +33,10 @@ class Part:
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a data set: how to know it, and how to make it from its public parts.
+    """One file of a data set: how to verify it, and how to build it from its public parts.
 
-    `recipe` names a function of `deepdive.data.recipes`, `arguments` are passed to it. Where no
-    recipe is given, `by_hand` says how the file was made and from what.
+    `recipe` names a function of `deepdive.data.recipes`, `arguments` are passed to it. Without a
+    recipe, `by_hand` describes how the file was made and from what.
     """
 
     file: str
@@ -51,19 +51,19 @@ class DataFile:
 
     @property
     def downloads(self) -> bool:
-        """Whether `fetch` can make this file from public addresses."""
+        """Whether `fetch` can build this file from public addresses."""
         return bool(self.recipe)
 
     @property
     def limit(self) -> int:
-        """The most bytes that the file may have: a `.gz` packed otherwise, or not at all, too."""
+        """The maximum number of bytes of the file, even if a `.gz` is compressed differently."""
         content = self.content_bytes or 0
         return max(self.bytes, content + content // 1000 + 1024)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set. `elsewhere` lists addresses that give another version, and says which."""
+    """One data set. `elsewhere` lists addresses of other versions, and says which."""
 
     name: str
     title: str
@@ -82,22 +82,22 @@ class Dataset:
 
     @property
     def bytes(self) -> int:
-        """Size of all files together."""
+        """The total size of all files."""
         return sum(entry.bytes for entry in self.files)
 
     @property
     def downloads(self) -> bool:
-        """Whether `fetch` can make every file from public addresses."""
+        """Whether `fetch` can build every file from public addresses."""
         return all(entry.downloads for entry in self.files)
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Every public address that the files are made from, once each."""
+        """The distinct public addresses of the files' parts."""
         found = (part.address for entry in self.files for part in entry.parts)
         return tuple(dict.fromkeys(found))
 
     def file(self, name: str) -> DataFile:
-        """The entry of the file `name`. Raises DataError for a name that is not in the data set."""
+        """Return the entry of the file `name`. Raises DataError if there is none."""
         for entry in self.files:
             if entry.file == name:
                 return entry
@@ -106,12 +106,12 @@ class Dataset:
 
 
 def registry() -> Mapping[str, Dataset]:
-    """All data sets by name (read-only), in the order of `registry.json`."""
+    """Return all data sets by name (read-only), in the order of `registry.json`."""
     return MappingProxyType(_load())
 
 
 def get(name: str) -> Dataset:
-    """The data set `name`. Raises DataError, with the nearest names, where there is none."""
+    """Return the data set `name`. Raises DataError, with the closest names, if there is none."""
     known = _load()
     if not isinstance(name, str):
         raise DataError(f"name: expected the name of a data set (str), got {name!r}")

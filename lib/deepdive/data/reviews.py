@@ -1,4 +1,4 @@
-"""Texts with a class each: two sets of film reviews, a table of your own; and their split."""
+"""Labeled texts for classification: two movie review data sets, tables of your own; splits."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.text import shuffled, split_by
 
-END = "\x04"  # after the last line: what stands in a cell shows a quotation mark left open
-ESCAPED = re.compile(r"""\\"(?![",;\t\r\n]|$)""")  # inside a cell: at its end it may be a path's
+END = "\x04"  # added after the last line: inside a cell it reveals an unclosed quotation mark
+ESCAPED = re.compile(r"""\\"(?![",;\t\r\n]|$)""")  # not at a cell's end, where it may end a path
 POLARITY = ("negative", "positive")
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Texts, the class of each (0 to k - 1), and what the k classes are called.
+    """Texts, their class ids (0 to k - 1), and the names of the k classes.
 
-    `source` says where they come from, with (real), (generated) or (your file) at its end.
-    Raises DataError when texts and labels differ in number, or a label is no class.
+    `source` says where they come from, and ends in (real), (generated) or (your file).
+    Raises DataError if texts and labels differ in number, or a label is not a class id.
     """
 
     texts: tuple[str, ...]
@@ -47,18 +47,18 @@ class Labelled:
             )
         odd = set(self.labels) - set(range(len(self.names)))
         if odd:
-            raise DataError(f"labels: {sorted(odd)[:5]} are no class; there are {len(self.names)}")
+            raise DataError(f"labels: got {sorted(odd)[:5]}, expected 0 to {len(self.names) - 1}")
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def counts(self) -> dict[str, int]:
-        """How many texts each class has."""
+        """Return the number of texts of each class."""
         found = Counter(self.labels)
         return {name: found[k] for k, name in enumerate(self.names)}
 
     def take(self, items: Iterable[int]) -> Labelled:
-        """The texts at these places, in this order."""
+        """Return the texts at these indices, in this order."""
         chosen = list(items)
         return Labelled(
             tuple(self.texts[i] for i in chosen),
@@ -68,20 +68,20 @@ class Labelled:
         )
 
     def split(self, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> list[Labelled]:
-        """Parts of these sizes, each in an order that the seed draws; equal texts share a part.
+        """Return shuffled parts of these sizes; equal texts are in the same part.
 
-        The order of the first part is drawn, so that its first n texts are a sample of it, and the
-        sample of n lies inside that of 2n: what a learning curve needs. See `split_by`.
+        Because each part is shuffled by `seed`, its first n texts are a random sample, and the
+        sample of n is contained in that of 2n, as learning curves need. See `split_by`.
         """
         order = {text: rank for rank, text in enumerate(_drawn(self.texts, seed))}
         parts = split_by(range(len(self)), lambda i: self.texts[i], fractions, seed)
         return [self.take(sorted(part, key=lambda i: order[self.texts[i]])) for part in parts]
 
     def held_out(self, test: int = 2000, valid: int = 600, seed: int = 0) -> list[Labelled]:
-        """What to train on, to choose by and to test on: `split`, with `valid` and `test` texts in
-        the last two, but no more than a tenth and a fifth of all.
+        """Return training, validation and test sets: `split`, with `valid` and `test` texts in the
+        last two, but at most a tenth and a fifth of all.
 
-        Raises DataError where a class has no text to train on, or none to test on.
+        Raises DataError if a class has no training text, or no test text.
         """
         last, middle = min(test / len(self), 0.2), min(valid / len(self), 0.1)
         parts = self.split((1 - (last + middle), middle, last), seed)
@@ -91,22 +91,22 @@ class Labelled:
                     raise DataError(
                         f"{self.source}: class {name!r} has {self.counts()[name]} of {len(self)} "
                         f"texts, none of them among those to {use}; give more texts of this class, "
-                        "join it with another, or take its rows out"
+                        "merge it with another, or drop its rows"
                     )
         return parts
 
     def sizes(self, wanted: Sequence[int]) -> tuple[int, ...]:
-        """Those of the `wanted` numbers of texts for which the first n hold every class; all texts
-        where none does.
+        """Return those `wanted` sizes n for which the first n texts contain every class; if none,
+        the size of the data set.
         """
         fit = [n for n in wanted if n <= len(self) and len({*self.labels[:n]}) == len(self.names)]
         return tuple(fit) or (len(self),)
 
 
 def rt_polarity() -> Labelled:
-    """10,662 sentences from film reviews (Rotten Tomatoes), half of them positive.
+    """Return 10,662 sentences from movie reviews (Rotten Tomatoes), half of them positive.
 
-    Lower case, punctuation apart. There is no official split. Source: Pang and Lee 2005.
+    Lower case, tokenized punctuation. There is no official split. Source: Pang and Lee 2005.
     """
     lines = _lines(fetch("rt_polarity", "rt_polarity.tsv.gz"))[1:]
     cells = [line.split("\t", 1) for line in lines]
@@ -119,10 +119,10 @@ def rt_polarity() -> Labelled:
 
 
 def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
-    """2,000 whole film reviews, half of them positive, or those of some of the authors' ten folds.
+    """Return 2,000 full movie reviews, half of them positive, or those of some of the ten folds.
 
-    Each fold has 100 of either class; train on some and test on others, as they did. The mean
-    review has some 750 words. Source: Pang and Lee 2004.
+    Each of the authors' folds has 100 of each class; train on some and test on others, as they did.
+    A review has about 750 words on average. Source: Pang and Lee 2004.
     """
     wanted = set(folds)
     if not wanted or wanted - set(range(10)):
@@ -138,14 +138,14 @@ def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
 
 
 def read_labelled(path: str | Path, text: str = "text", label: str = "label") -> Labelled:
-    """Read a table with a header: `text` and `label` name its columns, others are passed over.
+    """Read a table with a header: `text` and `label` name its columns, others are ignored.
 
     Comma, semicolon or tab, whichever separates the header into both names; UTF-8, plain or
-    `.gz`. Rows without any content are passed over. A label is a word or a number; classes are in
-    the order of their numbers, else of the alphabet, and there may be any number of them.
+    `.gz`. Rows without content are skipped. A label is a word or a number; classes are sorted as
+    numbers or else alphabetically, and there may be any number of them.
 
-    Raises DataError, with the line where there is one: no such file or column, an empty cell, a row
-    of another length, fewer than two classes, or a class for every other text.
+    Raises DataError, with the line if possible: no such file or column, an empty cell, a row of
+    another length, fewer than two classes, or more than one class per two texts.
     """
     path = own_file(path, DataError)
     rows = _rows(path, text, label)
@@ -153,13 +153,13 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
     if len(names) < 2:
         raise DataError(
             f"{path}: column {label!r} holds {names or 'nothing'}, expected 2 classes or more: "
-            "does another column tell them apart? Name it: label=..."
+            "is another column the label? Name it: label=..."
         )
     if len(names) > max(2, len(rows) // 2):
         raise DataError(
             f"{path}: column {label!r} holds {len(names)} different values in {len(rows)} rows, "
             f"such as {names[0][:40]!r}: classes are expected, each with several texts. Are "
-            f"text={text!r} and label={label!r} the right way round?"
+            f"text={text!r} and label={label!r} swapped?"
         )
     alike: dict[str, list[str]] = {}
     for name in names:
@@ -167,8 +167,8 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
     for group in alike.values():
         if len(group) > 1:
             warnings.warn(
-                f"{path}: the labels {' and '.join(map(repr, group))} differ in form only and are "
-                "read as classes of their own; write them alike if they are one",
+                f"{path}: the labels {' and '.join(map(repr, group))} differ only in form and are "
+                "read as different classes; give them the same spelling if they are one",
                 stacklevel=2,
             )
     number = {name: k for k, name in enumerate(names)}
@@ -181,26 +181,26 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
 
 
 def read_texts(path: str | Path, text: str = "text", seed: int = 0) -> list[str]:
-    """Return the different texts of one column of a table, in an order that `seed` draws.
+    """Return the distinct texts of one column of a table, shuffled by `seed`.
 
-    The table is one that `read_labelled` reads, and the same errors are raised of it.
+    Format and errors are as in `read_labelled`.
     """
     path = own_file(path, DataError)
     texts = [cell for cell, _ in _rows(path, text, text)]
     if not texts:
-        raise DataError(f"{path}: a header and no row below it; expected a text in each row")
+        raise DataError(f"{path}: got a header without rows; expected a text in each row")
     return _drawn(texts, seed)
 
 
 def _rows(path: Path, text: str, label: str) -> list[tuple[str, str]]:
-    """(text, label) of every row of the table."""
+    """Return (text, label) of every row of the table."""
     content = _text(path)
     with _cells_of_any_length(content):
         return _chosen(path, content, text, label)
 
 
 def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, str]]:
-    # Lines may end in CR alone, as old spreadsheets write them.
+    # Lines may end in CR only, as in files of old spreadsheets.
     header = io.StringIO(content, newline=None).readline().rstrip("\n")
     columns: list[str] = []
     mark = ","
@@ -218,8 +218,8 @@ def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, 
     if escaped := ESCAPED.search(content):
         line = content[: escaped.start()].count("\n") + 1
         raise DataError(
-            f'{path}, line {line}: a quotation mark is written as \\", which CSV does not know; '
-            'write it twice (""), as a spreadsheet does'
+            f'{path}, line {line}: a quotation mark is escaped as \\", which is not valid in CSV; '
+            'double it (""), as a spreadsheet does'
         )
     at = columns.index(text), columns.index(label)
     found = []
@@ -227,13 +227,13 @@ def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, 
         if len(row) != len(columns):
             raise DataError(
                 f"{path}, line {line}: {len(row)} cells, expected {len(columns)} as in "
-                "the first line; put a text that holds the separator between quotation marks"
+                "the first line; put a text that contains the separator between quotation marks"
             )
         cells = row[at[0]].strip(), row[at[1]].strip()
         if not all(cells):
             empty = text if not cells[0] else label
             raise DataError(
-                f"{path}, line {line}: column {empty!r} is empty; fill it, or take the row out"
+                f"{path}, line {line}: column {empty!r} is empty; fill it, or drop the row"
             )
         found.append(cells)
     return found
@@ -241,7 +241,7 @@ def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, 
 
 @contextmanager
 def _cells_of_any_length(content: str) -> Iterator[None]:
-    """Let a cell be as long as the table; `csv` refuses more than 131,072 letters."""
+    """Allow cells as long as the table; by default `csv` refuses more than 131,072 characters."""
     before = csv.field_size_limit(max(csv.field_size_limit(), len(content)))
     try:
         yield
@@ -250,7 +250,7 @@ def _cells_of_any_length(content: str) -> Iterator[None]:
 
 
 def _table(path: Path, content: str, mark: str) -> Iterator[tuple[int, list[str]]]:
-    """(number of its last line, cells) of every row below the header that holds anything."""
+    """Yield (number of its last line, cells) of every nonempty row below the header."""
     lines = itertools.chain(io.StringIO(content, newline=""), [END])
     rows = csv.reader(lines, delimiter=mark)
     begins = 1
@@ -259,7 +259,7 @@ def _table(path: Path, content: str, mark: str) -> Iterator[tuple[int, list[str]
             return
         if row and row[-1].endswith(END):
             raise DataError(
-                f"{path}, line {begins}: the row that begins here goes on to the end of the file; "
+                f"{path}, line {begins}: the row that begins here extends to the end of the file; "
                 "is a quotation mark never closed?"
             )
         if n and any(cell.strip() for cell in row):
@@ -268,7 +268,7 @@ def _table(path: Path, content: str, mark: str) -> Iterator[tuple[int, list[str]
 
 
 def _plain(name: str) -> str:
-    """A label without what its form alone says: `Positive` and `positive`, `1` and `1.0`."""
+    """Return a normalized label: equal for `Positive` and `positive`, for `1` and `1.0`."""
     try:
         return repr(float(name))
     except ValueError:
@@ -276,7 +276,7 @@ def _plain(name: str) -> str:
 
 
 def _rank(name: str) -> tuple[float, str]:
-    """Numbers in their order, before words in theirs; `nan` and `inf` are words."""
+    """Return a sort key: numbers first, in order, then words; `nan` and `inf` are words."""
     try:
         number = float(name)
     except ValueError:
@@ -285,17 +285,17 @@ def _rank(name: str) -> tuple[float, str]:
 
 
 def _drawn(texts: Sequence[str], seed: int) -> list[str]:
-    """The distinct texts in an order that depends on nothing but them and the seed."""
+    """Return the distinct texts in an order that depends only on them and the seed."""
     return shuffled(sorted(set(texts)), seed)
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file; only a line feed ends one."""
+    """Return the nonempty lines of a file; only a line feed ends one."""
     return [line for line in _text(path).split("\n") if line]
 
 
 def _text(path: Path) -> str:
-    """The file's text; raises DataError where it is not UTF-8, or does not decompress."""
+    """Return the file's text. Raises DataError if it is not UTF-8, or does not decompress."""
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return raw.decode("utf-8-sig")

@@ -1,8 +1,8 @@
-"""Recorded speech with what was said: AN4 as cepstra, FSDD and LJ Speech as waveforms.
+"""Transcribed speech: AN4 as cepstra (MFCCs), FSDD and LJ Speech as waveforms.
 
-`Recordings` have waveforms, `Utterances` only features of them. Both say who speaks, because a
-recogniser is measured on voices that it has not heard: `held_out` parts them. `join_recordings`
-makes strings of digits from single ones.
+`Recordings` have waveforms, `Utterances` only features. Both have speaker labels, because a speech
+recognizer is evaluated on unseen speakers: `held_out` splits by speaker. `join_recordings` joins
+single digits into digit strings.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from deepdive.data.generated import whole
 
 Floats = NDArray[np.float32]
 DIGITS = ("ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE")
-FSDD_TEST = range(5)  # takes 0 to 4 of each digit and speaker are its test, says its README
+FSDD_TEST = range(5)  # takes 0 to 4 of each digit and speaker are the test set, per its README
 
 
 class Phone(NamedTuple):
-    """One speech sound, and where it is: `wave[first:last]`."""
+    """A phone (speech sound) and its segment `wave[first:last]`."""
 
     name: str
     first: int
@@ -39,19 +39,19 @@ Some = TypeVar("Some", bound="Utterances | Recordings")
 
 
 def _checked(found: Utterances | Recordings, arrays: str) -> None:
-    """Raises DataError unless every field has one value an utterance."""
+    """Raise DataError unless every field has one value per utterance."""
     lengths = {f: len(getattr(found, f)) for f in (arrays, "words", "speakers", "names")}
     if len(set(lengths.values())) > 1 or not lengths[arrays]:
-        raise DataError(f"{lengths}: expected equal counts, at least one at least")
+        raise DataError(f"{lengths}: expected equal counts, at least one")
 
 
 def _only(found: Some, which: Iterable[int]) -> Some:
-    places = list(which)
-    if not places or not all(-len(found) <= i < len(found) for i in places):
-        raise DataError(f"which: {places[:5]}, expected places among {len(found)} utterances")
+    indices = list(which)
+    if not indices or not all(-len(found) <= i < len(found) for i in indices):
+        raise DataError(f"which: got {indices[:5]}, expected indices of {len(found)} utterances")
     every = {f.name: getattr(found, f.name) for f in fields(found)}
     chosen: Any = {
-        name: tuple(values[i] for i in places)
+        name: tuple(values[i] for i in indices)
         for name, values in every.items()
         if isinstance(values, tuple) and values
     }
@@ -62,20 +62,20 @@ def _held_out(found: Some, speakers: Iterable[str]) -> tuple[Some, Some]:
     held, known = {*speakers}, {*found.speakers}
     if not held or not held < known:
         raise DataError(f"speakers: {sorted(held)}, expected some of {sorted(known)}, not all")
-    places = [i for i, speaker in enumerate(found.speakers) if speaker in held]
+    indices = [i for i, speaker in enumerate(found.speakers) if speaker in held]
     others = [i for i, speaker in enumerate(found.speakers) if speaker not in held]
-    return _only(found, others), _only(found, places)
+    return _only(found, others), _only(found, indices)
 
 
 @dataclass(frozen=True)
 class Utterances:
-    """Features of what was said, each utterance a row of frames.
+    """Acoustic features of utterances with transcripts.
 
-    features  float32 (T, n) of each utterance
-    words     what was said, words between single spaces
-    speakers  who said it
-    names     of each utterance, in its corpus
-    Raises DataError where one has more values than another.
+    features  float32 (T, n) of each utterance, T frames
+    words     the transcript, words separated by single spaces
+    speakers  the speaker of each utterance
+    names     the name of each utterance in its corpus
+    Raises DataError if these differ in number.
     """
 
     features: tuple[Floats, ...]
@@ -91,24 +91,24 @@ class Utterances:
         return len(self.features)
 
     def only(self, which: Iterable[int]) -> Utterances:
-        """The utterances at these places, in this order."""
+        """Return the utterances at these indices, in this order."""
         return _only(self, which)
 
     def held_out(self, speakers: Iterable[str]) -> tuple[Utterances, Utterances]:
-        """All utterances of other speakers, and those of these. Raises DataError where a speaker is
-        unknown, or none would be left.
+        """Return the utterances of all other speakers, and those of `speakers`. Raises DataError if
+        a speaker is unknown, or no other speaker remains.
         """
         return _held_out(self, speakers)
 
 
 @dataclass(frozen=True)
 class Recordings:
-    """Waveforms of what was said.
+    """Waveforms of utterances with transcripts.
 
-    waves  float32 (n,) from -1 to 1 of each recording, `rate` samples a second
+    waves  float32 (n,) from -1 to 1 of each recording, `rate` samples per second
     words, speakers, names  as for `Utterances`
-    phones  of each recording its sounds and their places, where these are known; else ()
-    Raises DataError where one has more values than another.
+    phones  the phones of each recording with their segments, if known; else ()
+    Raises DataError if these differ in number.
     """
 
     waves: tuple[Floats, ...]
@@ -130,15 +130,15 @@ class Recordings:
 
     @property
     def seconds(self) -> float:
-        """How long all of them are together."""
+        """The total duration in seconds."""
         return sum(len(samples) for samples in self.waves) / self.rate
 
     def only(self, which: Iterable[int]) -> Recordings:
-        """The recordings at these places, in this order."""
+        """Return the recordings at these indices, in this order."""
         return _only(self, which)
 
     def held_out(self, speakers: Iterable[str]) -> tuple[Recordings, Recordings]:
-        """All recordings of other speakers, and those of these; as for `Utterances`."""
+        """Return the recordings of other speakers, and those of `speakers`, as in `Utterances`."""
         return _held_out(self, speakers)
 
 
@@ -146,34 +146,34 @@ def join_recordings(
     recordings: Recordings, n: int, length: int | tuple[int, int] = 4, *, gap: float = 0.1,
     seed: int = 0,
 ) -> Recordings:  # fmt: skip
-    """n strings of recordings, each of one speaker, drawn with replacement: digits become numbers.
+    """Return n concatenations of recordings of one speaker each, sampled with replacement, such as
+    digit strings.
 
-    length  how many are joined, or the least and the most
-    gap     seconds of silence between two
-    Raises DataError for numbers that make no string.
+    length  the number of recordings to join, or its minimum and maximum
+    gap     seconds of silence between two. Raises DataError for numbers out of range.
     """
     least, most = (length, length) if isinstance(length, int) else length
     for name, value, low in (("n", n, 1), ("length", least, 1), ("length", most, least)):
         whole(name, value, low, None)
     if not 0 <= gap < 10:
-        raise DataError(f"gap: {gap}, expected seconds from 0 to 10")
+        raise DataError(f"gap: got {gap}, expected seconds, at least 0 and below 10")
     people = sorted({*recordings.speakers})
     of = {who: [i for i, s in enumerate(recordings.speakers) if s == who] for who in people}
     rng = np.random.default_rng(seed)
     strings = []
     for _ in range(n):
-        mine = of[people[int(rng.integers(len(people)))]]
+        ids = of[people[int(rng.integers(len(people)))]]
         strings.append(
-            [mine[int(i)] for i in rng.integers(len(mine), size=rng.integers(least, most + 1))]
+            [ids[int(i)] for i in rng.integers(len(ids), size=rng.integers(least, most + 1))]
         )
-    made = [_string(recordings, places, round(gap * recordings.rate)) for places in strings]
+    made = [_string(recordings, indices, round(gap * recordings.rate)) for indices in strings]
     waves, phones = zip(*made, strict=True)
     return Recordings(
         waves,
         recordings.rate,
-        tuple(" ".join(recordings.words[i] for i in places) for places in strings),
-        tuple(recordings.speakers[places[0]] for places in strings),
-        tuple("+".join(recordings.names[i] for i in places) for places in strings),
+        tuple(" ".join(recordings.words[i] for i in indices) for indices in strings),
+        tuple(recordings.speakers[indices[0]] for indices in strings),
+        tuple("+".join(recordings.names[i] for i in indices) for indices in strings),
         f"{recordings.source}, joined into {n} strings",
         phones if recordings.phones else (),
     )
@@ -182,24 +182,24 @@ def join_recordings(
 def _string(
     recordings: Recordings, places: Sequence[int], gap: int
 ) -> tuple[Floats, tuple[Phone, ...]]:
-    pieces: list[Floats] = []
+    segments: list[Floats] = []
     phones: list[Phone] = []
     start = 0
-    for place in places:
-        if pieces:
-            pieces.append(np.zeros(gap, np.float32))
+    for index in places:
+        if segments:
+            segments.append(np.zeros(gap, np.float32))
             start += gap
         if recordings.phones:
-            phones += [Phone(p, start + a, start + b) for p, a, b in recordings.phones[place]]
-        pieces.append(recordings.waves[place])
-        start += len(pieces[-1])
-    return np.concatenate(pieces), tuple(phones)
+            phones += [Phone(p, start + a, start + b) for p, a, b in recordings.phones[index]]
+        segments.append(recordings.waves[index])
+        start += len(segments[-1])
+    return np.concatenate(segments), tuple(phones)
 
 
 def an4(part: str = "train") -> Utterances:
-    """CMU's AN4: people spell names and say addresses, dates and numbers. 13 mel cepstra for each
-    hundredth of a second; "train" (948 utterances, 42 minutes) or "test" (130, six minutes, other
-    speakers). The words are in capitals. Raises ValueError for another part.
+    """Return CMU's AN4: spelled names, addresses, dates and numbers. 13 mel cepstra per frame of
+    10 ms; "train" (948 utterances, 42 minutes) or "test" (130, six minutes, other speakers). The
+    transcripts are in capitals. Raises ValueError for another part.
 
     Source: Acero 1993.
     """
@@ -209,9 +209,9 @@ def an4(part: str = "train") -> Utterances:
     rows = [row for row in csv.DictReader(table, delimiter="\t") if row["split"] == part]
     with np.load(fetch("an4_mfcc", "an4_mfcc.npz")) as packed:
         mfcc, offsets = packed["mfcc"].astype(np.float32), packed["offsets"]
-    places = [int(row["index"]) for row in rows]
+    indices = [int(row["index"]) for row in rows]
     return Utterances(
-        tuple(mfcc[offsets[i] : offsets[i + 1]] for i in places),
+        tuple(mfcc[offsets[i] : offsets[i + 1]] for i in indices),
         tuple(row["words"] for row in rows),
         tuple(row["speaker"] for row in rows),
         tuple(row["utterance"] for row in rows),
@@ -220,7 +220,7 @@ def an4(part: str = "train") -> Utterances:
 
 
 def an4_sounds() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Each word of AN4 with the ways to say it, each a row of phones in ARPAbet."""
+    """Return AN4's pronunciation dictionary: word -> pronunciations as ARPAbet phones."""
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
     for line in fetch("an4_mfcc", "an4.dic").read_text("utf-8").splitlines():
         word, *phones = line.split()
@@ -230,12 +230,12 @@ def an4_sounds() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 def fsdd(part: str = "all") -> Recordings:
-    """The Free Spoken Digit Dataset: six people say each digit fifty times, 8,000 samples a second.
+    """Return the Free Spoken Digit Dataset: six speakers, each digit fifty times, 8,000 samples per
+    second.
 
-    "test" are takes 0 to 4 (300 recordings), as its README has it, "train" the others (2,700): the
-    same six voices are in both. For voices not heard in training use `held_out` instead. The words
-    are `DIGITS`. Raises ValueError for another part.
-    Source: Jackson et al. 2018.
+    "test" is takes 0 to 4 (300 recordings), as in its README, "train" the others (2,700), with the
+    same six speakers. For unseen speakers use `held_out` instead. The words are `DIGITS`. Raises
+    ValueError for another part. Source: Jackson et al. 2018.
     """
     if part not in ("train", "test", "all"):
         raise ValueError(f"part: got {part!r}, expected train, test or all")
@@ -254,25 +254,25 @@ def fsdd(part: str = "all") -> Recordings:
 
 
 def ljspeech() -> Recordings:
-    """48 sentences that one woman reads, 22,050 samples a second; numbers are written out.
+    """Return 48 sentences read by one woman, 22,050 samples per second; numbers are spelled out.
 
     Source: Ito and Johnson 2017.
     """
     table = fetch("ljspeech_48", "metadata.csv").read_text("utf-8").splitlines()
-    said = {line.split("|")[0]: line.split("|")[2] for line in table}
+    transcripts = {line.split("|")[0]: line.split("|")[2] for line in table}
     found = []
     with tarfile.open(fetch("ljspeech_48", "wavs.tar")) as packed:
         for member in packed:
             name = member.name.rpartition("/")[2].removesuffix(".wav")
             opened = packed.extractfile(member)
-            if opened is not None and name in said:
-                found.append((*_samples(opened.read(), name), said[name], "LJ", name))
+            if opened is not None and name in transcripts:
+                found.append((*_samples(opened.read(), name), transcripts[name], "LJ", name))
     return _recordings(found, "ljspeech_48 (real)")
 
 
 def _recordings(found: list[tuple[Floats, int, str, str, str]], source: str) -> Recordings:
     if not found:
-        raise DataError(f"{source}: no recording in the archive")
+        raise DataError(f"{source}: got no recordings in the archive")
     waves, rates, words, speakers, names = zip(*found, strict=True)
     if len({*rates}) > 1:
         raise DataError(f"{source}: rates {sorted({*rates})}, expected one")
@@ -280,7 +280,7 @@ def _recordings(found: list[tuple[Floats, int, str, str, str]], source: str) -> 
 
 
 def _samples(data: bytes, name: str) -> tuple[Floats, int]:
-    """The samples of a WAV file of one channel in 16 bits, and how many a second has."""
+    """Return the samples of a one-channel 16-bit WAV file, and its sampling rate."""
     try:
         with wave.open(io.BytesIO(data)) as file:
             kind = (file.getnchannels(), file.getsampwidth())

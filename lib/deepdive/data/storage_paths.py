@@ -1,4 +1,4 @@
-"""Where data may lie: the mirror that a setting names, and the cache."""
+"""Storage locations of data: the configured mirror, and the cache."""
 
 import os
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ CACHE = "DEEPDIVE_CACHE"
 
 
 def mirror() -> Path | str | None:
-    """The mirror: a folder, an http address without its last slash and its password, or None.
+    """Return the mirror: a folder, an http address without trailing slash and password, or None.
 
-    `DEEPDIVE_MIRROR` names it, laid out `<data set>/<file>`. Unset, the folder `../shared/data`
-    beside a checkout of the repository is used where it exists; empty, there is no mirror.
+    `DEEPDIVE_MIRROR` names it, with the layout `<data set>/<file>`. Unset, `../shared/data` next to
+    a checkout of the repository is used if it exists; empty, there is no mirror.
     Raises DataError if the setting names neither a folder nor an http address.
     """
     setting = os.environ.get(MIRROR)
@@ -39,17 +39,17 @@ def mirror() -> Path | str | None:
 
 
 def login() -> str | None:
-    """What the address of the mirror says before its @ (`name:password`), which is never shown."""
+    """Return the login (`name:password`) in the mirror's address, which is never shown."""
     return _split(os.environ[MIRROR])[1]
 
 
 def _split(setting: str) -> tuple[str, str | None]:
-    """An address without its login, and the login."""
+    """Return an address without its login, and the login."""
     try:
         parts = urlsplit(setting)
         before, at, host = parts.netloc.rpartition("@")
         whole = bool(parts.hostname) and "@" not in setting.partition(parts.netloc)[2]
-        _ = parts.port  # raises ValueError where it is no number
+        _ = parts.port  # raises ValueError if it is not a number
     except ValueError:
         whole = False
     if not whole:
@@ -63,13 +63,13 @@ def _split(setting: str) -> tuple[str, str | None]:
 
 
 def _public(setting: str) -> str:
-    """What may be shown of a setting that is no proper address: nothing before its last @."""
+    """Return what may be shown of an invalid address: nothing before its last @."""
     scheme, colon, rest = setting.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if colon else setting
 
 
 def cache() -> Path:
-    """The cache folder: `DEEPDIVE_CACHE`, else `deepdive` in the system's folder for caches."""
+    """Return the cache folder: `DEEPDIVE_CACHE`, or `deepdive` in the system's cache folder."""
     setting = os.environ.get(CACHE)
     return Path(setting).expanduser() if setting else user_cache_path("deepdive", appauthor=False)
 
@@ -82,9 +82,9 @@ def _sibling() -> Path | None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make the cache's `folder` and hold its lock; other processes wait, and say for whom.
+    """Create the cache's `folder` and hold its lock; other processes wait, and say for whom.
 
-    What the system refuses to write there meanwhile is a DataError with the way out.
+    Write errors of the system are raised as DataError with the fix.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,5 +93,5 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise DataError(
             f"{CACHE}: cannot write in {folder} ({error.strerror or error}); make room there, or "
-            f"set {CACHE} to a folder that can be written"
+            f"set {CACHE} to a writable folder"
         ) from error

@@ -1,6 +1,6 @@
-"""Texts to find subjects in: abstracts, comments, addresses; and generated texts, of eight.
+"""Texts with topic labels: abstracts, comments, addresses; and generated texts on eight subjects.
 
-What people ask an assistant is in `deepdive.data.intents`: many subjects, a sentence each.
+Requests to an assistant are in `deepdive.data.intents`: many subjects, one sentence each.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from deepdive.data.text import shuffled
 
 @dataclass(frozen=True)
 class Subjects:
-    """Texts, what each is about as a person or a file said it, and where they come from.
+    """Texts, their labels from annotators or metadata, and their source.
 
-    No text stands twice, and their order is drawn: the first n are a sample of all. `source` has
-    (real) or (generated) at its end. Raises DataError when texts and labels differ in number.
+    Texts are distinct and shuffled: the first n are a random sample. `source` ends in (real) or
+    (generated). Raises DataError if texts and labels differ in number.
     """
 
     texts: list[str]
@@ -45,17 +45,17 @@ class Subjects:
         return len(self.texts)
 
     def first(self, n: int) -> Subjects:
-        """The first n texts, or all where there are fewer: those of n are among those of 2n."""
+        """Return the first n texts, or all if there are fewer; the subsets are nested."""
         whole("n", n, 1, None)
         return Subjects(self.texts[:n], self.labels[:n], self.source)
 
 
 def arxiv_abstracts(seed: int | None = 0) -> Subjects:
-    """3,953 abstracts of 1991 to 2025, half of them of April 2007; label: the archive of the first
-    category, such as "astro-ph" or "cs" (25, from 734 texts to 2).
+    """Return 3,953 abstracts of 1991 to 2025, half of them of April 2007; label: the archive of the
+    first category, such as "astro-ph" or "cs" (25, from 734 texts to 2).
 
-    LaTeX is left as it stands. Titles are left out: only one half has them. The order is drawn by
-    `seed`, with None that of the file, which begins with 2007.
+    LaTeX is unchanged. Titles are omitted, because only half of the abstracts have them. `seed`
+    shuffles the texts; None keeps the order of the file, which begins with 2007.
     """
     records = json_lines("arxiv_abstracts", "arxiv_abstracts.jsonl.gz")
     rows = ((row["abstract"], row["categories"][0].split(".")[0]) for row in records)
@@ -63,10 +63,10 @@ def arxiv_abstracts(seed: int | None = 0) -> Subjects:
 
 
 def medical_abstracts(seed: int | None = 0) -> Subjects:
-    """2,657 abstracts of PubMed; label: the patient's condition, one of five, such as "neoplasms".
+    """Return 2,657 abstracts of PubMed; label: the condition, one of five, such as "neoplasms".
 
-    The 113 texts that stand in the file with two or three labels are left out: nobody knows which
-    is right. One of the five, "general pathological conditions", overlaps the others.
+    The 113 texts with two or three labels in the file are omitted, because it is unknown which is
+    correct. One of the five, "general pathological conditions", overlaps with the others.
     """
     names = {
         row["condition_label"]: row["condition_name"]
@@ -78,11 +78,11 @@ def medical_abstracts(seed: int | None = 0) -> Subjects:
 
 
 def goemotions(part: str = "train", seed: int | None = 0) -> Subjects:
-    """Comments on Reddit of 1 to 32 words; label: the emotion, one of 27, or "neutral".
+    """Return Reddit comments of 1 to 32 words; label: the emotion, one of 27, or "neutral".
 
-    An emotion is no subject: topics need not agree with it. Comments with several emotions are left
-    out (36,110 are kept of "train"). Names are masked as [NAME]; the rest is as people wrote it,
-    oaths and insults too. part: "train", "dev" or "test". Raises ValueError for another.
+    An emotion is not a topic, and need not agree with one. Comments with several emotions are
+    omitted (36,110 of "train" remain). Names are masked as [NAME]; the rest is original, including
+    profanity and insults. part: "train", "dev" or "test". Raises ValueError for another.
     """
     if part not in ("train", "dev", "test"):
         raise ValueError(f"part: got {part!r}, expected train, dev or test")
@@ -96,10 +96,10 @@ YELP = "Yelp/yelp_review_full"
 
 
 def yelp(source: str = YELP, seed: int | None = 0) -> Subjects:
-    """650,000 reviews of Yelp, read by the package `datasets` from its hub; label: the stars, "1"
-    to "5". source: another name there, or a folder in the same form (parquet; text and label).
+    """Return 650,000 Yelp reviews, loaded by the package `datasets` from its hub; label: the stars,
+    "1" to "5". source: another name there, or a folder of the same format (parquet; text, label).
 
-    Raises DataUnavailable where they cannot be had, and says what to do.
+    Raises DataUnavailable, with what to do, if they are not available.
     """
     try:
         from datasets import load_dataset
@@ -110,7 +110,7 @@ def yelp(source: str = YELP, seed: int | None = 0) -> Subjects:
     except (OSError, ValueError, RuntimeError) as error:
         raise DataUnavailable(
             f"{source} cannot be read by the package datasets ({error}): go online, or choose the "
-            "profile laptop, whose texts are smaller"
+            "profile laptop, whose data set is smaller"
         ) from error
     if missing := {"text", "label"} - set(rows.column_names):
         raise DataError(f"{source}: has no column {sorted(missing)}; it has {rows.column_names}")
@@ -119,16 +119,16 @@ def yelp(source: str = YELP, seed: int | None = 0) -> Subjects:
 
 
 REACTIONS = re.compile(r"[(\[](?:applause|laughter)\.?[)\]]", re.IGNORECASE)
-CAPTION = re.compile(r"^.{0,300}White House photo by Eric Draper")  # of 2006, glued to the text
+CAPTION = re.compile(r"^.{0,300}White House photo by Eric Draper")  # of 2006, within the text
 
 
 def addresses(label: str = "year", seed: int | None = 0) -> Subjects:
-    """5,450 paragraphs of the State of the Union addresses, 1945 to 2006; label: the year, "1945".
+    """Return 5,450 paragraphs of the State of the Union addresses, 1945 to 2006; label: the year.
 
-    A year is when it was said, not what about: of a topic it tells when it was spoken of. With
-    `label="president"` the same texts in the same order have who said it, such as "Truman"; 1963
-    has two. A paragraph is a line of the file that has 20 words or more; headings in capitals,
-    "(Applause.)", "[Laughter]" and captions of photographs are left out.
+    The year, such as "1945", is not a topic, but shows when a topic was discussed. With
+    `label="president"` the same texts in the same order are labeled with the speaker, such as
+    "Truman"; 1963 has two. A paragraph is a line of the file with at least 20 words; headings in
+    capitals, "(Applause.)", "[Laughter]" and photo captions are removed.
     """
     if label not in ("year", "president"):
         raise ValueError(f"label: got {label!r}, expected year or president")
@@ -139,12 +139,12 @@ def addresses(label: str = "year", seed: int | None = 0) -> Subjects:
         if len((paragraph := CAPTION.sub("", REACTIONS.sub("", line))).split()) >= 20
         and not paragraph.isupper()
     )
-    said = _subjects(rows, seed, "state_union (real)")
-    chosen = [both.split()[("year", "president").index(label)] for both in said.labels]
-    return Subjects(said.texts, chosen, said.source)
+    subjects = _subjects(rows, seed, "state_union (real)")
+    chosen = [both.split()[("year", "president").index(label)] for both in subjects.labels]
+    return Subjects(subjects.texts, chosen, subjects.source)
 
 
-# subject -> its words, most frequent first. Some stand in two, as words do: court, pitch, star.
+# subject -> its words, most frequent first. Some are in two, like real words: court, pitch, star.
 WORDS = {
     "music": "song band violin concert guitar singer melody piano orchestra rhythm drum album "
     "choir note chord pitch flute stage opera tune harmony lyrics trumpet jazz",
@@ -168,11 +168,11 @@ FILLING += " without about new old good small great first last long other same e
 
 
 def generated_subjects(n: int, seed: int = 0) -> Subjects:
-    """n generated texts of 12 to 40 words, no two alike, on one of eight subjects each (1 to
-    20,000); label: the subject. They are no sentences: every other word is one of any text.
+    """Return n (1 to 20,000) distinct generated texts of 12 to 40 words, each on one of eight
+    subjects; label: the subject. They are not sentences: every other word is a function word.
 
-    The word of rank r is drawn in proportion to 1 / r, as in real texts (Zipf's law); one subject's
-    word in ten is of another subject.
+    The word of rank r is sampled in proportion to 1 / r, as in real texts (Zipf's law); one subject
+    word in ten is from a random subject.
     """
     whole("n", n, 1, 20_000)
     draw = random.Random(f"generated_subjects {seed}")
@@ -199,7 +199,7 @@ def _zipf(n: int) -> list[float]:
 
 
 def _subjects(rows: Iterable[tuple[str, str]], seed: int | None, source: str) -> Subjects:
-    """Every text once, its blanks made one; those with two labels not at all."""
+    """Return the distinct texts with spaces collapsed, without texts that have several labels."""
     labels: dict[str, set[str]] = {}
     for text, label in rows:
         labels.setdefault(" ".join(text.split()), set()).add(label)
@@ -213,7 +213,7 @@ def json_lines(name: str, file: str) -> Iterator[dict[str, Any]]:
 
 
 def _opened(name: str, file: str) -> io.StringIO:
-    """The text of a file, whose lines only a line feed ends."""
+    """Return a file's text as a stream; only a line feed ends a line."""
     path = fetch(name, file)
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return io.StringIO(raw.decode("utf-8"), newline="\n")

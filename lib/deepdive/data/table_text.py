@@ -1,4 +1,4 @@
-"""Tables as text: the rows nearest to a question, and each row as tokens with their columns."""
+"""Tables as text, as in TaBERT: content snapshots, and rows linearized as tokens with columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def words(text: str) -> list[str]:
 
 
 def overlap(question: str, text: str, longest: int = 3) -> float:
-    """Return the share of the question's n-grams, n = 1 to `longest`, that are in the text too."""
+    """Return the fraction of the question's n-grams, n = 1 to `longest`, that are in the text."""
     asked, there = (
         {tuple(found[i : i + n]) for n in range(1, longest + 1) for i in range(len(found) - n + 1)}
         for found in (words(question), words(text))
@@ -26,14 +26,14 @@ def overlap(question: str, text: str, longest: int = 3) -> float:
 
 
 def content_snapshot(table: Table, question: str, k: int = 3) -> Table:
-    """Return the k rows nearest to the question, best first, ties in the order of the table; for
-    k = 1 one new row, of the nearest cell of each column.
+    """Return the k rows with the largest n-gram overlap with the question, best first, ties in the
+    order of the table; for k = 1 one synthetic row of the best cell in each column.
 
     Raises ValueError for k < 1, and for a table without rows.
     Source: Yin et al. 2020, section 3.1, "content snapshot".
     """
     if k < 1 or not table.rows:
-        raise ValueError(f"k={k} of {len(table.rows)} rows: expected one at least of each")
+        raise ValueError(f"k={k} of {len(table.rows)} rows: expected at least one of each")
     if k == 1:
         best = [
             max(column, key=lambda c: overlap(question, c))
@@ -51,21 +51,21 @@ def linearised(
 
         [CLS] question [SEP] name | type | value [SEP] name | type | value [SEP] ...
 
-    At most `cell_tokens` are kept of each value. Slots number the question's tokens, then the
-    columns; separators have none.
+    Each value is truncated to `cell_tokens`. Slots number the question's tokens, then the columns;
+    special tokens have slot -1.
     """
     cls, sep = tokenizer.id_of("[CLS]"), tokenizer.id_of("[SEP]")
-    asked = tokenizer.encode(question)
+    question_ids = tokenizer.encode(question)
     lines = []
     for row in table.rows:
-        ids, slots = [cls, *asked, sep], [-1, *range(len(asked)), -1]
+        ids, slots = [cls, *question_ids, sep], [-1, *range(len(question_ids)), -1]
         for j, (name, kind, value) in enumerate(zip(table.columns, table.types, row, strict=True)):
             cell = tokenizer.encode(f"{name} | {kind} | ") + tokenizer.encode(value)[:cell_tokens]
             ids += [*cell, sep]
-            slots += [*[len(asked) + j] * len(cell), -1]
+            slots += [*[len(question_ids) + j] * len(cell), -1]
         lines.append((ids, slots))
     T = max(len(ids) for ids, _ in lines)
     tokens = torch.tensor([ids + [tokenizer.pad] * (T - len(ids)) for ids, _ in lines])
-    places = torch.tensor([slots + [-1] * (T - len(slots)) for _, slots in lines])
+    slot_ids = torch.tensor([slots + [-1] * (T - len(slots)) for _, slots in lines])
     mask = torch.arange(T) < torch.tensor([[len(ids)] for ids, _ in lines])
-    return tokens[None], places[None], mask[None]
+    return tokens[None], slot_ids[None], mask[None]

@@ -1,7 +1,7 @@
-"""The five task shapes that one pre-trained encoder is fine-tuned for, from real data.
+"""Fine-tuning tasks of five formats for a pre-trained encoder, from real data.
 
-Devlin et al. 2019, figure 4, and section 4.4 for choice. Each loader returns a `Split` of rows in
-a seeded order, no text of which stands in both parts:
+Devlin et al. 2019, figure 4, and section 4.4 for choice. Each loader returns a `Split` of examples
+in a seeded order; no text is in both parts:
 
     single(seed)       Single    rt_polarity          one text, one label
     paraphrases(seed)  Pair      tatoeba_eng_fra      two texts, one label
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """Words and the tag of each; the text is the words with single blanks between them."""
+    """Words and their tags; the text is the words joined by single spaces."""
 
     words: list[str]
     tags: list[str]
@@ -56,7 +56,7 @@ class Tagged(NamedTuple):
 
     @property
     def extents(self) -> list[tuple[int, int]]:
-        """Where each word stands in `text`: [begin, end)."""
+        """The offsets [begin, end) of each word in `text`."""
         found, begin = [], 0
         for word in self.words:
             found.append((begin, begin + len(word)))
@@ -74,7 +74,7 @@ class Span(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A question and candidate answers, of which `options[label]` is right."""
+    """A question and candidate answers; `options[label]` is correct."""
 
     question: str
     options: list[str]
@@ -82,32 +82,32 @@ class Choice(NamedTuple):
 
 
 class Split(NamedTuple, Generic[Row]):
-    """Rows to learn from and rows to be tested on."""
+    """Training and test examples."""
 
     train: list[Row]
     test: list[Row]
 
 
 def single(seed: int = 0) -> Split[Single]:
-    """rt_polarity: sentences of film reviews, 1 = positive; 4 in 5 to learn from."""
+    """Return rt_polarity: sentences of movie reviews, 1 = positive; 4 in 5 for training."""
     found = rt_polarity()
     rows = [Single(*row) for row in zip(found.texts, found.labels, strict=True)]
     return _cut(rows, found.texts, seed)
 
 
 def entities() -> Split[Tagged]:
-    """wnut17: names in tweets and forum posts, as B-, I- and O; the published train and test.
+    """Return wnut17: named entities in tweets and forum posts as BIO tags; published split.
 
-    Each part comes in a drawn order, so that a slice of it is a sample.
+    Each part is shuffled, so that a slice is a random sample.
     """
     return Split(*(shuffled(_conll(f"{part}.conll"), 0) for part in ("train", "test")))
 
 
 def parts_of_speech(seed: int | None = 0) -> Split[Tagged]:
-    """ud_english_ewt: the universal part of speech of each word; the published train and test, each
-    in the order that `treebank` draws, with None in that of the file.
+    """Return ud_english_ewt: universal parts of speech; the published train and test, each shuffled
+    by `treebank` with `seed`; None keeps the order of the file.
 
-    Words are those of the treebank: "don't" is the two words "do" and "n't".
+    Words are tokenized as in the treebank: "don't" is the two words "do" and "n't".
     """
     parts = (
         [Tagged([*tree.words], [*tree.tags]) for tree in treebank(p, seed)]
@@ -117,14 +117,14 @@ def parts_of_speech(seed: int | None = 0) -> Split[Tagged]:
 
 
 def answers(seed: int = 0, nulls: float = 1 / 3) -> Split[Span]:
-    """xquad, English: a question, a paragraph, and the answer's place in it.
+    """Return xquad, English: a question, a paragraph, and the answer's position in it.
 
-    A part `nulls` of the questions is moved: to another paragraph of the same article that does
-    not hold the answer, so these have none. That is our making, not the data set's. Articles, not
-    questions, are dealt to the two parts.
+    A fraction `nulls` of the questions is moved to another paragraph of the same article without
+    the answer, so these are unanswerable. That is our addition, not part of the data set. The split
+    is by article, not by question.
     """
     if not 0 <= nulls < 1:
-        raise DataError(f"nulls: {nulls!r}, expected a part of the questions, from 0 to below 1")
+        raise DataError(f"nulls: got {nulls!r}, expected a fraction, at least 0 and below 1")
     draw, rows, titles = random.Random(f"answers {seed}"), [], []
     for article in _xquad():
         paragraphs = article["paragraphs"]
@@ -141,10 +141,10 @@ def answers(seed: int = 0, nulls: float = 1 / 3) -> Split[Span]:
 
 
 def choices(seed: int = 0, options: int = 4) -> Split[Choice]:
-    """xquad, English: a question, its answer, and answers to other questions of its paragraph.
+    """Return xquad, English: a question, its answer, and answers to other questions on its
+    paragraph, `options` in random order. The data set has no such task; we construct it.
 
-    Four candidates, in a drawn order; the data set has no such task, we make it. Paragraphs with
-    fewer distinct answers are left out. Articles are dealt to the two parts.
+    Paragraphs with fewer distinct answers are omitted. The split is by article.
     """
     if not isinstance(options, int) or options < 2:
         raise DataError(f"options: {options!r}, expected a whole number of at least 2")
@@ -163,10 +163,10 @@ def choices(seed: int = 0, options: int = 4) -> Split[Choice]:
 
 
 def one_sentence(row: Span) -> Span:
-    """The row with its context cut to one sentence: the one that holds the answer.
+    """Return the example with its context reduced to one sentence, the one with the answer.
 
-    Without an answer it is the sentence that shares most words with the question, so that a
-    shared word does not tell. An answer that crosses a full stop keeps the sentences it crosses.
+    For an unanswerable question it is the sentence that shares most words with the question, so
+    that overlap does not reveal the label. An answer across a full stop keeps all its sentences.
     """
     ends = [m.end() for m in re.finditer(r"[.!?][\"”')\]]*\s+(?=[\"“'(\[]?[A-Z0-9])", row.context)]
     cuts = list(zip([0, *ends], [*ends, len(row.context)], strict=True))
@@ -180,12 +180,12 @@ def one_sentence(row: Span) -> Span:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text in lower case, without punctuation."""
+    """Return the set of words of a text in lower case, without punctuation."""
     return frozenset(re.findall(r"\w+", text.lower()))
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Jaccard's measure: words in both texts / words in either; 0 for two texts without words."""
+    """Return Jaccard similarity: words in both texts / words in either; 0 without words."""
     one, other = words_of(first), words_of(second)
     return len(one & other) / max(1, len(one | other))
 
@@ -195,7 +195,7 @@ def _shared(first: str, second: str) -> int:
 
 
 def _cut(rows: Sequence[Row], keys: Sequence[str], seed: int) -> Split[Row]:
-    """Four fifths and one fifth of the distinct keys; each part in a drawn order."""
+    """Split by distinct keys into four fifths and one fifth, each shuffled."""
     train, test = split_by(list(zip(keys, rows, strict=True)), _key, (0.8, 0.2), seed)
     return Split(*(shuffled([row for _, row in part], seed) for part in (train, test)))
 
@@ -205,7 +205,7 @@ def _key(item: tuple[str, Any]) -> str:
 
 
 def _conll(file: str) -> list[Tagged]:
-    """Sentences of a `word TAB tag` file; a line without a word ends one."""
+    """Return the sentences of a `word TAB tag` file; a line without a word ends a sentence."""
     path = fetch("wnut17", file)
     rows, words, tags = [], [], []
     for number, line in enumerate([*path.read_text("utf-8").split("\n"), ""], start=1):

@@ -1,4 +1,4 @@
-"""Pairs of sentences: read them, tidy their spaces, split them with no sentence in two parts."""
+"""Sentence pairs: read them, normalize spaces, split without a sentence in two parts."""
 
 import difflib
 import gzip
@@ -20,11 +20,11 @@ Pair = tuple[str, str]
 
 
 def pairs(name: str = "tatoeba_eng_fra", seed: int | None = 0) -> list[Pair]:
-    """The (English, other) pairs of a data set of sentence pairs, in an order that `seed` draws.
+    """Return the (English, other) pairs of a parallel corpus, shuffled by `seed`.
 
-    The file is sorted by length: a slice of it would be of short sentences, a slice of these is a
-    sample. `seed=None` keeps the order of the file. Where a model is tested on `retrieval_pairs`,
-    train it on `deepdive.data.parallel`, which leaves out what stands in both.
+    The file is sorted by length, so its first pairs are short sentences; after shuffling, a slice
+    is a random sample. `seed=None` keeps the order of the file. If a model is tested on
+    `retrieval_pairs`, train it on `deepdive.data.parallel`, which removes the overlap.
     """
     files = {f"tatoeba_eng_{code}": f"{code}.txt.gz" for code in ("fra", "deu", "nld", "cmn")}
     if name not in files:
@@ -36,31 +36,30 @@ def pairs(name: str = "tatoeba_eng_fra", seed: int | None = 0) -> list[Pair]:
 
 
 def read_pairs(path: str | Path, seed: int | None = 0) -> list[Pair]:
-    """The (left, right) pairs of a tab-separated UTF-8 file, plain or `.gz`, one pair a line.
+    """Return the (left, right) pairs of a tab-separated UTF-8 file, plain or `.gz`, one per line.
 
-    They come in an order that `seed` draws, with None in that of the file: see `pairs`.
-    A third column (attribution, as in the newer releases of manythings.org) is left out; blank
-    lines are passed over; outer blanks of a cell are stripped. Raises DataError, with the number
-    of the line, for a line that is not UTF-8, has another number of columns, or an empty cell; and
-    for a file without a pair.
+    They are shuffled by `seed`; None keeps the order of the file: see `pairs`.
+    A third column (attribution, as in the newer releases of manythings.org) is dropped; blank lines
+    are skipped; cells are stripped. Raises DataError, with the line number, for a line that is not
+    UTF-8, has another number of columns, or an empty cell; and for a file without pairs.
     """
     path = own_file(path, DataError)
     found = [_pair(path, number, line) for number, line in _numbered_lines(path)]
     if not found:
         raise DataError(
-            f"{path}: holds no pair; expected one a line, its two sentences with a tab between them"
+            f"{path}: has no pairs; expected two sentences per line, separated by a tab"
         )
     if len(found) > 1 and all(left.isdecimal() for left, _ in found):
         raise DataError(
-            f"{path}: the first column holds numbers only; its first row is read as "
-            f"{' | '.join(found[0])[:80]!r}. Take that column out: a line is two sentences"
+            f"{path}: the first column has only numbers; its first row is read as "
+            f"{' | '.join(found[0])[:80]!r}. Drop that column: a line is two sentences"
         )
     return found if seed is None else shuffled(found, seed)
 
 
 def retrieval_pairs(language: str, seed: int | None = 0) -> list[Pair]:
-    """The (English, other) pairs of one language of `tatoeba_retrieval`: 1,000 for most, in an
-    order that `seed` draws, with None in that of the file.
+    """Return the (English, other) pairs of one language of `tatoeba_retrieval`, 1,000 for most,
+    shuffled by `seed`; None keeps the order of the file.
 
     `language` is an ISO 639-3 code such as `deu`; `retrieval_languages()` lists them.
     """
@@ -77,12 +76,12 @@ def retrieval_pairs(language: str, seed: int | None = 0) -> list[Pair]:
 
 
 def retrieval_languages() -> dict[str, int]:
-    """The languages of `tatoeba_retrieval`, and how many pairs each has."""
+    """Return the languages of `tatoeba_retrieval`, with their numbers of pairs."""
     return dict(Counter(row[0] for row in retrieval_rows()))
 
 
 def normalise_spaces(text: str) -> str:
-    """Narrow and wide no-break spaces (U+202F, U+00A0) become plain blanks.
+    """Replace narrow and wide no-break spaces (U+202F, U+00A0) with ordinary spaces.
 
     French puts them before `!`, `?`, `:` and `;`; the Tatoeba file does so in some lines only.
     """
@@ -90,14 +89,14 @@ def normalise_spaces(text: str) -> str:
 
 
 def shuffled(rows: Sequence[T], seed: int) -> list[T]:
-    """The rows in a drawn order, the same on every machine."""
+    """Return the rows shuffled by `seed`, identically on every machine."""
     found = list(rows)
     random.Random(f"order {seed}").shuffle(found)
     return found
 
 
 def first(pair: Sequence[str]) -> str:
-    """The first element: the English side of a pair."""
+    """Return the first element: the English side of a pair."""
     return pair[0]
 
 
@@ -107,20 +106,20 @@ def split_by(
     fractions: Sequence[float] = (0.8, 0.1, 0.1),
     seed: int = 0,
 ) -> list[list[T]]:
-    """Split so that items of equal `key` fall into one part: no English sentence is in two.
+    """Split so that items with equal `key` are in the same part: no English sentence is in two.
 
-    The distinct keys are ordered by sha256(seed, key) and cut at the cumulated fractions of their
-    number, rounded; inside a part the items keep their order. The result depends on nothing but
-    the keys and the seed, so it is the same on every machine, and whatever the order of `pairs`.
+    The distinct keys are sorted by sha256(seed, key) and cut at the cumulative fractions of their
+    number, rounded; within a part the items keep their order. The result depends only on the keys
+    and the seed, so it is the same on every machine and for any order of `pairs`.
 
     Raises DataError if the fractions are not positive with sum 1, or a part would be empty.
     """
     if not fractions or min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
-        raise DataError(f"fractions: expected positive numbers with sum 1, got {fractions!r}")
+        raise DataError(f"fractions: got {fractions!r}, expected positive numbers that sum to 1")
     keys = [key(item) for item in pairs]
     for each in keys:
         if not isinstance(each, str):
-            raise DataError(f"key: expected a function that gives str, got {each!r}")
+            raise DataError(f"key: expected a function that returns str, got {each!r}")
     ordered = sorted(set(keys), key=lambda text: (_rank(seed, text), text))
     cuts = [round(sum(fractions[:k]) * len(ordered)) for k in range(len(fractions))]
     cuts.append(len(ordered))
@@ -145,7 +144,7 @@ def _rank(seed: int, text: str) -> bytes:
 
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number, text) of the lines that are not blank. LF, CR LF or CR alone ends a line."""
+    """Yield (number, text) of the nonblank lines. LF, CR LF or a single CR ends a line."""
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -173,7 +172,7 @@ def _pair(path: Path, number: int, line: str) -> Pair:
 
 
 def retrieval_rows() -> Iterator[list[str]]:
-    """Language, number, English and other sentence of each pair of `tatoeba_retrieval`."""
+    """Yield language, number, English and other sentence of each pair of `tatoeba_retrieval`."""
     path = fetch("tatoeba_retrieval", "tatoeba_v1.tsv.gz")
     for number, line in _numbered_lines(path):
         row = line.split("\t")

@@ -1,10 +1,10 @@
-"""One text in many languages: sentences with a subject, questions, sentences with their trees.
+"""Translated data sets: classification (SIB-200), QA (XQuAD), and treebanks (PUD).
 
     english, yoruba = sib200("eng_Latn"), sib200("yor_Latn")     # 24 languages
     rows = xquad("de")                                           # 12 languages
     sentences = pud("fr")                                        # three, with parts of speech
 
-The i-th row of one language is the translation of the i-th row of another, whatever the seed.
+Item i of one language is the translation of item i of another, for any seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deepdive.data.reviews import Labelled
 from deepdive.data.text import shuffled
 from deepdive.data.trees import Tree, read_conllu
 
-# FLORES code (language, script) -> what the language is called.
+# FLORES code (language, script) -> name of the language.
 SIB200 = {
     "eng_Latn": "English", "fra_Latn": "French", "deu_Latn": "German", "spa_Latn": "Spanish",
     "ita_Latn": "Italian", "por_Latn": "Portuguese", "nld_Latn": "Dutch", "pol_Latn": "Polish",
@@ -50,8 +50,8 @@ class Question(NamedTuple):
     """A question, and its answer = context[start : start + len(answer)].
 
     id        the same in all languages
-    article   the title of the article of Wikipedia that the context is from, one of 48: split by
-              it (`split_by(rows, lambda row: row.article)`), or a context is in two parts
+    article   the title of the context's Wikipedia article, one of 48: split by it
+              (`split_by(rows, lambda row: row.article)`), or a context is in two parts
     """
 
     id: str
@@ -63,8 +63,8 @@ class Question(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence as it is written, its id (the same in all languages), and its words with parts of
-    speech, as a tree.
+    """A sentence's text, its id (the same in all languages), and its words with parts of speech, as
+    a dependency tree.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Sentence(NamedTuple):
 
 
 def script(language: str) -> str:
-    """The script of a FLORES code.
+    """Return the script of a FLORES code.
 
     >>> script("rus_Cyrl")
     'Cyrillic'
@@ -82,14 +82,14 @@ def script(language: str) -> str:
 
 
 def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0) -> Labelled:
-    """Sentences of news, travel guides and encyclopedias, and the subject of each, one of seven.
+    """Return sentences of news, travel guides and encyclopedias with their topics, one of seven.
 
     language   a FLORES code, one of `SIB200`
     part       "train" (701 sentences), "dev" (99) or "test" (204)
-    seed       draws the order, the same for all languages; None: by the number of the sentence,
-               which puts those of one document side by side
+    seed       shuffles them, identically for all languages; None: by sentence number, which puts
+               the sentences of a document together
 
-    People translated the sentences from English. Raises DataError for another language or part.
+    Human translations from English. Raises DataError for another language or part.
     Source: Adelani et al. 2024; sentences of FLORES-200.
     """
     _one_of("language", language, SIB200)
@@ -104,10 +104,10 @@ def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0
 
 
 def xquad(language: str = "en", seed: int | None = 0) -> list[Question]:
-    """1,190 questions on 240 paragraphs of 48 articles, translated by people from SQuAD 1.1.
+    """Return 1,190 questions on 240 paragraphs of 48 articles, human translations of SQuAD 1.1.
 
     language   one of `XQUAD`
-    seed       draws the order, the same for all languages; None keeps the file's, by article
+    seed       shuffles them, identically for all languages; None keeps the order, by article
 
     Every question has one answer. It is a test set: models are trained on SQuAD's other articles,
     or, as here, on some of its articles. Raises DataError for another language.
@@ -119,8 +119,8 @@ def xquad(language: str = "en", seed: int | None = 0) -> list[Question]:
 
 
 def read_squad(path: str | Path) -> list[Question]:
-    """Return the questions of a file in the form of SQuAD 1.1, gzipped where its name ends so; of
-    the answers to a question the first. Raises DataError for a file of another form.
+    """Return the questions of a file in SQuAD 1.1 format, plain or `.gz`, each with its first
+    answer. Raises DataError for a file of another format.
 
     Source: Rajpurkar et al. 2016; the files `train-v1.1.json` and `dev-v1.1.json`.
     """
@@ -139,27 +139,27 @@ def read_squad(path: str | Path) -> list[Question]:
         ]  # fmt: skip
     except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError) as error:
         raise DataError(
-            f"path: {path} is not in the form of SQuAD 1.1 ({error!r}); expected train-v1.1.json"
+            f"path: {path} is not in SQuAD 1.1 format ({error!r}); expected train-v1.1.json"
         ) from error
 
 
 def pud(language: str = "en", seed: int | None = 0) -> list[Sentence]:
-    """1,000 sentences of news and Wikipedia, tagged and parsed: Parallel Universal Dependencies.
+    """Return 1,000 sentences of news and Wikipedia, tagged and parsed: Parallel Universal
+    Dependencies (PUD).
 
     language   "en", "fr" or "de"
-    seed       draws the order, the same for all languages; None keeps the file's
-
-    Sentences are linked, not words. The first 750 were written in English, the others in German,
-    French, Italian or Spanish, and translated by way of English. `tree.words` has the parts of
-    a contraction (*du*: *de*, *le*). Raises DataError for another language.
+    seed       shuffles them, identically for all languages; None keeps the order of the file
+    Sentences are aligned, not words. The first 750 were written in English, the others in German,
+    French, Italian or Spanish, and translated via English. `tree.words` has the parts of a
+    contraction (*du*: *de*, *le*). Raises DataError for another language.
     Source: Zeman et al. 2017.
     """
     _one_of("language", language, PUD)
     path = fetch("ud_pud", f"{language}_pud-ud-test.conllu.gz")
     lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
     ids, texts = (
-        [line.removeprefix(mark) for line in lines if line.startswith(mark)]
-        for mark in ("# sent_id = ", "# text = ")
+        [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+        for prefix in ("# sent_id = ", "# text = ")
     )
     rows = [Sentence(*each) for each in zip(ids, texts, read_conllu(path), strict=True)]
     return rows if seed is None else shuffled(rows, seed)

@@ -1,4 +1,4 @@
-"""Sentences with their dependency trees: the treebank, and the relations of Clark et al. 2019."""
+"""Dependency trees of sentences: the UD treebank, and the relations of Clark et al. 2019."""
 
 import gzip
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
 from deepdive.data.text import shuffled
 
-# Stanford's names, as in Clark et al., and what Universal Dependencies has for them.
+# Stanford's names, as in Clark et al. -> names in Universal Dependencies.
 RELATIONS = {
     "dobj": "obj",
     "det": "det",
@@ -21,11 +21,11 @@ ROOT = -1
 
 @dataclass(frozen=True)
 class Tree:
-    """A sentence of W words with its tree.
+    """The dependency tree of a sentence of W words.
 
     words, tags    the words and their universal parts of speech
-    heads          heads[i] is the index of the word that word i depends on, -1 for the root
-    relations      what word i is to its head (`obj`, `det`, ...)
+    heads          heads[i] is the index of the head of word i, -1 for the root
+    relations      the relation of word i to its head (`obj`, `det`, ...)
     """
 
     words: tuple[str, ...]
@@ -37,11 +37,11 @@ class Tree:
         return len(self.words)
 
     def depths(self) -> list[int]:
-        """How many steps each word is from the root; the root has 0."""
+        """Return each word's number of edges from the root; the root has 0."""
         return [len(self._path(i)) - 1 for i in range(len(self))]
 
     def distances(self) -> list[list[int]]:
-        """The number of edges between each two words, (W, W)."""
+        """Return the number of edges between each pair of words, (W, W)."""
         paths = [self._path(i) for i in range(len(self))]
         shared = [[len(set(a) & set(b)) for b in paths] for a in paths]
         return [
@@ -57,11 +57,10 @@ class Tree:
 
 
 def relation_pairs(tree: Tree, relation: str) -> list[tuple[int, int]]:
-    """The (dependent, head) pairs of one of `RELATIONS`, as Stanford Dependencies direct them.
-
-    pobj: in Stanford the noun depends on its preposition, in Universal Dependencies the
-    preposition (`case`, tag ADP) on the noun; so the pair is turned round, (noun, preposition).
-    poss: where the possessor ends in 's, this mark stands for it, as in Clark et al., section 4.2.
+    """Return the (dependent, head) pairs of one of `RELATIONS`, directed as in Stanford
+    Dependencies. pobj: in Stanford the noun depends on its preposition, in Universal Dependencies
+    the preposition (`case`, tag ADP) on the noun; so the pair is reversed, (noun, preposition).
+    poss: if the possessor ends in 's, that token replaces it, as in Clark et al., section 4.2.
 
     Raises ValueError for another name.
     """
@@ -77,7 +76,7 @@ def relation_pairs(tree: Tree, relation: str) -> list[tuple[int, int]]:
 
 
 def _mark(tree: Tree, possessor: int) -> int:
-    """The 's that depends on the possessor, else the possessor itself (his, her)."""
+    """Return the 's that depends on the possessor, or the possessor itself (his, her)."""
     for i, head in enumerate(tree.heads):
         if head == possessor and tree.relations[i] == "case" and tree.tags[i] == "PART":
             return i
@@ -85,11 +84,11 @@ def _mark(tree: Tree, possessor: int) -> int:
 
 
 def read_conllu(path: str | Path) -> list[Tree]:
-    """The trees of a CoNLL-U file, plain or `.gz`.
+    """Return the trees of a CoNLL-U file, plain or `.gz`.
 
-    Rows of contractions (1-2) and of words that were left out (1.1) are passed over: their parts,
-    or nothing, stand in the tree. Raises DataError, with the number of the line, for a row that has
-    not ten columns or a head that is no word of its sentence.
+    Rows of multiword tokens (1-2) and of empty nodes (1.1) are skipped; the tree has the parts of
+    the former. Raises DataError, with the line number, for a row without ten columns or a head that
+    is not a word of its sentence.
     """
     path = Path(path)
     data = path.read_bytes()
@@ -118,10 +117,10 @@ def _tree(rows: list[list[str]], where: str) -> Tree:
 
 
 def treebank(part: str = "test", seed: int | None = 0) -> list[Tree]:
-    """The trees of UD English EWT, web texts tagged and parsed by hand: `train`, `dev`, `test`.
+    """Return the trees of UD English EWT, manually annotated web texts: `train`, `dev`, `test`.
 
-    They come in an order that `seed` draws: the file is sorted by kind, weblogs first, so a slice
-    of it would be of one kind, and a slice of these is a sample. `seed=None` keeps its order.
+    They are shuffled by `seed`, because the file is sorted by genre, weblogs first: after shuffling
+    a slice is a random sample. `seed=None` keeps the order of the file.
     """
     if part not in ("train", "dev", "test"):
         raise DataError(f"part: {part!r} is not one of train, dev, test")

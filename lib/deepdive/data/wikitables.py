@@ -1,4 +1,4 @@
-"""Questions about tables, with the tables and the answers: WikiTableQuestions, and a stand-in."""
+"""Table question answering: WikiTableQuestions, and a generated substitute."""
 
 import csv
 import functools
@@ -16,7 +16,7 @@ NUMBER = re.compile(r"[-+$]?\d[\d,]*(\.\d+)?%?$")
 
 
 class Table(NamedTuple):
-    """Names of columns, their types ("text" or "real"), and rows of as many cells."""
+    """Column names, column types ("text" or "real"), and rows with one cell per column."""
 
     columns: list[str]
     types: list[str]
@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
 
 class TableQuestion(NamedTuple):
-    """What is asked, of which table, and the answers, in the order of the file."""
+    """A question, its table, and the answers, in the order of the file."""
 
     text: str
     table: Table
@@ -32,14 +32,14 @@ class TableQuestion(NamedTuple):
 
 
 def table(columns: list[str], rows: list[list[str]]) -> Table:
-    """Return a table whose types are read from its cells: "real" where all are numbers, or empty.
+    """Return a table with inferred column types: "real" if all cells are numbers or empty.
 
-    Raises ValueError for a row that has not a cell for each column.
+    Raises ValueError for a row without one cell per column.
     """
     for i, row in enumerate(rows):
         if len(row) != len(columns):
             raise ValueError(
-                f"rows[{i}] has {len(row)} cells, expected {len(columns)}, one a column: fill it "
+                f"rows[{i}]: got {len(row)} cells, expected {len(columns)}, one per column: pad it "
                 "with empty cells"
             )
     cells = [[row[j] for row in rows if row[j]] for j in range(len(columns))]
@@ -48,9 +48,9 @@ def table(columns: list[str], rows: list[list[str]]) -> Table:
 
 
 def table_questions(part: str = "dev", n: int | None = None) -> list[TableQuestion]:
-    """wikitablequestions: n of 11,321 (train), 2,831 (dev) or 4,344 (test) questions, in order.
+    """Return the first n of WikiTableQuestions' 11,321 (train), 2,831 (dev) or 4,344 (test).
 
-    The tables of "test" are in no other part. Raises ValueError for a part that there is not.
+    The tables of "test" are in no other part. Raises ValueError for another part.
     """
     if part not in ("train", "dev", "test"):
         raise ValueError(f"part: got {part!r}, expected train, dev or test")
@@ -64,7 +64,7 @@ def table_questions(part: str = "dev", n: int | None = None) -> list[TableQuesti
 
 
 def _plain(field: str) -> str:
-    """Return a field without its escapes: \\n a newline, \\p a bar, \\\\ a backslash."""
+    """Return an unescaped field: \\n is a newline, \\p a bar, \\\\ a backslash."""
     signs = {"n": "\n", "p": "|", "\\": "\\"}
     return re.sub(r"\\([np\\])", lambda found: signs[found[1]], field)
 
@@ -89,7 +89,7 @@ LANDS = ["France", "Italy", "England", "Germany", "Austria", "Spain", "Norway", 
 
 
 def generated_table_questions(n: int, seed: int = 0) -> Generated[TableQuestion]:
-    """n questions about small tables of cities, with years and scores drawn at random; 1 <= n."""
+    """Return n >= 1 questions about small tables of cities with random years and scores."""
     whole("n", n, 1, None)
     draw, found = random.Random(f"generated_table_questions {seed}"), []
     for _ in range(n):
@@ -106,6 +106,6 @@ def generated_table_questions(n: int, seed: int = 0) -> Generated[TableQuestion]
                 (f"which city of {land} was it ?", city),
             ]
         )
-        asked = table(["Year", "City", "Country", "Score"], rows)
-        found.append(TableQuestion(text, asked, [answer]))
+        small_table = table(["Year", "City", "Country", "Score"], rows)
+        found.append(TableQuestion(text, small_table, [answer]))
     return Generated(found, f"generated_table_questions({n}, seed={seed})")

@@ -10,7 +10,7 @@ A model that generates has `begin(*inputs) -> state` and `step(tokens (B, t), st
 They return the new tokens: without the prompt, without the end token. The model runs in evaluation
 mode and without gradients; its mode is restored.
 
-`Prompted` scores labels or generates answers for many questions after one prompt, in one batch row.
+`Prompted` scores labels or generates answers for many questions after one prompt, in one sequence.
 
 
 `speculative` samples as `sample` does, one text, with fewer calls of a large model: a fast draft

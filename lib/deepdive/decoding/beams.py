@@ -56,15 +56,15 @@ def beam(
 
         score(y) = log p(y) / penalty(length(y), alpha)        # the end token counts as one
 
-    Every beam is continued by every token. Among the best `width` continuations, those that end are
-    finished; the best `width` that do not end go on. An example is done when `width` hypotheses are
-    finished and no beam could still beat one of them, if `look_ahead` more tokens cost it nothing:
-    0 stops early, max_length is exact, None ignores the beams. alpha = 0 leaves log p as is.
+    Every beam is extended by every token. Among the best `width` continuations, those that end are
+    finished; the best `width` that do not end are the next beams. An example is done when `width`
+    hypotheses are finished and no beam could still beat one of them if its next `look_ahead` tokens
+    had log p = 0. `look_ahead` = 0 stops early, max_length makes the test exact, and None stops at
+    `width` finished hypotheses. alpha = 0 leaves log p as it is.
 
-    The other arguments are those of `greedy`; here `rules` get log-probabilities.
-    Raises ValueError for a width, n_best, alpha or look_ahead out of range, and where no token
-    is allowed for an example without a hypothesis.
-    Source: Wu et al. 2016, section 7.
+    The other arguments are as in `greedy`, but `rules` receive log-probabilities.
+    Raises ValueError for a width, n_best, alpha or look_ahead out of range, and if no token is
+    allowed for an example without a hypothesis. Source: Wu et al. 2016, section 7.
     """
     if not 1 <= n_best <= width:
         raise ValueError(f"beam needs 1 <= n_best <= width; got n_best={n_best}, width={width}")
@@ -101,10 +101,10 @@ def beam(
 class _Search:
     """The state of the search: the beams of each example, and its finished hypotheses.
 
-    rows     the R examples that are not done; the tensors below have only these
+    rows     the R examples that are not done; the tensors below contain only these
     total    log p of each beam, (R, beams), best first
-    written  the tokens of each beam, (R, beams, length)
-    kept     how many of the continuations from `propose` go on as beams
+    written  the generated tokens of each beam, (R, beams, length)
+    kept     how many continuations from `propose` become the next beams
     """
 
     def __init__(self, B: int, width: int, eos: int, device: torch.device) -> None:
@@ -117,7 +117,7 @@ class _Search:
     def propose(self, log_p: Tensor, length: int) -> None:
         """Find the best continuations of all beams, given log p of the next token (R * beams, V).
 
-        `width` + beams of them are enough: each beam ends in one way at most.
+        The best `width` + beams are enough, because at most one continuation per beam is `eos`.
         """
         R, n = self.total.shape
         V = log_p.shape[-1]
@@ -125,14 +125,14 @@ class _Search:
         ends = n if 0 <= self.eos < V else 0
         self.best, index = totals.topk(min(self.width + ends, n * V))  # (R, k), best first
         self.parent, self.token = index // V, index % V
-        self.kept = self.best.shape[1] - ends  # as many do not end, at least
+        self.kept = self.best.shape[1] - ends  # at least this many do not end
         best = self.best[:, 0]
         if not (best > float("-inf")).all():
             bad = [r for r, row in enumerate(self.rows) if best[r].isnan() or not self.aside[row]]
             check_choice(best[bad], length, [self.rows[r] for r in bad])
 
     def put_aside(self, penalty: float, cut: bool) -> None:
-        """Finish those of the best `width` that end, or all of them at the `cut`."""
+        """Finish those of the best `width` that end; all of them at max_length (`cut`)."""
         ends = self.token == self.eos
         finished = (ends | cut) & (self.best > float("-inf"))
         for r, c in finished[:, : self.width].nonzero().tolist():
@@ -151,10 +151,10 @@ class _Search:
             del hypotheses[self.width :]
 
     def go_on(self, bound: float | None) -> Tensor:
-        """Make the best `width` that do not end the beams; return the parent beam of each.
+        """Select the next beams, the best `width` that do not end; return each one's parent beam.
 
-        An example is done when it has `width` hypotheses, and either there is no `bound` or its
-        best beam, divided by it, is no better than the worst of them; and when no beam can go on.
+        An example is done if no beam can be extended, or if it has `width` hypotheses and either
+        `bound` is None or log p of its best beam / `bound` does not exceed their worst score.
         """
         n = self.total.shape[1]
         if self.kept == 0:  # a vocabulary with only the end token
@@ -183,10 +183,10 @@ class _Search:
 
 
 def _in_place(parent: Tensor) -> Tensor:
-    """Order the continuations of each example (R, n), by the beam that each continues, so that the
-    first of a beam keeps its index: its cache then need not move.
+    """Return an order of each example's continuations, given their parent beams (R, n), in which a
+    beam's first continuation keeps the beam's index, so that its cache need not be copied.
     """
-    used = (parent.unsqueeze(2) == parent.unsqueeze(1)).tril(-1).any(2)  # its beam is used already
+    used = (parent.unsqueeze(2) == parent.unsqueeze(1)).tril(-1).any(2)  # parent already taken
     free = (
         torch.ones_like(parent).scatter(1, parent, 0).argsort(dim=1, descending=True, stable=True)
     )

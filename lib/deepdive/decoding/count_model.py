@@ -20,11 +20,11 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 
-MEMORY = 2**25  # numbers in the cache of predictions: 128 MiB
+MEMORY = 2**25  # values in the cache of predictions: 128 MiB
 
 
 class Seen:
-    """The tokens so far, (B, length)."""
+    """The decoding state: the tokens so far, (B, length)."""
 
     def __init__(self) -> None:
         self.rows: Tensor | None = None
@@ -39,9 +39,9 @@ class Seen:
 
 
 class Counted(nn.Module):
-    """A language model of n-grams of up to `order` tokens, counted in one text.
+    """A language model from the counts of n-grams of up to `order` tokens in one text.
 
-    Raises ValueError for an order or a vocabulary below 1, for no text, and for a token that is
+    Raises ValueError for an order or a vocabulary size below 1, for an empty text, and for a token
     outside the vocabulary.
     """
 
@@ -49,7 +49,7 @@ class Counted(nn.Module):
         positive(vocab_size=vocab_size, order=order)
         super().__init__()
         if not text or not 0 <= min(text) <= max(text) < vocab_size:
-            raise ValueError(f"text: expected one token at least, each from 0 to {vocab_size - 1}")
+            raise ValueError(f"text: expected at least one token, each from 0 to {vocab_size - 1}")
         self.order = order
         self._next: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
         for n in range(order):

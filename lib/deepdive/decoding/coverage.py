@@ -15,10 +15,10 @@ from deepdive.tokenizers.base import BOS, PAD
 def coverage(weights: Tensor, beta: float, real: Tensor | None = None) -> float:
     """Return beta * sum over source positions s of log(min(1, sum over t of weights[t, s])).
 
-    weights (T, S) are the attention of the T output tokens, including the end token; `real`, bool
-    (S,), marks the source positions that count. It is 0 when every position has a total attention
-    of 1, and negative otherwise. Raises ValueError for weights that are not (T, S).
-    Source: Wu et al. 2016, equation 14.
+    weights (T, S) are the attention weights of T output tokens, including the end token; `real`,
+    bool (S,), is true at source positions that are not padding. The result is 0 if every position
+    has a total attention of at least 1, and negative otherwise. Raises ValueError for weights that
+    are not (T, S). Source: Wu et al. 2016, equation 14.
     """
     if weights.ndim != 2 or not weights.is_floating_point():
         raise ValueError(f"weights must be floats (T, S), one hypothesis; got {describe(weights)}")
@@ -38,19 +38,19 @@ def rerank(
     pattern: str = "*.weights",
     bos: int = BOS,
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each example in the order of equation 14, best first.
+    """Return the hypotheses of each example reranked by equation 14, best first.
 
         score(y) = log p(y) / penalty(length(y), alpha) + coverage(weights(y), beta)
 
     `found` is the output of `beam(model, src, src_mask, n_best=width, ...)`; `length` counts the
-    end token. The model runs on each hypothesis once more, and `pattern` names the one hook point
-    whose weights count (heads are averaged). The search itself stores no weights: so coverage
-    reranks its hypotheses, and does not guide it.
-    Raises ValueError for another number of rows, or for a pattern that matches several points.
-    Source: Wu et al. 2016, section 7; alpha = beta = 0.2 are theirs.
+    end token. The model runs on each hypothesis again, and `pattern` matches the one hook point
+    with the cross-attention weights (averaged over heads). The search itself stores no weights, so
+    coverage reranks the hypotheses but does not guide the search.
+    Raises ValueError for different batch sizes, or for a pattern that does not match one point.
+    Source: Wu et al. 2016, section 7, with their alpha = beta = 0.2.
     """
     if len(found) != len(src):
-        raise ValueError(f"found has {len(found)} rows, but src is a batch of {len(src)}")
+        raise ValueError(f"found: got {len(found)} examples, expected {len(src)}, as in src")
     ordered = []
     for b, row in enumerate(found):
         mask = None if src_mask is None else src_mask[b]
@@ -88,7 +88,7 @@ def _weights(
     if len(seen) != 1:
         raise ValueError(
             f"pattern {pattern!r} matches {len(seen)} points: {', '.join(seen)}; name the one "
-            "whose weights are the attention to the source"
+            "with the attention weights over the source"
         )
     (calls,) = seen.values()
     return torch.cat(calls, dim=2).mean(dim=1)

@@ -1,13 +1,13 @@
 """CTC decoding: best path, and prefix beam search with an optional language model.
 
-`greedy` takes the most probable symbol of each frame and collapses that one path. A text has many
-paths, though, and the most probable text need not have the most probable path. `prefix_beam` keeps
-the best prefixes, and for each the probability of all its paths so far, in two parts: those that
-end in a blank and those that end in its last symbol. Only after a blank does repeating that symbol
-extend the prefix.
+`greedy` takes the most probable symbol of each frame and collapses that one path. But a text has
+many paths, and the most probable text need not have the most probable path. `prefix_beam` keeps
+the best prefixes, and for each the probability of all its paths so far, split into paths that end
+in a blank and paths that end in the prefix's last symbol. Repeating that symbol extends the prefix
+only after a blank.
 
-    ends[0]      = log sum of the paths of a text that end in a blank
-    ends[1]      = log sum of those that end in its last symbol
+    ends[0]      = log of the summed probability of a text's paths that end in a blank
+    ends[1]      = the same, of its paths that end in its last symbol
     score(text)  = logaddexp(ends[0], ends[1]) + the language model's score
 
 With `WordScores` the score is  log p_ctc(text) + alpha log p_lm(words) + beta number of words.
@@ -31,16 +31,16 @@ from deepdive.decoding.ngram import END, UNKNOWN, Context, NGram
 from deepdive.training.objectives.ctc import collapse
 
 Text = tuple[int, ...]
-Ends = list[float]  # log sums of a text's paths: those that end in a blank, in its last symbol
+Ends = list[float]  # log p of a text's paths that end in a blank, and in its last symbol
 NONE = -math.inf
 
 
 def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
     """Return the text of each example's most probable path.
 
-    logits (B, T, V), or their logarithms or probabilities, of which the first `lengths` (B,) frames
-    count. Raises ValueError for other shapes, NaN, lengths beyond the frames, and a blank that is
-    no symbol.
+    logits (B, T, V), or log-probabilities or probabilities; only the first `lengths` (B,) frames
+    are used. Raises ValueError for other shapes, NaN, lengths greater than T, and a blank outside
+    the vocabulary.
     """
     if logits.ndim != 3 or lengths.shape != logits.shape[:1]:
         raise ValueError(
@@ -52,7 +52,7 @@ def greedy(logits: Tensor, lengths: Tensor, blank: int = 0) -> list[list[int]]:
         raise ValueError(f"blank={blank}: expected one of the {n_symbols} symbols, from 0")
     if lengths.is_floating_point() or not bool(((lengths >= 0) & (lengths <= n_frames)).all()):
         raise ValueError(
-            f"lengths: got {lengths.tolist()}, expected numbers of frames, 0 to {n_frames}"
+            f"lengths: got {lengths.tolist()}, expected whole numbers of frames, 0 to {n_frames}"
         )
     if bool(logits.isnan().any()):
         finite("logits", logits)
@@ -67,14 +67,14 @@ class LanguageModel(Protocol):
         """Return the state of the empty text."""
 
     def follow(self, state: Any, symbol: int) -> tuple[float, Any]:
-        """Return the score of one more symbol, -inf where it is not allowed, and the new state."""
+        """Return the score of one more symbol (-inf if it is not allowed) and the new state."""
 
     def end(self, state: Any) -> float:
         """Return the score of ending the text here."""
 
 
 class Found(NamedTuple):
-    """A text from prefix beam search; `log_prob` is log p_ctc, summed over its kept paths."""
+    """A text from prefix beam search; `log_prob` is log p_ctc, summed over its unpruned paths."""
 
     symbols: list[int]
     log_prob: float
@@ -92,24 +92,22 @@ def prefix_beam(
     """Return the texts of one example from prefix beam search of width `beams`, best first.
 
     log_probs  (T, V), log p of each symbol in each frame, the output of `log_softmax`
-    least      a symbol below this probability is pruned in a frame (never the best); with 0, and
-               beams for all prefixes, the search is exact
+    least      symbols below this probability are pruned in a frame, except the best; with 0, and
+               enough beams for all prefixes, the search is exact
 
-    The list is empty where the language model allows none of them. Raises ValueError for another
-    shape, for numbers that are no log-probabilities, and for a width or `least` out of range.
+    The list is empty if the language model allows no text. Raises ValueError for another shape, for
+    values that are not log-probabilities, and for a width or `least` out of range.
     """
     positive(beams=beams)
     if log_probs.ndim != 2 or not 0 <= blank < log_probs.shape[1]:
         raise ValueError(f"log_probs: got {describe(log_probs)}, expected (T, V), V > {blank}")
     if not (log_probs <= 1e-3).all():
-        raise ValueError(
-            "log_probs: some are above 0 or no numbers; expected log_softmax of logits"
-        )
+        raise ValueError("log_probs: some are above 0 or NaN; expected the log_softmax of logits")
     error = log_probs.exp().sum(-1).sub(1).abs().max() if len(log_probs) else 0.0
     if error > 0.01:  # half precision stays below
         raise ValueError(
-            f"log_probs: the probabilities of a frame sum to 1 within {float(error):.2g} only; "
-            "expected log_softmax of logits"
+            f"log_probs: a frame's probabilities sum to 1 only within {float(error):.2g}; "
+            "expected the log_softmax of logits"
         )
     if not 0 <= least < 1:
         raise ValueError(f"least={least}: expected a probability, 0 or more and below 1")
@@ -134,7 +132,7 @@ def prefix_beam(
 
 
 class _Silent:
-    """A language model with score 0."""
+    """A language model that scores every text 0."""
 
     def begin(self) -> None:
         return None
@@ -147,7 +145,7 @@ class _Silent:
 
 
 def _grow(best: dict[Text, Ends], symbols: list[tuple[int, float]], blank: int) -> dict[Text, Ends]:
-    """Extend the prefixes by one frame: each stays, or has one symbol more."""
+    """Extend the paths by one frame: each prefix stays the same or gains one symbol."""
     grown: dict[Text, Ends] = {}
     for text, (after_blank, after_symbol) in best.items():
         total = _add(after_blank, after_symbol)
@@ -196,16 +194,15 @@ def _add(a: float, b: float) -> float:
 
 
 class WordScores:
-    """alpha log p_lm(words) + beta number of words, for texts of letters, as a `LanguageModel`.
+    """A `LanguageModel` of characters, from words: alpha log p_lm(words) + beta number of words.
 
-    letters  the text of each symbol: letters[3] is that of symbol 3
-    space    the text that ends a word; several in a row end one word, at the ends none
+    letters  the character of each symbol: letters[3] is that of symbol 3
+    space    the character that ends a word; repeated, leading, and trailing spaces add no words
 
-    A word is scored when it ends: by a space, or with the text. Before that its letters score 0; in
-    a closed vocabulary they must be a prefix of some word, and a text that ends within a word is
-    not allowed. In an open one (`UNKNOWN` among the words) any letters are allowed, and an
-    out-of-vocabulary word is scored as the unknown word, whatever its letters. The end of the text
-    is scored as the end of the sentence.
+    A word is scored when it ends, at a space or the end of the text; until then its characters
+    score 0. With a closed vocabulary they must be a prefix of some word, and a text may not end
+    within a word. With an open one (`UNKNOWN` among the words) any characters are allowed, and an
+    out-of-vocabulary word scores as `UNKNOWN`. The end of the text scores as the end of sentence.
     """
 
     def __init__(
@@ -223,11 +220,11 @@ class WordScores:
         self._beginnings = {word[:n] for word in words for n in range(1, len(word) + 1)}
 
     def begin(self) -> tuple[Context, str]:
-        """Return the context of the first word, and no letters of it."""
+        """Return the context of the first word, and an empty prefix of it."""
         return self.model.begin, ""
 
     def follow(self, state: tuple[Context, str], symbol: int) -> tuple[float, tuple[Context, str]]:
-        """Score the word that a space ends; append other letters to the word."""
+        """Score the word if the symbol is a space; otherwise append the character to the word."""
         context, word = state
         letter = self.letters[symbol]
         if letter == self.space:
@@ -249,6 +246,6 @@ class WordScores:
 
 
 def words_of(symbols: Sequence[int], letters: Sequence[str], space: str = " ") -> list[str]:
-    """Return the words of a text of symbols, split as in `WordScores`."""
+    """Return the words of a sequence of symbols, split as in `WordScores`."""
     text = "".join(letters[symbol] for symbol in symbols)
     return [word for word in text.split(space) if word]

@@ -1,15 +1,15 @@
 """An n-gram language model of words with interpolated Kneser-Ney smoothing.
 
-With a context h of up to order - 1 words, and h' the context without its first,
+With a context h of up to order - 1 words, and h' the same context without its first word,
 
     p(w | h) = (max(c(h w) - D, 0) + D types(h) p(w | h')) / sum over w of c(h w)
     p(w)     = the same with h empty, and 1 / vocabulary size for p(w | h')
 
-c of the longest n-grams is their count in the text; c of shorter ones is the number of distinct
-words before them ("Francisco" is frequent, but only after "San", so it is unlikely elsewhere).
-No word precedes the start of a sentence, so n-grams from there keep their count. The discount, D
-for each of the types(h) distinct words, is the mass distributed by p(w | h'). An unseen context
-backs off to h'.
+c of the longest n-grams is their count in the text; c of shorter ones is the continuation count,
+the number of distinct words before them ("Francisco" is frequent, but only after "San", so it is
+unlikely elsewhere). No word precedes the start of a sentence, so n-grams from there keep their
+count. types(h) is the number of distinct words after h; their discounts D sum to the probability
+mass distributed by p(w | h'). An unseen context backs off to h'.
 
 Source: Kneser and Ney 1995; Chen and Goodman 1999, section 3, whose interpolated form this is.
 """
@@ -29,12 +29,12 @@ Context = tuple[str, ...]
 class NGram:
     """A language model of words, from sentences that are split into words.
 
-    order       how many words an n-gram has, the predicted one included
-    vocabulary  the allowed words; None: those of the sentences. With `UNKNOWN` among them it is
-                open: every other word is counted and scored as that one. Without, it is closed:
-                another word has probability 0, and may not occur in the sentences
-    discounts   D of each order, unigrams first; None: n1 / (n1 + 2 n2), the numbers of n-grams with
-                count 1 and 2, clamped to 0.1 to 0.9, since few sentences give extremes
+    order       the number of words in an n-gram, including the predicted one
+    vocabulary  the allowed words; None: those of the sentences. If it contains `UNKNOWN`, it is
+                open: every other word is counted and scored as `UNKNOWN`. Otherwise it is closed:
+                any other word has probability 0, and may not occur in the sentences
+    discounts   D of each order, unigrams first; None: n1 / (n1 + 2 n2), with n1 and n2 the numbers
+                of n-grams that occur once and twice, clamped to 0.1 to 0.9 for small corpora
 
     The probabilities of the vocabulary and the end of the sentence sum to 1 in every context.
     """
@@ -53,12 +53,12 @@ class NGram:
         self.vocabulary = frozenset(words if vocabulary is None else vocabulary) - {END}
         self.begin: Context = (START,)[: order - 1]
         if {START, END} & words or START in self.vocabulary:
-            raise ValueError(f"sentences: {START} and {END} are the model's own, no words")
+            raise ValueError(f"sentences: {START} and {END} are special tokens, not words")
         unknown = words - self.vocabulary
         if unknown and UNKNOWN not in self.vocabulary:
             raise ValueError(
                 f"sentences have {len(unknown)} words outside of the closed vocabulary, such as "
-                f"{min(unknown)!r}: add them, or {UNKNOWN!r}, which opens it"
+                f"{min(unknown)!r}: add them, or add {UNKNOWN!r} for an open vocabulary"
             )
         self._after: list[dict[Context, Counter[str]]] = [
             _by_context(counts) for counts in _counts(map(self._known, text), order)
@@ -71,8 +71,8 @@ class NGram:
         self._found: dict[tuple[str, Context], float] = {}
 
     def prob(self, word: str, context: Context = ()) -> float:
-        """Return p(word | context): a word of the vocabulary, or `END`. The context is that of
-        `begin` and `after`: the last words, `START` before the first. A shorter one is allowed.
+        """Return p(word | context) for a vocabulary word or `END`. The context, from `begin` and
+        `after`, is the last words, with `START` before the first. It may be shorter.
         """
         (word,) = self._known((word,))
         if word not in self.vocabulary and word != END:
@@ -92,7 +92,7 @@ class NGram:
         return self._last((*context, word))
 
     def sentence(self, words: Sequence[str]) -> float:
-        """Return log p of a full sentence, its end included."""
+        """Return log p of a full sentence, including its end."""
         total, context = 0.0, self.begin
         for word in (*words, END):
             total += self.log_prob(word, context)
@@ -102,16 +102,16 @@ class NGram:
     def perplexity(self, sentences: Iterable[Sequence[str]]) -> float:
         """Return exp(-log p / number of words), where each sentence's end counts as a word.
 
-        Raises ValueError where there is no sentence.
+        Raises ValueError if there is no sentence.
         """
         text = [tuple(sentence) for sentence in sentences]
         if not text:
-            raise ValueError("sentences: there is none, so that there is nothing to predict")
+            raise ValueError("sentences: got none, expected at least one to predict")
         n = sum(len(sentence) + 1 for sentence in text)
         return math.exp(-math.fsum(map(self.sentence, text)) / n)
 
     def _prob(self, word: str, context: Context) -> float:
-        uniform = 1 / (len(self.vocabulary) + 1)  # one more: the end
+        uniform = 1 / (len(self.vocabulary) + 1)  # + 1 for END
         lower = self._prob(word, context[1:]) if context else uniform
         seen = self._after[len(context)].get(context)
         if seen is None:

@@ -1,4 +1,4 @@
-"""The decoding settings of a published checkpoint, generation_config.json, as our arguments."""
+"""Decoding arguments from a published checkpoint's generation_config.json."""
 
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,8 @@ def greedy_settings(folder: str | Path, max_length: int | None = None) -> dict[s
 
         greedy(model, src, src_mask, **greedy_settings(folder))
 
-    max_length  new tokens at most; by default the checkpoint's own, which counts the first token
-                too, or 128 when it names none
+    max_length  the maximum number of new tokens; by default the checkpoint's max_length - 1 (it
+                also counts the first token), or 128 if it has none
 
     Raises ValueError for a setting that is not implemented here.
     """
@@ -60,7 +60,7 @@ def greedy_settings(folder: str | Path, max_length: int | None = None) -> dict[s
 def beam_settings(folder: str | Path, max_length: int | None = None) -> dict[str, Any]:
     """Return the arguments of `beam` from the checkpoint's settings.
 
-    They divide log p by length ** length_penalty (`power_penalty`), not by Wu's penalty.
+    These divide log p by length ** length_penalty (`power_penalty`), not by Wu's penalty.
     """
     config = _generation(folder)
     common = greedy_settings(folder, max_length)
@@ -76,17 +76,17 @@ def beam_settings(folder: str | Path, max_length: int | None = None) -> dict[str
 
 
 def _generation(folder: str | Path) -> dict[str, Any]:
-    """Read the settings; older checkpoints have them in config.json."""
+    """Read the generation settings; older checkpoints have them in config.json."""
     has_file = (Path(folder) / "generation_config.json").is_file()
     config = read_config(folder, "generation_config.json" if has_file else "config.json")
     for name, value in IDLE.items():
         if config.get(name) not in (None, value):
-            raise ValueError(f"folder: its settings ask for {name}={config[name]}, not built here")
+            raise ValueError(f"folder: its settings have {name}={config[name]}, not supported here")
     return config
 
 
 def _single(name: str, value: int | list[int]) -> int:
     values = value if isinstance(value, list) else [value]
     if len(values) != 1:
-        raise ValueError(f"folder: its settings ask for {name}={value}; expected a single token")
+        raise ValueError(f"folder: its settings have {name}={value}; expected a single token")
     return values[0]

@@ -21,16 +21,16 @@ def greedy(
     rules: Sequence[Rule] = (),
     repetition: float = 1.0,
 ) -> list[list[int]]:
-    """Take the most probable token at every step, until `eos` or `max_length` new tokens.
+    """Choose the most probable token at every step, until `eos` or `max_length` new tokens.
 
-    inputs    go to `model.begin`: source and source mask, or nothing for a language model
+    inputs    passed to `model.begin`: source and source mask, or nothing for a language model
     prompt    (B, P), the first tokens; [[bos]] for every sequence by default
-    rules     which tokens are forbidden or forced: `forbid`, `force`, any `Rule`
-    repetition  the penalty on tokens of the prompt and the output so far (`penalise`), before
-              the rules; 1: none
+    rules     the tokens that are forbidden or forced: `forbid`, `force`, any `Rule`
+    repetition  the penalty on tokens of the prompt and the output so far (`penalise`), applied
+              before the rules; 1: none
 
     Returns the new tokens of each sequence, without the end token. Raises TypeError for a model
-    that cannot step, ValueError for an empty or ragged prompt, and where no token is allowed.
+    without `begin` and `step`, ValueError for an empty or ragged prompt or if no token is allowed.
     """
 
     def best(scores: Tensor) -> Tensor:
@@ -58,9 +58,8 @@ def sample(
     `min_p` sets.
 
     The order is: repetition, rules, temperature, top k, top p, min p. `generator` seeds the
-    sampling, on the model's device. The other arguments and the return value are those of `greedy`.
-    Raises ValueError for a temperature that is not positive and finite, and for a set that is
-    empty.
+    sampling, on the model's device. The other arguments and the return value are as in `greedy`.
+    Raises ValueError for a temperature that is not positive and finite, and for an empty set.
     """
 
     def draw(scores: Tensor) -> Tensor:
@@ -81,11 +80,11 @@ def _write(
     rules: Sequence[Rule],
     repetition: float,
 ) -> list[list[int]]:
-    """Generate with `choose(scores (R, V))`; finished sequences leave the batch."""
+    """Generate tokens by `choose(scores (R, V))`; finished sequences are dropped from the batch."""
     tokens = first_tokens(model, inputs, prompt, bos)
     outputs: list[list[int]] = [[] for _ in tokens]
-    context = tokens  # the prompt and the output so far: only for a repetition penalty
-    rows = torch.arange(len(tokens), device=tokens.device)  # the index in `outputs` of each row
+    context = tokens  # the prompt and the output so far, used only by the repetition penalty
+    rows = torch.arange(len(tokens), device=tokens.device)  # each active row's index in `outputs`
     active = torch.ones_like(rows, dtype=torch.bool)
     columns: list[Tensor] = []
 
@@ -107,7 +106,7 @@ def _write(
             best = scores.amax(-1)
             if not (best > float("-inf")).all():
                 check_choice(best[active], length, rows[active].tolist())
-                scores = scores.masked_fill(~active.unsqueeze(1), 0.0)  # these rows are not used
+                scores = scores.masked_fill(~active.unsqueeze(1), 0.0)  # finished rows: unused
             tokens = choose(scores).unsqueeze(1)
             columns.append(tokens)
             if repetition != 1:
@@ -118,7 +117,7 @@ def _write(
             n_active = int(active.sum())
             if n_active == 0:
                 break
-            # Selecting rows copies the cache: it pays when a quarter of them has ended.
+            # Selecting rows copies the cache, which pays off once a quarter of them are finished.
             if n_active <= 0.75 * len(rows):
                 flush()
                 keep = active.nonzero()[:, 0]

@@ -1,4 +1,4 @@
-"""Filters and rules for the scores of the next token, before one is chosen."""
+"""Filters (top-k, top-p, min-p) and rules (logits processors) for next-token scores."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -18,36 +18,36 @@ def filter_top_k(logits: Tensor, k: int) -> Tensor:
     """
     if not 1 <= k <= logits.shape[-1]:
         raise ValueError(
-            f"top_k must lie between 1 and the vocabulary's size {logits.shape[-1]}; got {k}"
+            f"top_k must be between 1 and the vocabulary's size {logits.shape[-1]}; got {k}"
         )
     least = logits.topk(k, dim=-1).values[..., -1:]
     return logits.masked_fill(logits < least, float("-inf"))
 
 
 def filter_top_p(logits: Tensor, p: float) -> Tensor:
-    """Return logits (..., V) with all but the nucleus at -inf: the fewest tokens, the most probable
-    first, whose probabilities sum to `p` or more.
+    """Return logits (..., V) with all but the nucleus at -inf: the smallest set of most probable
+    tokens whose probabilities sum to `p` or more.
 
     Raises ValueError unless 0 < p <= 1. Source: Holtzman et al. 2020, section 3.1.
     """
     if not 0 < p <= 1:
-        raise ValueError(f"top_p must lie between 0 (excluded) and 1; got {p}")
-    if p == 1:  # all of them, whatever the sum rounds to
+        raise ValueError(f"top_p must be between 0 (excluded) and 1; got {p}")
+    if p == 1:  # keep all tokens even if the sum rounds below 1
         return logits
     probabilities, order = logits.softmax(-1).sort(-1, descending=True)
-    before = probabilities.cumsum(-1) - probabilities  # of the more probable tokens
+    before = probabilities.cumsum(-1) - probabilities  # the mass of the more probable tokens
     removed = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= p)
     return logits.masked_fill(removed, float("-inf"))
 
 
 def filter_min_p(logits: Tensor, p: float) -> Tensor:
-    """Return logits (..., V) with all but those tokens at -inf that are at least `p` times as
-    probable as the most probable one.
+    """Return logits (..., V) with -inf for all tokens less than `p` times as probable as the most
+    probable one.
 
     Raises ValueError unless 0 < p <= 1. Source: Nguyen et al. 2025, section 3.
     """
     if not 0 < p <= 1:
-        raise ValueError(f"min_p must lie between 0 (excluded) and 1; got {p}")
+        raise ValueError(f"min_p must be between 0 (excluded) and 1; got {p}")
     least = logits.amax(-1, keepdim=True) + math.log(p)
     return logits.masked_fill(logits < least, float("-inf"))
 
@@ -59,14 +59,14 @@ def cut(
     top_p: float | None = None,
     min_p: float | None = None,
 ) -> Tensor:
-    """Return logits (..., V) / temperature, restricted to the `top_k`, `top_p` and `min_p` sets in
-    this order.
+    """Return logits (..., V) / temperature, filtered by `top_k`, `top_p` and `min_p` in this order.
+
 
     Raises ValueError for a temperature that is not positive and finite, and for an empty set.
     """
     if not 0 < temperature < float("inf"):
         raise ValueError(
-            f"temperature must be positive and finite; got {temperature}. Its limit at 0 is "
+            f"temperature must be positive and finite; got {temperature}. For the limit at 0 call "
             "greedy(...)"
         )
     logits = logits / temperature
@@ -78,11 +78,11 @@ def cut(
 
 
 def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
-    """Return logits (R, V) with a repetition penalty on the tokens so far, `read` (R, T): divided
-    by `penalty` above 0, multiplied by it below. 1 changes nothing.
+    """Return logits (R, V) with a repetition penalty on the tokens so far, `read` (R, T): positive
+    logits are divided by `penalty`, negative ones multiplied by it. 1 changes nothing.
 
-    The paper divides them all, and a logit below 0 would grow. The effect depends on the zero of
-    the logits, to which softmax is invariant.
+    The paper divides all of them, which would raise a negative logit. The effect depends on the
+    zero point of the logits, to which softmax is invariant.
     Raises ValueError unless the penalty is 1 or more, and finite. Source: Keskar et al. 2019,
     section 4.1.
     """
@@ -93,8 +93,8 @@ def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
 
 
 def forbid(*tokens: int) -> Rule:
-    """Return the rule that `tokens` are never chosen. It raises ValueError for one outside the
-    vocabulary.
+    """Return a rule that sets the scores of `tokens` to -inf. The rule raises ValueError for a
+    token outside the vocabulary.
     """
 
     def rule(scores: Tensor, length: int) -> Tensor:
@@ -106,9 +106,9 @@ def forbid(*tokens: int) -> Rule:
 
 
 def force(token: int, at: int) -> Rule:
-    """Return the rule that new token number `at`, counted from 0, is `token`, at no cost.
+    """Return a rule that makes `token` the new token number `at`, counted from 0, with score 0.
 
-    Raises ValueError for a negative `at`; the rule does for a token outside the vocabulary.
+    Raises ValueError for a negative `at`; the rule raises it for a token outside the vocabulary.
     """
     if at < 0:
         raise ValueError(f"at={at}: new tokens are counted from 0, so `at` cannot be negative")
@@ -125,8 +125,8 @@ def force(token: int, at: int) -> Rule:
 
 
 def renormalise(scores: Tensor, length: int) -> Tensor:
-    """Rule: renormalize the tokens that earlier rules allow to a distribution. Where they allow
-    none, all stays at -inf.
+    """Rule: renormalize the scores of the tokens that earlier rules allow to log-probabilities. If
+    no token is allowed, all scores stay at -inf.
     """
     none_allowed = scores.amax(-1, keepdim=True) == float("-inf")
     log_p = scores.log_softmax(-1)
@@ -134,17 +134,17 @@ def renormalise(scores: Tensor, length: int) -> Tensor:
 
 
 def follow(rules: Iterable[Rule], scores: Tensor, length: int) -> Tensor:
-    """Return the scores after all rules, in their order."""
+    """Return the scores after all rules, applied in order."""
     for rule in rules:
         scores = rule(scores, length)
     return scores
 
 
 def check_choice(best: Tensor, length: int, rows: Sequence[int] | None = None) -> None:
-    """Raise ValueError unless each row has an allowed token, from its largest score (R,).
+    """Raise ValueError unless each sequence has an allowed token, given its best score (R,).
 
-    `length` is the number of new tokens so far, `rows` what the rows are called, 0, 1, 2 ... by
-    default.
+    `length` is the number of new tokens so far, `rows` the sequences' numbers in the message, by
+    default 0, 1, 2 ...
     """
     bad = (~(best > float("-inf"))).nonzero().flatten().tolist()
     if not bad:
@@ -152,12 +152,12 @@ def check_choice(best: Tensor, length: int, rows: Sequence[int] | None = None) -
     row = bad[0] if rows is None else rows[bad[0]]
     if best[bad[0]].isnan():
         raise ValueError(
-            f"the scores of row {row} are NaN at new token number {length}, counted from 0: do the "
-            "model's weights, its inputs or a rule hold NaN?"
+            f"the scores of row {row} are NaN at new token number {length}, counted from 0: is "
+            "there NaN in the model's weights, its inputs or a rule?"
         )
     raise ValueError(
         f"the rules and the model leave row {row} no token to choose for new token number "
-        f"{length}, counted from 0: all are at minus infinity. Forbid fewer tokens"
+        f"{length}, counted from 0: all scores are -inf. Forbid fewer tokens"
     )
 
 

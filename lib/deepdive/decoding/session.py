@@ -1,4 +1,4 @@
-"""Shared parts of decoding: the model's mode meanwhile, and its first tokens."""
+"""Shared parts of decoding: evaluation mode without gradients, and the first tokens."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,17 +11,17 @@ from deepdive._fast.optimize import FastLinear
 from deepdive.core.masks import describe
 
 Prompt = Tensor | Sequence[Sequence[int]]
-LONG = 32  # tokens, from where on it pays to change the layout of the weights,
-SMALL = 2**24  # if they are so few that a good part of them fits into the processor's cache
+LONG = 32  # tokens, from which a change of the weights' memory layout pays off,
+SMALL = 2**24  # up to this many weights: a good part of them fits into the CPU cache
 
 
 @contextmanager
 def generating(model: nn.Module) -> Iterator[Callable[[int], None]]:
-    """Run `model` in evaluation mode, without gradients, and with fast access to its parts.
+    """Run `model` in evaluation mode, without gradients, and with fast attribute access.
 
     `nn.Module` finds a submodule or a parameter only after the ordinary look-up has failed. With
-    one token per call that is a fifth of the time, so meanwhile they are ordinary attributes too.
-    Yields a function to be called with the number of tokens so far: see `by_columns`.
+    one token per call that is a fifth of the time, so inside this context they are also ordinary
+    attributes. Yields a function to call with the number of tokens so far: see `by_columns`.
     """
 
     def step(length: int) -> None:
@@ -51,10 +51,10 @@ def generating(model: nn.Module) -> Iterator[Callable[[int], None]]:
 def by_columns(model: nn.Module) -> None:
     """Give the linear layers a column-major copy of their weights.
 
-    On a CPU, few rows times a matrix are bound by reading it, which is a quarter faster so; the
-    copy costs as much as some 30 tokens gain. At 135 million weights (`benchmarks/bench_text.py`)
-    nothing is gained, and the copy takes as much memory again. Inside `generating` only, which
-    removes it.
+    On a CPU, the product of a small batch and a weight matrix is memory-bound, and a quarter faster
+    in this layout; the copy costs as much time as about 30 tokens save. With 135 million weights
+    (`benchmarks/bench_text.py`) it saves nothing, and doubles the memory for weights. Used only
+    inside `generating`, which removes the copy.
     """
     layers = [
         module
@@ -71,9 +71,9 @@ def by_columns(model: nn.Module) -> None:
 def first_tokens(
     model: nn.Module, inputs: tuple[Any, ...], prompt: Prompt | None, bos: int
 ) -> Tensor:
-    """Return the first tokens, the prompt or bos, int64 (B, P), on the model's device.
+    """Return the first tokens, the prompt or `bos`, int64 (B, P), on the model's device.
 
-    Raises TypeError or ValueError, naming the argument, when model, inputs and prompt do not fit.
+    Raises TypeError or ValueError if model, inputs and prompt do not match.
     """
     for method in ("begin", "step"):
         if not callable(getattr(model, method, None)):
@@ -87,22 +87,22 @@ def first_tokens(
     if not isinstance(prompt, Tensor):
         if any(isinstance(row, int) for row in prompt):
             raise TypeError(
-                "prompt must have a row for each text, [[bos, 5], ...]; got a row of tokens: for "
-                "one text give prompt=[prompt]"
+                "prompt must be one list of tokens per sequence, [[bos, 5], ...]; got one list of "
+                "tokens: for one sequence give prompt=[prompt]"
             )
         lengths = [len(row) for row in prompt]
         if len(set(lengths)) > 1:
             raise ValueError(
-                f"prompt must have rows of one length; got {lengths}: generate for each length "
+                f"prompt must have rows of equal length; got {lengths}: generate for each length "
                 "separately"
             )
         prompt = torch.tensor(prompt)
     if prompt.numel() == 0:
         raise ValueError(
-            f"prompt is empty: {tuple(prompt.shape)}; a row holds one token at least, such as [BOS]"
+            f"prompt is empty: {tuple(prompt.shape)}; give at least one token a row, such as [BOS]"
         )
     if prompt.ndim != 2 or prompt.dtype not in (torch.int64, torch.int32):
-        fix = ": for one text give prompt[None]" if prompt.ndim == 1 else ""
+        fix = ": for one sequence give prompt[None]" if prompt.ndim == 1 else ""
         raise TypeError(f"prompt must be integers (B, P); got {describe(prompt)}{fix}")
     if B is not None and len(prompt) != B:
         raise ValueError(f"prompt has {len(prompt)} rows, but the inputs are a batch of {B}")
@@ -111,7 +111,7 @@ def first_tokens(
 
 
 def check_logits(logits: Tensor) -> None:
-    """Raise ValueError for logits that are no numbers."""
+    """Raise ValueError if any logit is NaN."""
     if logits.isnan().any():
         raise ValueError(
             "the model's first logits are NaN, so its weights or inputs are: has training diverged?"
@@ -119,7 +119,7 @@ def check_logits(logits: Tensor) -> None:
 
 
 def lengths(max_length: int) -> range:
-    """Return 0 .. max_length - 1. Raises ValueError for none."""
+    """Return range(max_length). Raises ValueError for a max_length below 1."""
     if max_length < 1:
-        raise ValueError(f"max_length must be 1 at least; got {max_length}")
+        raise ValueError(f"max_length must be at least 1; got {max_length}")
     return range(max_length)

@@ -1,10 +1,10 @@
-"""Shared-prefix decoding: many questions after one prompt, whose keys and values are cached once.
+"""Shared-prefix decoding: many questions after one prompt whose keys and values are cached once.
 
     log p(label) = sum over i of log p(label_i | prompt, question, label_1 ... label_(i-1))
 
-The demonstrations are most of a language model's prompt, and they are the same for every question
-and every label. So their keys and values are cached, and the questions follow in one sequence: each
-attends to the prompt and itself, at the positions that it would have alone.
+The demonstrations are most of a few-shot prompt, and they are the same for every question and every
+label. So their keys and values are cached, and the questions are packed into one sequence: each
+attends only to the prompt and itself, with the position numbers it would have by itself.
 
     prompt = Prompted(model, tokenizer.encode(demonstrations))
     prompt.labels([tokenizer.encode(q) for q in questions], [tokenizer.encode(" yes"), ...])
@@ -28,7 +28,7 @@ from deepdive.core.checks import positive
 from deepdive.core.masks import Causal, Prefix, Segments
 
 Tokens = Sequence[int]
-TOGETHER = 512  # tokens of questions in one sequence
+TOGETHER = 512  # the maximum number of question tokens packed into one sequence
 
 
 class Prompted:
@@ -59,7 +59,7 @@ class Prompted:
         """Return log p of each label after each question, (N, L).
 
         A question is processed once for all labels of one token, and again for each longer label.
-        Raises ValueError where there is no question or no label, or an empty one.
+        Raises ValueError if there are no questions or no labels, or if one is empty.
         """
         _none_empty(questions=questions, labels=labels)
         requests: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
@@ -78,7 +78,7 @@ class Prompted:
     def write(
         self, questions: Sequence[Tokens], max_length: int = 64, stop: Tokens = ()
     ) -> list[list[int]]:
-        """Return the greedy continuation of each question, until one of `stop`."""
+        """Return the greedy continuation of each question, up to the first token in `stop`."""
         _none_empty(questions=questions)
         positive(max_length=max_length)
         outputs: list[list[int]] = []
@@ -99,7 +99,7 @@ class Prompted:
         return outputs
 
     def _asked(self, texts: Sequence[Tokens]) -> Iterator[tuple[Any, Tensor]]:
-        """Yield each text with the states of its tokens; the cache is restored."""
+        """Yield each text with the hidden states of its tokens; the cache is restored."""
         for batch in _rows(texts):
             length = self.length
             states = SideBySide(self.model, self.cache).step(dict(enumerate(batch)))
@@ -112,18 +112,18 @@ class Prompted:
 
 
 class SideBySide:
-    """Texts in one sequence of the batch, each of which continues the `cache`."""
+    """Texts packed into one sequence, each of which continues the cached prompt independently."""
 
     def __init__(self, model: nn.Module, cache: KVCache) -> None:
         self.decoder: Any = model.decoder
         self.cache, self.shared = cache, cache.length
         self.owner = torch.full((1, self.shared), -1)  # the text of each token in the cache,
         self.at = torch.arange(self.shared)  # and its position
-        self.read: dict[int, int] = defaultdict(int)  # how many tokens each text has
+        self.read: dict[int, int] = defaultdict(int)  # each text's number of cached tokens
 
     @torch.no_grad()
     def step(self, texts: Mapping[int, Tokens]) -> list[Tensor]:
-        """Return the states (n, d_model) of the next n tokens of each text, by its number."""
+        """Return the hidden states (n, d_model) of each text's next n tokens, by its number."""
         positions: list[int] = []
         owner: list[int] = []
         for number, tokens in texts.items():
@@ -142,7 +142,7 @@ class SideBySide:
 
 
 def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
-    """Yield the texts in their order, as many as fit into a sequence at a time."""
+    """Yield batches of the texts, in order, of at most `TOGETHER` tokens (or of one text)."""
     batch: list[Tokens] = []
     for text in texts:
         if batch and sum(map(len, batch)) + len(text) > TOGETHER:
@@ -155,4 +155,4 @@ def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
 def _none_empty(**given: Sequence[Tokens]) -> None:
     for name, texts in given.items():
         if not texts or not all(map(len, texts)):
-            raise ValueError(f"{name}: got none, or an empty one; expected one token or more each")
+            raise ValueError(f"{name}: got none, or an empty one; expected at least one token each")

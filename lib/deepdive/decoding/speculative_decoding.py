@@ -6,7 +6,7 @@ sum; after accepted tokens only, one more from p. So each token is distributed a
 
     min(p(x), q(x))  +  max(p(x) - q(x), 0)  =  p(x)         # accepted, or resampled
 
-A call of the target model generates one token at least and `ahead` + 1 at most.
+A call of the target model generates at least one token and at most `ahead` + 1.
 
 Source: Leviathan, Kalman and Matias 2023, algorithm 1; Chen et al. 2023, algorithm 2.
 """
@@ -23,8 +23,8 @@ from deepdive.tokenizers.base import BOS, EOS
 
 
 class Speculated(NamedTuple):
-    """The new tokens, without the end token; the number of calls of the target model; the numbers
-    of tokens drafted, and of these accepted (`stayed`).
+    """The new tokens, without the end token; the number of calls of the target model; the number of
+    drafted tokens, and how many of these were accepted (`stayed`).
     """
 
     tokens: list[int]
@@ -48,21 +48,19 @@ def speculative(
     bos: int = BOS,
     eos: int | None = EOS,
 ) -> Speculated:
-    """Sample one text from `model` as `sample` does, with `ahead` tokens of `draft` before a call.
+    """Sample one text from `model`, distributed as in `sample`, with `ahead` draft tokens per call.
 
     Temperature and filters apply to both models; top_k=1 is equal to `greedy`. The other arguments
-    are those of `sample`, the prompt has one row. The states of both models can be cropped: they
-    have `crop(length)`.
-    Raises ValueError for an `ahead` below 1, for several rows and for vocabularies of two sizes,
-    TypeError for a model that cannot step or crop.
+    are as in `sample`, but the prompt has one row. Both models' states must have `crop(length)`.
+
+    Raises ValueError for an `ahead` below 1, for a prompt of several rows and for vocabularies of
+    different sizes, TypeError for a model without `begin` and `step` or a state without `crop`.
     """
     positive(ahead=ahead)
     first_tokens(draft, (), prompt, bos)
     rows = first_tokens(model, (), prompt, bos)
     if len(rows) != 1:
-        raise ValueError(
-            f"prompt has {len(rows)} rows, and each needs a cache of its own: give one"
-        )
+        raise ValueError(f"prompt: got {len(rows)} rows, expected 1: call once per sequence")
     text, P, calls, drafted, accepted = rows[0].tolist(), rows.shape[1], 0, 0, 0
     end = P + len(lengths(max_length))
     with generating(model) as step, generating(draft) as draft_step:
@@ -89,12 +87,12 @@ def speculative(
 def _judged(
     ps: Tensor, qs: list[Tensor], guesses: list[int], generator: torch.Generator | None
 ) -> list[int]:
-    """Return the accepted tokens, and one more, from the target model's probabilities (n + 1, V) at
-    each of the n drafted tokens and after the last, and the draft's, n of (V,).
+    """Return the accepted tokens and one more, given the target model's probabilities (n + 1, V) at
+    the n drafted tokens and after the last, and the draft model's, n of (V,).
     """
     for n, (p, q, guess) in enumerate(zip(ps, qs, guesses, strict=False)):
         if p.shape != q.shape:
-            raise ValueError(f"draft has {len(q)} tokens and model {len(p)}: expected equal counts")
+            raise ValueError(f"draft: got a vocabulary of {len(q)}, expected {len(p)}, as in model")
         accept = (p[guess] / q[guess]).clamp(max=1)
         if not _draw(torch.stack((1 - accept, accept)), generator):
             residual = (p - q).clamp(min=0)
@@ -103,12 +101,12 @@ def _judged(
 
 
 def _draw(weights: Tensor, generator: torch.Generator | None) -> int:
-    """Sample an index by its weight (V,)."""
+    """Sample an index with probability proportional to `weights` (V,)."""
     return int(torch.multinomial(weights, 1, generator=generator))
 
 
 class _Reader:
-    """A model, its state, and the number of tokens of the text in it."""
+    """A model, its state (cache), and the number of tokens of the text in it."""
 
     def __init__(
         self, model: nn.Module, cuts: tuple[float, int | None, float | None, float | None],
@@ -118,8 +116,8 @@ class _Reader:
         self.state = model.begin()  # type: ignore[operator]
         if not callable(getattr(self.state, "crop", None)):
             raise TypeError(
-                f"the state of {type(model).__name__} has no crop(length): it cannot go back "
-                "before a rejected token"
+                f"the state of {type(model).__name__} has no crop(length), which is needed to drop "
+                "rejected tokens"
             )
 
     def after(self, text: list[int], n: int) -> Tensor:

@@ -1,8 +1,8 @@
-"""How good is a classifier, how sure of that are we, and how far can its own sureness be trusted?
+"""Evaluation: classification metrics, confidence intervals, and calibration.
 
-Counts: `accuracy`, `confusion`, `macro_f1`. Doubt: `bootstrap`, `t_interval`, `clustered`,
-`macro_f1_interval`, `mcnemar`. Trust: `reliability`, `temperature`, `contextual`. Masks:
-`mean_iou`. Everything takes arrays, lists or tensors, and gives numbers or numpy arrays.
+Metrics: `accuracy`, `confusion`, `macro_f1`, `mean_iou`. Intervals and tests: `bootstrap`,
+`t_interval`, `clustered`, `macro_f1_interval`, `mcnemar`. Calibration: `reliability`,
+`temperature`, `contextual`. All take arrays, lists or tensors; they return numbers or arrays.
 """
 
 from deepdive.evaluate.calibration import contextual, reliability, temperature

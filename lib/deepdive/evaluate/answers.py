@@ -1,4 +1,4 @@
-"""Answers that are more than a class: F1 of entities, exact match and F1 of answers."""
+"""Metrics for entity recognition (F1) and question answering (exact match and F1)."""
 
 import re
 import string
@@ -10,7 +10,7 @@ Entity = tuple[str, int, int]
 
 
 class F1(NamedTuple):
-    """precision = hits / predicted, recall = hits / there, f1 = their harmonic mean."""
+    """precision = hits / predicted, recall = hits / ground truth, f1 = their harmonic mean."""
 
     precision: float
     recall: float
@@ -18,10 +18,10 @@ class F1(NamedTuple):
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
-    """The (kind, first word, last word) of a sentence's entities, from tags B-kind, I-kind and O.
+    """Return the entities (type, first word, last word) of a sentence from BIO tags.
 
-    As in the evaluation of CoNLL-2003 an I- that continues nothing begins an entity, so any
-    sequence of tags can be read.
+    As in the evaluation of CoNLL-2003, an I- tag that does not continue an entity begins one, so
+    any sequence of tags is valid.
 
     >>> entities(["B-person", "I-person", "O", "I-group", "I-person"])
     [('person', 0, 1), ('group', 3, 3), ('person', 4, 4)]
@@ -29,21 +29,21 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     found: list[Entity] = []
     before = "O"
     for at, tag in enumerate(tags):
-        mark, _, kind = tag.partition("-")
-        if tag != "O" and (mark not in ("B", "I") or not kind):
-            raise ValueError(f"tags[{at}]: {tag!r}, expected O, B-kind or I-kind")
-        if mark == "I" and before.partition("-")[2] == kind:
+        prefix, _, kind = tag.partition("-")
+        if tag != "O" and (prefix not in ("B", "I") or not kind):
+            raise ValueError(f"tags[{at}]: got {tag!r}, expected O, B-type or I-type")
+        if prefix == "I" and before.partition("-")[2] == kind:
             found[-1] = (kind, found[-1][1], at)
-        elif mark != "O":
+        elif prefix != "O":
             found.append((kind, at, at))
         before = tag
     return found
 
 
 def entity_f1(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> F1:
-    """F1 over whole entities of all sentences: kind, first and last word must all be right.
+    """Return F1 over the entities of all sentences: type, first and last word must all match.
 
-        precision = hits / predicted entities,  recall = hits / entities that are there
+        precision = hits / predicted entities,  recall = hits / ground-truth entities
 
     Source: Tjong Kim Sang and De Meulder 2003, section 2.3; Derczynski et al. 2017, "F1 (entity)".
     """
@@ -51,15 +51,15 @@ def entity_f1(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]
     hits = n_predicted = n_right = 0
     for i, (tags, gold) in enumerate(zip(predicted, right, strict=True)):
         if len(tags) != len(gold):
-            raise ValueError(f"predicted[{i}]: {len(tags)} tags for {len(gold)} words")
-        mine, theirs = set(entities(tags)), set(entities(gold))
-        hits += len(mine & theirs)
-        n_predicted, n_right = n_predicted + len(mine), n_right + len(theirs)
+            raise ValueError(f"predicted[{i}]: got {len(tags)} tags, expected {len(gold)}")
+        predicted_set, gold_set = set(entities(tags)), set(entities(gold))
+        hits += len(predicted_set & gold_set)
+        n_predicted, n_right = n_predicted + len(predicted_set), n_right + len(gold_set)
     return _f1(hits, n_predicted, n_right)
 
 
 def normalised(answer: str) -> str:
-    """Lower case, without ASCII punctuation, without a, an, the, with single blanks.
+    """Return the answer in lower case, without ASCII punctuation and articles, spaces collapsed.
 
     >>> normalised("The  U.S. Army")
     'us army'
@@ -69,7 +69,7 @@ def normalised(answer: str) -> str:
 
 
 def exact_match(answer: str, right: str) -> float:
-    """1 if both are the same after `normalised`, else 0; "" is "no answer".
+    """Return 1 if both are equal after `normalised`, else 0; "" is "no answer".
 
     Source: Rajpurkar et al. 2016, section 6.1, and the evaluation script of SQuAD 2.0.
     """
@@ -77,9 +77,9 @@ def exact_match(answer: str, right: str) -> float:
 
 
 def answer_f1(answer: str, right: str) -> float:
-    """F1 of the answer's words against the right ones, as bags, after `normalised`.
+    """Return F1 between the bags of words of answer and reference, after `normalised`.
 
-    Without words in either it is 1 if both have none, else 0: "no answer" is right or wrong.
+    If either is empty, it is 1 if both are, else 0, because "no answer" is correct or not.
 
     >>> answer_f1("the blue car", "car")
     0.6666666666666666

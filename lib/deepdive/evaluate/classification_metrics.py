@@ -1,5 +1,5 @@
-"""What was said against what is true: accuracy, the confusion matrix, macro F1; and, of painted
-masks, intersection over union.
+"""Classification metrics: accuracy, confusion matrix, macro-F1; and the intersection over union
+(IoU) of segmentation masks.
 """
 
 from typing import Any
@@ -12,30 +12,30 @@ Real = NDArray[np.float64]
 
 
 def label_set(name: str, values: Any) -> Whole:
-    """Return class numbers as a flat array; raises where they are none."""
+    """Return class ids as an int64 array (N,). Raises ValueError if they are not class ids."""
     found = np.asarray(values)
     if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
         raise ValueError(
-            f"{name}: got {found.dtype} of shape {found.shape}, expected class numbers (N,); "
+            f"{name}: got {found.dtype} of shape {found.shape}, expected class ids (N,); "
             "take the argmax of logits first"
         )
     if found.min() < 0:
-        raise ValueError(f"{name}: holds {found.min()}, expected class numbers from 0")
+        raise ValueError(f"{name}: got {found.min()}, expected class ids from 0")
     return found.astype(np.int64)
 
 
 def paired_labels(predicted: Any, true: Any) -> tuple[Whole, Whole]:
-    """Return both as class numbers; raises where they differ in length."""
+    """Return both as class ids (N,). Raises ValueError if they differ in length."""
     predictions, truths = label_set("predicted", predicted), label_set("true", true)
     if len(predictions) != len(truths):
         raise ValueError(
-            f"predicted, true: {len(predictions)} and {len(truths)} classes, expected equal counts"
+            f"predicted, true: got {len(predictions)} and {len(truths)}, expected equal counts"
         )
     return predictions, truths
 
 
 def accuracy(predicted: Any, true: Any) -> float:
-    """Share of the classes (N,) that are right, from 0 to 1: numbers, or names such as tags."""
+    """Return the fraction of correct predictions (N,), 0 to 1; class ids, or names such as tags."""
     if any(isinstance(name, str) for name in predicted):
         numbers = {name: i for i, name in enumerate(sorted({*predicted, *true}))}
         predicted, true = ([numbers[name] for name in names] for names in (predicted, true))
@@ -44,7 +44,7 @@ def accuracy(predicted: Any, true: Any) -> float:
 
 
 def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
-    """Counts (n_classes, n_classes): row = the true class, column = what was said.
+    """Return the confusion matrix (n_classes, n_classes): rows = true, columns = predicted class.
 
         counts[i, j] = sum over n of (true[n] == i and predicted[n] == j)
 
@@ -60,7 +60,7 @@ def confusion(predicted: Any, true: Any, n_classes: int) -> Whole:
 
 
 def macro_f1(predicted: Any, true: Any, n_classes: int) -> float:
-    """The mean over classes of F1, each class counting the same however rare.
+    """Return the unweighted mean of F1 over classes, however rare a class is.
 
     F1[k] = 2 hit[k] / (predicted[k] + true[k]),   0 for a class that is in neither
     """
@@ -70,8 +70,8 @@ def macro_f1(predicted: Any, true: Any, n_classes: int) -> float:
 
 
 def intersection_over_union(counts: Any) -> Real:
-    """Return for each class the pixels that are of it and painted as it, as a share of those that
-    are one of the two; nan for a class that is nowhere. `counts` are those of `confusion`.
+    """Return each class's IoU: the pixels both predicted and labeled as it, divided by the pixels
+    that are either; nan for a class without pixels. `counts` is the matrix from `confusion`.
     """
     pixels = np.asarray(counts, dtype=np.float64)
     both = np.diag(pixels)
@@ -80,13 +80,13 @@ def intersection_over_union(counts: Any) -> Real:
 
 
 def mean_iou(painted: Any, true: Any, n_classes: int) -> float:
-    """Return the mean of `intersection_over_union` over the classes that are somewhere. The pixels
-    of all images are counted together, as is usual for ADE20K and Cityscapes.
+    """Return the mean IoU over classes that are predicted or labeled somewhere. The pixels of all
+    images are counted together, as is usual for ADE20K and Cityscapes.
 
-    Raises ValueError for masks of two shapes, and for a class that is not below `n_classes`.
+    Raises ValueError for masks of different shapes, and for a class that is not below `n_classes`.
     """
-    found, wanted = np.asarray(painted), np.asarray(true)
-    if found.shape != wanted.shape:
-        raise ValueError(f"painted, true: got {found.shape} and {wanted.shape}, expected one size")
-    counts = confusion(found.ravel(), wanted.ravel(), n_classes)
+    found, labels = np.asarray(painted), np.asarray(true)
+    if found.shape != labels.shape:
+        raise ValueError(f"painted, true: got {found.shape}, {labels.shape}, expected equal shapes")
+    counts = confusion(found.ravel(), labels.ravel(), n_classes)
     return float(np.nanmean(intersection_over_union(counts)))

@@ -1,4 +1,4 @@
-"""How sure a score is: t and bootstrap intervals, alone and of a difference; McNemar's test."""
+"""Confidence intervals of scores and of paired differences (t, bootstrap), and McNemar's test."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from deepdive.evaluate.classification_metrics import label_set, paired_labels
 
 
 class Interval(NamedTuple):
-    """A mean, and the ends of its interval."""
+    """A mean with the bounds of its confidence interval."""
 
     value: float
     low: float
@@ -21,12 +21,12 @@ class Interval(NamedTuple):
 
 
 def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95) -> Interval:
-    """The mean of `values` (N,), with the interval of its means over samples with replacement.
+    """Return the mean of `values` (N,) with its percentile bootstrap interval.
 
-    For an accuracy give 1 where the answer is right, 0 where it is wrong; for the difference of two
-    models on the same texts give the difference of these numbers: then the interval is a paired
-    one. It speaks of other texts of this kind, not of other seeds in training. For fewer than 20
-    values take `t_interval`.
+    For an accuracy give 1 for a correct prediction, 0 for a wrong one; for the difference of two
+    models on the same texts give the difference of these values: then the interval is paired. It
+    covers variation over similar texts, not over training seeds. For fewer than 20 values use
+    `t_interval`.
 
     Source: Efron 1979; the percentile interval of Efron and Tibshirani 1993, section 13.3.
     Raises ValueError for fewer than two values, or values that are not finite.
@@ -40,13 +40,13 @@ def bootstrap(values: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
 
 
 def t_interval(values: Any, level: float = 0.95) -> Interval:
-    """The mean of `values` (N,), with its interval by Student's t on N - 1 degrees of freedom.
+    """Return the mean of `values` (N,) with its Student's t interval, N - 1 degrees of freedom.
 
         mean -+ t(N - 1) * standard deviation / sqrt(N)
 
-    For few units, such as the seeds of a training: below 20 values the interval of `bootstrap` is
-    too narrow: of 5 normal ones it holds the mean in 84 % of samples, not in 95. Give the
-    differences of the same seeds for a paired interval.
+    For few units, such as training seeds: below 20 values the interval of `bootstrap` is too
+    narrow, and with 5 normal ones covers the mean in 84 % of samples instead of 95 %. For a paired
+    interval give the differences per seed.
 
     Source: Student 1908. Raises ValueError for fewer than two values, or values that are not
     finite.
@@ -63,7 +63,7 @@ def t_interval(values: Any, level: float = 0.95) -> Interval:
 def _values(values: Any) -> np.ndarray:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all():
-        raise ValueError(f"values: got shape {found.shape}, expected 2 finite ones or more")
+        raise ValueError(f"values: got shape {found.shape}, expected (N,), N >= 2, all finite")
     return found
 
 
@@ -77,28 +77,28 @@ def _check_draws(draws: int, level: float = 0.95) -> None:
 def clustered(
     values: Any, groups: Any, draws: int = 2000, seed: int = 0, level: float = 0.95
 ) -> Interval:
-    """The mean of `values` (N,), with its interval over samples of whole groups.
+    """Return the mean of `values` (N,) with its cluster bootstrap interval: groups are resampled.
 
-    groups: for each value the article, sentence or speaker that it is from. What comes from one
-    group is alike, so a sample of values by themselves would look surer than it is:
+    groups: the article, sentence or speaker of each value. Values from one group are correlated, so
+    resampling single values would give too narrow an interval:
 
-        mean of a draw = sum over drawn groups of their values / how many those are
+        mean of a sample = sum of the values of the sampled groups / number of these values
 
-    Source: Davison and Hinkley 1997, section 3.8. Raises ValueError for fewer than two groups,
-    where values and groups are not as many, or for values that are not finite.
+    Source: Davison and Hinkley 1997, section 3.8. Raises ValueError for fewer than two groups, if
+    values and groups differ in length, or for values that are not finite.
     """
     _check_draws(draws, level)
     found = np.asarray(values, dtype=np.float64)
-    names, place = np.unique(np.asarray(groups), return_inverse=True)
-    if found.ndim != 1 or place.shape != found.shape or len(names) < 2:
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
+    if found.ndim != 1 or group.shape != found.shape or len(names) < 2:
         raise ValueError(
-            f"values, groups: got shapes {found.shape} and {place.shape} and {len(names)} "
-            "groups, expected equal counts, and two groups or more"
+            f"values, groups: got shapes {found.shape} and {group.shape} and {len(names)} "
+            "groups, expected equal counts and at least two groups"
         )
     finite("values", found)
-    sums, sizes = np.bincount(place, found), np.bincount(place)
-    drawn = np.random.default_rng(seed).integers(len(names), size=(draws, len(names)))
-    means = sums[drawn].sum(1) / sizes[drawn].sum(1)
+    sums, sizes = np.bincount(group, found), np.bincount(group)
+    sampled = np.random.default_rng(seed).integers(len(names), size=(draws, len(names)))
+    means = sums[sampled].sum(1) / sizes[sampled].sum(1)
     low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
     return Interval(float(found.mean()), float(low), float(high))
 
@@ -106,14 +106,14 @@ def clustered(
 def macro_f1_interval(
     said: Any, true: Any, n_classes: int, *, less: Any = None, draws: int = 1000, seed: int = 0
 ) -> Interval:
-    """Macro-F1 with its interval: the mean of `macro_f1` over trainings, texts drawn again.
+    """Return the mean of `macro_f1` over training runs with its 95% bootstrap interval over texts.
 
-    said    (N,), or (S, N): what S trainings said of the same N texts
-    less    the same for a second model: the interval is that of the difference, each draw of texts
-            being the same for both (paired)
+    said    (N,), or (S, N): the predictions of S training runs for the same N texts
+    less    the same for a second model: the interval is for the difference, with the same bootstrap
+            samples of texts for both (paired)
 
-    It speaks of other texts of this kind; over the trainings it takes the mean of those there are.
-    Raises ValueError where the lengths differ or a class is not below `n_classes`.
+    It covers variation over similar texts, not over training runs, which are averaged.
+    Raises ValueError if the lengths differ or a class is not below `n_classes`.
     """
     positive(draws=draws, n_classes=n_classes)
     truth = label_set("true", true)
@@ -128,13 +128,13 @@ def macro_f1_interval(
 
 
 def _macro_f1s(said: Any, truth: Any, n_classes: int, weights: Any) -> Any:
-    """Macro-F1, meant over trainings, where text n counts weights[d, n] times: (D,)."""
+    """Return macro-F1 (D,), averaged over runs, where text n counts weights[d, n] times."""
     every = np.eye(n_classes, dtype=np.int64)
     found = []
     for row in np.atleast_2d(np.asarray(said)):
         predictions, _ = paired_labels(row, truth)
         if max(predictions.max(), truth.max()) >= n_classes:
-            raise ValueError(f"n_classes: got {n_classes}, but a class above it occurs")
+            raise ValueError(f"n_classes: got {n_classes}, but a class of at least that occurs")
         hits = weights @ (every[truth] * (predictions == truth)[:, None])
         both = weights @ (every[truth] + every[predictions])
         found.append((2 * hits / np.maximum(both, 1)).mean(1))
@@ -142,11 +142,11 @@ def _macro_f1s(said: Any, truth: Any, n_classes: int, weights: Any) -> Any:
 
 
 def mcnemar(first: Any, second: Any) -> float:
-    """The exact two-sided p of McNemar's test: are two models right equally often?
+    """Return the exact two-sided p-value of McNemar's test that two models are equally accurate.
 
-    first, second: (N,), 1 where that model is right on text n, else 0. Only texts on which one is
-    right and the other wrong speak: b for the first, c for the second. If both were equally good,
-    each would be a fair coin,
+    first, second: (N,), 1 if that model is correct on text n, else 0. Only texts on which exactly
+    one is correct count: b for the first, c for the second. Under the null hypothesis each such
+    text is a fair coin flip,
 
         p = min(1, 2 * sum over k <= min(b, c) of choose(b + c, k) / 2^(b + c))
 
@@ -154,8 +154,8 @@ def mcnemar(first: Any, second: Any) -> float:
     """
     one, two = paired_labels(first, second)
     if max(one.max(), two.max()) > 1:
-        raise ValueError("first, second: expected 1 (right) and 0 (wrong), not classes")
+        raise ValueError("first, second: expected 1 (correct) and 0 (wrong), not class ids")
     b, c = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
     tail = sum(math.comb(b + c, k) for k in range(min(b, c) + 1))
-    # Whole numbers until here: 2^(b + c) is no float where thousands of texts differ.
+    # Integers up to here: 2^(b + c) overflows a float if thousands of texts differ.
     return min(1.0, 2 * tail / 2 ** (b + c)) if b + c else 1.0

@@ -1,7 +1,7 @@
-"""Average precision of boxes, as COCO counts it.
+"""Average precision (AP) of object detection, as in COCO.
 
-A box that was said is right where it shares enough with a thing of its kind that no surer box has
-taken. Sorted by how sure they are, the boxes of all scenes give precision and recall after each.
+A predicted box is correct if its IoU with an object of its class that no more confident box matches
+is high enough. Sorted by confidence, the boxes of all images give precision and recall after each.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ RECALLS = np.linspace(0, 1, 101)
 
 
 class Marked(NamedTuple):
-    """What was said of one scene, the surest first, and which of it is right.
+    """The predicted boxes of one image, most confident first, and which of them are correct.
 
-    scores (D,), kinds (D,)   of each box
-    right (thresholds, D)     at each threshold of IoU
-    things (n_kinds,)         how many there are of each kind
+    scores (D,), kinds (D,)   confidence and class of each box
+    right (thresholds, D)     whether the box is correct at each IoU threshold
+    things (n_kinds,)         the number of objects of each class
     """
 
     scores: Real
@@ -39,65 +39,65 @@ def mark(
     scores: Any, kinds: Any, boxes: Any, true_kinds: Any, true_boxes: Any, n_kinds: int,
     thresholds: Sequence[float] = THRESHOLDS, most: int = 100,
 ) -> Marked:  # fmt: skip
-    """Mark the boxes (D, 4) said of one scene, given like the true ones (M, 4) as middle and sides.
+    """Match the predicted boxes (D, 4) of one image to its true ones (M, 4), as center and size.
 
-    From the surest to the least sure, a box takes that thing of its kind, among those not taken,
-    with which it shares most, if IoU is at least the threshold. Only the `most` surest of a kind
-    count. Raises ValueError where numbers of scores, kinds and boxes differ, and for NaN,
-    unknown kinds, and negative sides.
+    In order of decreasing confidence, a box is matched to the unmatched object of its class with
+    the highest IoU, if that is at least the threshold. Only the `most` most confident boxes of a
+    class count. Raises ValueError if scores, kinds and boxes differ in number, and for NaN, unknown
+    classes, and negative sizes.
     Source: Lin et al. 2014, and `COCOeval.evaluateImg` of pycocotools.
     """
-    sure, said = np.asarray(scores, np.float64), np.asarray(kinds, np.int64)
-    theirs = np.asarray(true_kinds, np.int64)
-    mine, true = (np.asarray(b, np.float64).reshape(-1, 4) for b in (boxes, true_boxes))
-    if not len(sure) == len(said) == len(mine) or len(theirs) != len(true):
+    conf, pred = np.asarray(scores, np.float64), np.asarray(kinds, np.int64)
+    labels = np.asarray(true_kinds, np.int64)
+    found, true = (np.asarray(b, np.float64).reshape(-1, 4) for b in (boxes, true_boxes))
+    if not len(conf) == len(pred) == len(found) or len(labels) != len(true):
         raise ValueError(
-            f"scores, kinds, boxes: {len(sure)}, {len(said)}, {len(mine)}, expected equal counts; "
-            f"true_kinds, true_boxes: {len(theirs)}, {len(true)}, expected equal counts"
+            f"scores, kinds, boxes: {len(conf)}, {len(pred)}, {len(found)}, expected equal counts; "
+            f"true_kinds, true_boxes: {len(labels)}, {len(true)}, expected equal counts"
         )
     positive(n_kinds=n_kinds, most=most)
-    finite("scores", sure)
-    for name, kind in (("kinds", said), ("true_kinds", theirs)):
+    finite("scores", conf)
+    for name, kind in (("kinds", pred), ("true_kinds", labels)):
         if len(kind) and not 0 <= kind.min() <= kind.max() < n_kinds:
             raise ValueError(
-                f"{name}: from {kind.min()} to {kind.max()}, expected 0 to {n_kinds - 1}, as "
-                f"n_kinds={n_kinds} says"
+                f"{name}: got {kind.min()} to {kind.max()}, expected 0 to {n_kinds - 1}, from "
+                f"n_kinds={n_kinds}"
             )
-    for name, four in (("boxes", mine), ("true_boxes", true)):
+    for name, four in (("boxes", found), ("true_boxes", true)):
         finite(name, four)
         if (four[:, 2:] < 0).any():
             raise ValueError(
-                f"{name}: a side is negative; expected (x, y, width, height), the middle and sides"
+                f"{name}: a size is negative; expected (x, y, width, height), (x, y) the center"
             )
-    order = np.argsort(-sure, kind="stable")
-    place = [int((said[order[:i]] == said[n]).sum()) for i, n in enumerate(order)]
-    order = order[np.array(place, np.int64) < most] if len(order) else order
-    shared = _iou(mine, true)
-    right = np.zeros((len(thresholds), len(order)), bool)
+    order = np.argsort(-conf, kind="stable")
+    rank = [int((pred[order[:i]] == pred[n]).sum()) for i, n in enumerate(order)]
+    order = order[np.array(rank, np.int64) < most] if len(order) else order
+    ious = _iou(found, true)
+    correct = np.zeros((len(thresholds), len(order)), bool)
     for t, threshold in enumerate(thresholds):
-        taken = np.zeros(len(true), bool)
+        matched = np.zeros(len(true), bool)
         for d, n in enumerate(order):
-            free = np.flatnonzero(~taken & (theirs == said[n]))
-            best = free[len(free) - 1 - np.argmax(shared[n, free][::-1])] if len(free) else -1
-            if best >= 0 and shared[n, best] >= min(threshold, 1 - 1e-10):
-                taken[best] = right[t, d] = True
-    return Marked(sure[order], said[order], right, np.bincount(theirs, minlength=n_kinds))
+            free = np.flatnonzero(~matched & (labels == pred[n]))
+            best = free[len(free) - 1 - np.argmax(ious[n, free][::-1])] if len(free) else -1
+            if best >= 0 and ious[n, best] >= min(threshold, 1 - 1e-10):
+                matched[best] = correct[t, d] = True
+    return Marked(conf[order], pred[order], correct, np.bincount(labels, minlength=n_kinds))
 
 
 def mark_all(logits: Any, boxes: Any, truths: Sequence[Any]) -> list[Marked]:
-    """Mark what a DETR says of scenes: logits (B, N, n_kinds + 1), boxes (B, N, 4), and of each
-    scene (true kinds, true boxes). Every query says its most probable kind, never "nothing", and is
-    as sure of it as the softmax over all says, "nothing" among them.
+    """Match the outputs of DETR, logits (B, N, n_kinds + 1) and boxes (B, N, 4), to each image's
+    (true kinds, true boxes). Every query predicts its most probable class other than "no object",
+    with the softmax probability over all classes including "no object" as confidence.
     """
-    shares = torch.as_tensor(logits).detach().softmax(-1)[..., :-1]
-    scores, kinds = shares.max(-1)
-    said = zip(scores, kinds, torch.as_tensor(boxes).detach(), truths, strict=True)
-    n_kinds = shares.shape[-1]
-    return [mark(s, k, b, truth[0], truth[1], n_kinds) for s, k, b, truth in said]
+    probs = torch.as_tensor(logits).detach().softmax(-1)[..., :-1]
+    scores, kinds = probs.max(-1)
+    predictions = zip(scores, kinds, torch.as_tensor(boxes).detach(), truths, strict=True)
+    n_kinds = probs.shape[-1]
+    return [mark(s, k, b, truth[0], truth[1], n_kinds) for s, k, b, truth in predictions]
 
 
 def _iou(a: Real, b: Real) -> Real:
-    """Intersection over union (D, M); `layers.boxes.iou` in numpy, beside which a test holds it."""
+    """Return IoU (D, M): `layers.boxes.iou` in numpy; a test compares the two."""
     low = np.maximum(a[:, None, :2] - a[:, None, 2:] / 2, b[:, :2] - b[:, 2:] / 2)
     high = np.minimum(a[:, None, :2] + a[:, None, 2:] / 2, b[:, :2] + b[:, 2:] / 2)
     both = (high - low).clip(0).prod(-1)
@@ -105,8 +105,8 @@ def _iou(a: Real, b: Real) -> Real:
 
 
 def precisions(scores: Any, right: Any, things: int) -> Real:
-    """Precision at the 101 recalls 0, 0.01 ... 1 for boxes of one kind: for each recall the largest
-    precision that is reached at that recall or a larger one, 0 where none is reached.
+    """Return interpolated precision at the 101 recalls 0, 0.01 ... 1 for boxes of one class: the
+    largest precision at that recall or a higher one, 0 if that recall is not reached.
     """
     finite("scores", scores)
     order = np.argsort(-np.asarray(scores), kind="stable")
@@ -119,12 +119,12 @@ def precisions(scores: Any, right: Any, things: int) -> Real:
 
 
 def average_precision(scenes: Sequence[Marked]) -> Real:
-    """Average precision (thresholds, n_kinds): the mean of `precisions`; not a number for a kind
-    that no scene has. COCO's AP is the mean of all (`np.nanmean`), its AP50 that of the first row.
-    Raises ValueError for no scenes.
+    """Return average precision (thresholds, n_kinds), the mean of `precisions`; NaN for a class
+    without objects. COCO's AP is the mean of all (`np.nanmean`), its AP50 the mean of the first
+    row. Raises ValueError if there are no scenes.
     """
     if not scenes:
-        raise ValueError("scenes: got none, expected one or more that `mark` has marked")
+        raise ValueError("scenes: got none, expected at least one result of `mark`")
     scores, kinds = (np.concatenate([s[i] for s in scenes]) for i in (0, 1))
     right = np.concatenate([scene.right for scene in scenes], 1)
     things = np.sum([scene.things for scene in scenes], 0)
@@ -137,12 +137,12 @@ def average_precision(scenes: Sequence[Marked]) -> Real:
 
 
 def ap_interval(scenes: Sequence[Marked], draws: int = 200, seed: int = 0) -> Interval:
-    """COCO's AP, with the interval of its values over samples of the scenes with replacement: 95 %.
+    """Return COCO's AP with its 95 % bootstrap interval over images.
 
-    It speaks of other scenes of this kind, not of other seeds in training.
+    It covers variation over similar images, not over training seeds.
     """
     rng = np.random.default_rng(seed)
-    drawn = [rng.integers(len(scenes), size=len(scenes)) for _ in range(draws)]
-    values = [np.nanmean(average_precision([scenes[i] for i in each])) for each in drawn]
+    samples = [rng.integers(len(scenes), size=len(scenes)) for _ in range(draws)]
+    values = [np.nanmean(average_precision([scenes[i] for i in each])) for each in samples]
     low, high = np.quantile(values, (0.025, 0.975))
     return Interval(float(np.nanmean(average_precision(scenes))), float(low), float(high))

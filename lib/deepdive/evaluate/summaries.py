@@ -1,9 +1,9 @@
-"""How much a summary shares with a reference: ROUGE-1, ROUGE-2 and ROUGE-L, by hand.
+"""ROUGE-1, ROUGE-2 and ROUGE-L: the overlap of a summary with a reference, from scratch.
 
-    precision = shared / of the summary,  recall = shared / of the reference,  f1 = 2 p r / (p + r)
+    precision = overlap / summary,  recall = overlap / reference,  f1 = 2 p r / (p + r)
 
-Shared are n-grams, each as often as both texts have it, or (L) the tokens of the longest common
-subsequence: in the same order in both, with anything between.
+The overlap is the clipped count of common n-grams, or (L) the length of the longest common
+subsequence: tokens in the same order in both texts, not necessarily adjacent.
 """
 
 import re
@@ -17,7 +17,7 @@ Tokens = Sequence[Hashable]
 
 
 class Rouge(NamedTuple):
-    """What a summary shares with its reference, each from 0 to 1."""
+    """Precision and recall of a summary's overlap with its reference, 0 to 1."""
 
     precision: float
     recall: float
@@ -29,23 +29,23 @@ class Rouge(NamedTuple):
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of letters a to z and digits, in lower case: what ROUGE compares."""
+    """Return the lowercase runs of letters a to z and digits, the tokens that ROUGE compares."""
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def rouge_n(summary: Tokens, reference: Tokens, n: int) -> Rouge:
-    """Return what two texts share of n tokens in a row. Raises ValueError for n below 1.
+    """Return ROUGE-N, the overlap of n-grams. Raises ValueError for n below 1.
 
     Source: Lin 2004, "ROUGE: A Package for Automatic Evaluation of Summaries", section 2.
     """
     if n < 1:
         raise ValueError(f"n: got {n}, expected 1 or more")
-    mine, theirs = (Counter(_runs(tokens, n)) for tokens in (summary, reference))
-    return _of((mine & theirs).total(), mine.total(), theirs.total())
+    hyp, ref = (Counter(_runs(tokens, n)) for tokens in (summary, reference))
+    return _of((hyp & ref).total(), hyp.total(), ref.total())
 
 
 def rouge_l(summary: Tokens, reference: Tokens) -> Rouge:
-    """Return what two texts share in the same order.
+    """Return ROUGE-L, the overlap by the longest common subsequence.
 
     Source: Lin 2004, section 3.1.
     """
@@ -68,12 +68,12 @@ def longest_common(a: Tokens, b: Tokens) -> int:
 
 def rouge(summary: str, reference: str) -> dict[str, float]:
     """Return the F1 of "rouge1", "rouge2" and "rougeL" for two texts, 0 to 1. Raises TypeError
-    for what is no string.
+    for anything but strings.
     """
     texts("summary", [summary])
     texts("reference", [reference])
-    mine, theirs = words(summary), words(reference)
-    scores = (rouge_n(mine, theirs, 1), rouge_n(mine, theirs, 2), rouge_l(mine, theirs))
+    hyp, ref = words(summary), words(reference)
+    scores = (rouge_n(hyp, ref, 1), rouge_n(hyp, ref, 2), rouge_l(hyp, ref))
     return {name: one.f1 for name, one in zip(("rouge1", "rouge2", "rougeL"), scores, strict=True)}
 
 
@@ -81,5 +81,5 @@ def _runs(tokens: Tokens, n: int) -> Iterator[tuple[Hashable, ...]]:
     return zip(*(tokens[i:] for i in range(n)), strict=False)
 
 
-def _of(shared: int, said: int, wanted: int) -> Rouge:
-    return Rouge(shared / said if said else 0.0, shared / wanted if wanted else 0.0)
+def _of(shared: int, n_hyp: int, n_ref: int) -> Rouge:
+    return Rouge(shared / n_hyp if n_hyp else 0.0, shared / n_ref if n_ref else 0.0)

@@ -1,10 +1,10 @@
-"""How wrong a transcript is: the fewest changes that make what was said of what was written.
+"""Word and character error rate (WER, CER): edit distance of transcripts to their references.
 
     d[i, j] = min(d[i-1, j-1] + (r_i != h_j),  d[i-1, j] + 1,  d[i, j-1] + 1)
 
-for the first i tokens of the reference r and the first j of the hypothesis h: a substitution (or
-nothing, where they are the same), a deletion, an insertion. The rate is d[n, m], summed over all
-utterances, over the number of tokens of all references; it may be above 1.
+for the first i tokens of the reference r and the first j of the hypothesis h: a substitution (or a
+match, if the tokens are equal), a deletion, an insertion. The rate is d[n, m], summed over all
+utterances, divided by the number of tokens of all references; it may be above 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deepdive.evaluate.confidence_intervals import Interval
 
 
 class Change(NamedTuple):
-    """A token that was said, and the one written for it; None where there is none."""
+    """A reference token (`said`) and the aligned hypothesis token (`written`), or None."""
 
     said: str | None
     written: str | None
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Alignment:
-    """What was said and what was written, token beside token, as in `changes`."""
+    """A reference and a hypothesis, aligned token by token, as in `changes`."""
 
     changes: tuple[Change, ...]
 
@@ -44,12 +44,12 @@ class Alignment:
 
     @property
     def deletions(self) -> int:
-        """Tokens that were said and are not written."""
+        """The number of reference tokens without a hypothesis token."""
         return sum(change.written is None for change in self.changes)
 
     @property
     def insertions(self) -> int:
-        """Tokens that are written and were not said."""
+        """The number of hypothesis tokens without a reference token."""
         return sum(change.said is None for change in self.changes)
 
     @property
@@ -59,11 +59,11 @@ class Alignment:
 
     @property
     def length(self) -> int:
-        """Tokens that were said."""
+        """The number of reference tokens."""
         return len(self.changes) - self.insertions
 
     def __str__(self) -> str:
-        """Three lines: said, written, and S, D or I below each error."""
+        """Return three lines: reference, hypothesis, and S, D or I below each error."""
         columns = []
         for said, written in self.changes:
             kind = (
@@ -75,10 +75,10 @@ class Alignment:
 
 
 def alignment(reference: Sequence[str] | str, hypothesis: Sequence[str] | str) -> Alignment:
-    """The changes of least number from the reference to the hypothesis; texts are cut into words.
+    """Return the alignment with the minimum edit distance; strings are split into words.
 
-    Where several have the least number, the last tokens are put beside each other rather than one
-    deleted and another inserted. Source: Levenshtein 1966; Wagner and Fischer 1974.
+    Of several minimal alignments, it prefers, from the end, a match or substitution to a deletion
+    or insertion. Source: Levenshtein 1966; Wagner and Fischer 1974.
     """
     said = reference.split() if isinstance(reference, str) else [*reference]
     written = hypothesis.split() if isinstance(hypothesis, str) else [*hypothesis]
@@ -99,7 +99,7 @@ def alignment(reference: Sequence[str] | str, hypothesis: Sequence[str] | str) -
 
 
 def _distances(said: Sequence[str], written: Sequence[str]) -> NDArray[np.int64]:
-    """d (n + 1, m + 1), a row at a time. Insertions run along a row:
+    """Return d (n + 1, m + 1), computed row by row. With insertions a row is
     min over k <= j of (best[k] + j - k).
     """
     place = np.arange(len(written) + 1)
@@ -117,16 +117,16 @@ def _distances(said: Sequence[str], written: Sequence[str]) -> NDArray[np.int64]
 def align_all(
     references: Sequence[str], hypotheses: Sequence[str], *, letters: bool = False
 ) -> list[Alignment]:
-    """The alignment of each pair, by words or by characters (spaces are characters too).
+    """Return the alignment of each pair, by words or by characters (including spaces).
 
-    Raises ValueError where the two differ in number, or nothing was said in any of them.
+    Raises ValueError if the two differ in number, or if all references are empty.
     """
     texts("references", references)
     texts("hypotheses", hypotheses)
     if len(references) != len(hypotheses):
         raise ValueError(
-            f"references, hypotheses: {len(references)} and {len(hypotheses)}, expected two lists "
-            "of as many texts"
+            f"references, hypotheses: got {len(references)} and {len(hypotheses)} texts, expected "
+            "equal counts"
         )
     cut = [*zip(references, hypotheses, strict=True)]
     if letters:
@@ -134,7 +134,7 @@ def align_all(
     else:
         found = [alignment(said, written) for said, written in cut]
     if not sum(each.length for each in found):
-        raise ValueError("references: no token in any of them, and a rate is errors over tokens")
+        raise ValueError("references: got no tokens, but the rate is errors / reference tokens")
     return found
 
 
@@ -144,7 +144,7 @@ def _rate(found: Iterable[Alignment]) -> float:
 
 
 def word_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -> float:
-    """Changed words over said words, of all texts together: 0 where all is right.
+    """Return WER: word errors of all texts / words of all references; 0 without errors.
 
     Raises ValueError as `align_all` does.
     """
@@ -152,7 +152,7 @@ def word_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -> flo
 
 
 def character_error_rate(references: Sequence[str], hypotheses: Sequence[str]) -> float:
-    """Changed characters over said characters; otherwise as `word_error_rate`."""
+    """Return CER, the character error rate; otherwise as `word_error_rate`."""
     return _rate(align_all(references, hypotheses, letters=True))
 
 
@@ -160,13 +160,13 @@ def rate_interval(
     alignments: Sequence[Alignment], groups: Sequence[str] | None = None, *,
     less: Sequence[Alignment] | None = None, draws: int = 2000, seed: int = 0,
 ) -> Interval:  # fmt: skip
-    """The rate, and where it lies in 95 % of samples with replacement of the groups.
+    """Return the error rate with its 95 % bootstrap interval over groups.
 
-    groups  of each utterance, such as its speaker: a speaker is drawn with all that he said, since
-            what one says is easy or hard together. None: each utterance is drawn by itself
-    less    what another recogniser wrote of the same utterances: then the interval is that of the
-            rate less the other's, both of the same speakers in each sample
-    It speaks of other speakers (or utterances) of this kind, not of other seeds in training.
+    groups  the group of each utterance, such as its speaker, whose utterances are resampled
+            together because their difficulty is correlated. None: utterances are resampled singly
+    less    alignments of another recognizer's output for the same utterances: the interval is then
+            for the rate minus the other's, with the same groups in each sample (paired)
+    It covers variation over similar speakers (or utterances), not over training seeds.
     Raises ValueError for fewer than two groups. Source: Bisani and Ney 2004.
     """
     positive(draws=draws)
@@ -176,7 +176,7 @@ def rate_interval(
             f"groups: {len({*labels})} for {len(alignments)} texts, expected 2 or more"
         )
     if less is not None and [each.length for each in less] != [each.length for each in alignments]:
-        raise ValueError("less: of other utterances, expected alignments of the same ones")
+        raise ValueError("less: got other utterances, expected alignments of the same ones")
     numbers = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     totals = np.zeros((len(numbers), 2))
     others = [0] * len(labels) if less is None else [each.errors for each in less]
@@ -193,7 +193,7 @@ def rate_interval(
 def confusions(
     alignments: Iterable[Alignment], most: int | None = None
 ) -> list[tuple[Change, int]]:
-    """Each error with how often it was made, the most frequent first; `None` stands for nothing."""
+    """Return each error with its count, most frequent first; None marks a deletion or insertion."""
     counts = Counter(c for each in alignments for c in each.changes if c.said != c.written)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
     return ordered[:most]

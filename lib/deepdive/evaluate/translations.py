@@ -1,4 +1,4 @@
-"""How good translations are: BLEU and chrF with intervals, of one system and of a difference."""
+"""BLEU and chrF of translations, with bootstrap intervals, of one system or of a difference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Scores:
     signature: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers as the results file holds them."""
+        """Return the rounded scores and intervals, in the format of the results file."""
         return {
             "bleu": round(self.bleu, 2),
             "bleu_interval": [round(x, 2) for x in self.bleu_interval],
@@ -36,7 +36,7 @@ class Scores:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Return sacreBLEU's corpus BLEU, 0 to 100; the rest as in `score`."""
+    """Return sacreBLEU's corpus BLEU, 0 to 100; arguments and errors as in `score`."""
     from sacrebleu.metrics.bleu import BLEU
 
     streams = _streams(hypotheses, references)
@@ -45,14 +45,14 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> floa
 
 
 def tokenizer_of(references: Sequence[Sequence[str]]) -> str:
-    """Return the name of sacreBLEU's tokenizer for the script of most letters in the references:
+    """Return the name of sacreBLEU's tokenizer for the main script of the references:
 
         "zh"      Chinese characters: each is a token
         "char"    Japanese, Thai, Lao, Burmese, Khmer: every character is a token
         "13a"     scripts with spaces between words
 
-    By words, a text without spaces is one token, and a translation that differs in one character
-    scores 0. Japanese has a tokenizer of words, which needs a program of its own ("ja-mecab").
+    Split at spaces, a text without spaces is one token, and a translation that differs in one
+    character scores 0. Japanese has a word tokenizer, which needs a separate program ("ja-mecab").
     Source: sacreBLEU's recommended tokenizers (Post 2018).
     """
     points = [ord(c) for row in references for text in row for c in text if c.isalpha()]
@@ -70,8 +70,8 @@ def score(
 ) -> Scores:
     """Return sacreBLEU's BLEU and chrF against one or more references for each sentence.
 
-    The tokenizer follows the script (`tokenizer_of`); the signature names it. Raises ValueError
-    when a sentence has no reference, or the two lists differ in length; TypeError for references
+    The tokenizer depends on the script (`tokenizer_of`); the signature names it. Raises ValueError
+    if a sentence has no reference, or the two lists differ in length; TypeError for references
     that are not a list of strings for each sentence.
     Source: Post 2018; Popovic 2015; intervals: Koehn 2004.
     """
@@ -89,7 +89,7 @@ def score(
 
 
 def _in_floats(metric: Any) -> Any:
-    """Let sacreBLEU 2.6 average its samples: 0.0 where nothing matches and numpy's numbers."""
+    """Convert scores to float, so that sacreBLEU 2.6 can average its bootstrap samples."""
     compute = metric._compute_score_from_stats
 
     def in_floats(stats: Any) -> Any:
@@ -108,19 +108,19 @@ def bleu_difference(
     samples: int = 1000,
     seed: int = 0,
 ) -> Interval:
-    """Return BLEU(first) - BLEU(second), and where it lies in 95 % of samples of the sentences.
+    """Return BLEU(first) - BLEU(second) with its 95 % paired bootstrap interval over sentences.
 
-    Both systems are scored on the same sample each time, so that what makes a sentence hard for
-    both drops out. Interval: paired bootstrap, Koehn 2004. Errors as in `score`.
+    Both systems are scored on the same samples, so sentence difficulty that affects both cancels.
+    Interval: paired bootstrap, Koehn 2004. Errors as in `score`.
     """
     from sacrebleu.metrics.bleu import BLEU
 
     positive(samples=samples)
-    _streams(first, references)  # its errors, before the script is asked for
+    _streams(first, references)  # raises its errors before the script is detected
     metric = BLEU(force=True, effective_order=True, tokenize=tokenizer_of(references))
-    counts = []  # matched and written runs of 1 to 4 words, lengths: sums of them give BLEU
+    counts = []  # matched and generated n-grams, n = 1 to 4, and lengths: their sums give BLEU
     for system in (first, second):
-        _streams(system, references)  # its errors
+        _streams(system, references)  # raises its errors
         each = [metric.sentence_score(s, [*r]) for s, r in zip(system, references, strict=True)]
         counts.append(np.array([[*e.counts, *e.totals, e.sys_len, e.ref_len] for e in each]))
     draw = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def _streams(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> 
         texts(f"references[{i}]", row)
     if len(hypotheses) != len(references) or not hypotheses or not all(references):
         raise ValueError(
-            f"references must hold one or more for each of {len(hypotheses)} hypotheses; got "
+            f"references must have one or more for each of {len(hypotheses)} hypotheses; got "
             f"{len(references)}, {sum(not r for r in references)} of them empty"
         )
     most = max(len(r) for r in references)
@@ -163,7 +163,7 @@ def _streams(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> 
 
 
 def sentence_chrf(hypothesis: str, references: Sequence[str]) -> float:
-    """Return chrF of one sentence, 0 to 100: steadier than BLEU on so few words."""
+    """Return chrF of one sentence, 0 to 100; on so few words it is less noisy than BLEU."""
     from sacrebleu.metrics.chrf import CHRF
 
     texts("hypothesis", [hypothesis])

@@ -1,6 +1,6 @@
-"""Tokenisers written to be read: words, characters, bytes, BPE, WordPiece and XLM-R's.
+"""Tokenizers from scratch: word, character, byte, BPE, WordPiece, and XLM-R's unigram model.
 
-Train one on texts, or build one from a vocabulary; then `encode`, `decode`, `save`, `load`:
+Train one on texts, or construct one from a vocabulary; then `encode`, `decode`, `save`, `load`:
 
     tokenizer = BPETokenizer.train(sentences, vocab_size=8000)
     ids = tokenizer.encode("Go away!", bos=True, eos=True)

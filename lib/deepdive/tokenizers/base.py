@@ -1,4 +1,4 @@
-"""What all tokenisers share: special tokens, `encode` and `decode`, and a readable file."""
+"""The base class of all tokenizers: special tokens, `encode`, `decode`, and a JSON file format."""
 
 import json
 import operator
@@ -13,22 +13,22 @@ T = TypeVar("T")
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
-_CACHE_SIZE = 1 << 17  # words whose ids are remembered: texts repeat their words
+_CACHE_SIZE = 1 << 17  # the number of words whose ids are cached
 
 
 class Tokenizer(ABC):
-    """Text to token ids and back, in three steps that each subclass states.
+    """Convert text to token ids and back, with three methods that each subclass implements.
 
-    `split(text)` cuts a text into words, `cut(word)` cuts a word into pieces of the vocabulary, and
-    `join(pieces)` undoes both. A piece that the vocabulary lacks becomes the unknown token.
+    `split(text)` splits a text into words (pre-tokenization), `cut(word)` splits a word into
+    subword tokens, and `join(pieces)` inverts both. A token outside the vocabulary becomes unk.
 
-    vocab: the pieces; a piece's position is its id. specials: the names, all in `vocab`, of pad,
-    bos, eos, unk and of any others (`"<mask>"`, say), in this order. Tokenisers that are trained
-    here put them first, so that pad = 0, bos = 1, eos = 2, unk = 3 (`PAD`, `BOS`, `EOS`, `UNK`).
-    Text never turns into a special token, even where it spells one's name.
+    vocab: the tokens; a token's index is its id. specials: the names, all in `vocab`, of pad, bos,
+    eos, unk and any others (such as `"<mask>"`), in this order. Tokenizers trained here put them
+    first, so that pad = 0, bos = 1, eos = 2, unk = 3 (`PAD`, `BOS`, `EOS`, `UNK`).
+    Text is never encoded as a special token, even if it contains one's name.
 
-    Raises TypeError or ValueError when the vocabulary is not a list of distinct strings, or lacks
-    a special token.
+    Raises TypeError or ValueError if the vocabulary is not a list of distinct strings, or lacks a
+    special token.
     """
 
     def __init__(self, vocab: Sequence[str], specials: Sequence[str] = SPECIALS) -> None:
@@ -37,36 +37,36 @@ class Tokenizer(ABC):
         missing = [name for name in specials if name not in vocab]
         if missing:
             raise ValueError(
-                f"specials: {missing} are not in the vocabulary of {len(vocab)} pieces; "
-                "name the tokens that it uses for pad, bos, eos, unk, in this order"
+                f"specials: {missing} are not in the vocabulary of {len(vocab)} tokens; "
+                "give its names of pad, bos, eos, unk, in this order"
             )
         self.vocab = list(vocab)
         self.specials = tuple(specials)
         special_ids = [self.vocab.index(name) for name in specials]
         self.pad, self.bos, self.eos, self.unk = special_ids[:4]
         special = frozenset(special_ids)
-        self._hidden = special - {self.unk}  # what `decode` leaves out
+        self._hidden = special - {self.unk}  # skipped by `decode`
         self._ids = {piece: i for i, piece in enumerate(self.vocab) if i not in special}
         if len(self._ids) + len(special) != len(self.vocab):
             twice = sorted(p for i, p in enumerate(self.vocab) if self._ids.get(p, i) != i)
-            raise ValueError(f"vocab: {twice[:5]} occur more than once; each piece needs one id")
+            raise ValueError(f"vocab: {twice[:5]} occur more than once; each token needs one id")
         self._cache: dict[str, tuple[int, ...]] = {}
 
     @staticmethod
     @abstractmethod
     def split(text: str) -> list[str]:
-        """The words of a text, in order."""
+        """Return the words of a text, in order."""
 
     def cut(self, word: str) -> list[str]:
-        """The pieces of one word; here the word itself."""
+        """Return the subword tokens of one word; here the word itself."""
         return [word]
 
     @abstractmethod
     def join(self, pieces: Sequence[str]) -> str:
-        """The text that these pieces spell."""
+        """Return the text of these tokens."""
 
     def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
-        """The ids of a text, with the begin and end tokens that are asked for."""
+        """Return the token ids of a text, with begin and end tokens if requested."""
         check_text("text", text)
         ids = [self.bos] if bos else []
         for word in self.split(text):
@@ -76,18 +76,18 @@ class Tokenizer(ABC):
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of a list, array or 1-D tensor of ids.
+        """Return the text of a list, array or 1-D tensor of ids.
 
-        Special tokens are left out, but for the unknown token, which shows as its name.
+        Special tokens are skipped, except the unknown token, which appears as its name.
         """
         return self.join([self._piece(i) for i in _integers(ids) if i not in self._hidden])
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens of a text as strings: `encode`, each id shown by its name."""
+        """Return the tokens of a text as strings, those of the ids from `encode`."""
         return [self.vocab[i] for i in self.encode(text)]
 
     def id_of(self, token: str) -> int:
-        """The id of a token by name, special tokens included."""
+        """Return the id of a token, including special tokens."""
         if token in self.specials:
             return self.vocab.index(token)
         if token not in self._ids:
@@ -101,17 +101,17 @@ class Tokenizer(ABC):
         return f"{type(self).__name__}({len(self)} tokens)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tokeniser as JSON: its class and the arguments that build it again."""
+        """Save the tokenizer as JSON: its class and constructor arguments."""
         whole = json.dumps(
             {"tokenizer": type(self).__name__, **self._arguments()}, ensure_ascii=False, indent=1
         )
-        part = Path(f"{os.fspath(path)}.part")  # renamed when whole: never half a file
+        part = Path(f"{os.fspath(path)}.part")  # renamed when complete: never half a file
         part.write_text(whole + "\n", encoding="utf-8")
         part.replace(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; called on `Tokenizer`, it gives whichever class was saved."""
+        """Load a file from `save`; `Tokenizer.load` returns whichever class was saved."""
         try:
             arguments = json.loads(Path(path).read_text(encoding="utf-8"))
             kind = {c.__name__: c for c in _family(cls)}[arguments.pop("tokenizer")]
@@ -147,7 +147,7 @@ def check_text(name: str, text: object) -> None:
 
 
 def utf8(text: str) -> bytes:
-    """The text's bytes; raises ValueError on a lone surrogate, which UTF-8 cannot hold."""
+    """Return the text in UTF-8. Raises ValueError for a lone surrogate, not valid in UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -166,7 +166,7 @@ def check_strings(name: str, strings: object) -> None:
 
 
 def check_specials(specials: Sequence[str]) -> None:
-    """Raise unless `specials` names at least pad, bos, eos and unk."""
+    """Raise ValueError unless `specials` names at least pad, bos, eos and unk."""
     check_strings("specials", specials)
     if len(specials) < 4:
         raise ValueError(f"specials: expected names for pad, bos, eos, unk, got {list(specials)}")
@@ -174,7 +174,7 @@ def check_specials(specials: Sequence[str]) -> None:
 
 def _integers(ids: Iterable[int]) -> list[int]:
     if hasattr(ids, "tolist"):
-        ids = ids.tolist()  # one copy instead of one tensor an id
+        ids = ids.tolist()  # one copy instead of one tensor per id
     try:
         return [operator.index(i) for i in ids]
     except TypeError as error:

@@ -13,16 +13,16 @@ from deepdive.tokenizers.splitting import SPACE, marked_words
 
 
 class BPETokenizer(Tokenizer):
-    """Byte-pair encoding: a word starts as characters, and learned merges join them.
+    """Byte-pair encoding (BPE): a word starts as characters, which learned merges join.
 
-    Training merges the most frequent pair of neighbours again and again; `encode` applies the same
-    merges in the order in which they were learned. Frequent words end as one piece, rare ones as
-    several. A space is written `▁` and leads the word after it (the paper marks the word's end; a
-    leading mark lets `here` be one piece before a space, a comma and the sentence's end alike).
-    `decode(encode(text)) == squeeze(text)` as long as training saw every character.
+    Training repeatedly merges the most frequent pair of adjacent tokens; `encode` applies the same
+    merges in the order in which they were learned. Frequent words become one token, rare ones
+    several. A space is written as `▁` at the start of the next word (the paper marks the word's
+    end; a prefix lets `here` be the same token before a space, a comma and the sentence's end).
+    `decode(encode(text)) == squeeze(text)` if training saw every character.
 
-    vocab, specials: see `Tokenizer`. merges: `"left right"`, first learned first, as in the files
-    that models are published with. Raises ValueError when a merge is not of this form.
+    vocab, specials: see `Tokenizer`. merges: `"left right"`, in the order learned, as in published
+    merges files. Raises ValueError if a merge is not of this form.
 
     Source: Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units",
     ACL 2016, section 3.2; the space mark is SentencePiece's (Kudo and Richardson 2018).
@@ -53,10 +53,10 @@ class BPETokenizer(Tokenizer):
         min_count: int = 2,
         specials: Sequence[str] = SPECIALS,
     ) -> Self:
-        """Learn a vocabulary of at most `vocab_size`, special tokens and characters included.
+        """Learn a vocabulary of at most `vocab_size`, including special tokens and characters.
 
-        It ends up smaller where no pair occurs `min_count` times any more. Ties: `learn_merges`.
-        Raises ValueError when the texts are blank or `vocab_size` is below specials + characters.
+        It is smaller if no more pairs occur `min_count` times. Ties: see `learn_merges`.
+        Raises ValueError if the texts are blank or `vocab_size` is below specials + characters.
         """
         check_specials(specials)
         words = count_words(texts, cls.split)
@@ -68,7 +68,7 @@ class BPETokenizer(Tokenizer):
 
     @staticmethod
     def alphabet(words: Iterable[str]) -> list[str]:
-        """The pieces that training starts from, in order."""
+        """Return the initial vocabulary of training, sorted."""
         return sorted({char for word in words for char in word})
 
     @staticmethod

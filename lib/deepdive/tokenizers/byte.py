@@ -1,4 +1,4 @@
-"""Bytes as tokens: no training, no unknown text."""
+"""Byte-level tokenizer, as in ByT5: no training, no unknown tokens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,15 +7,15 @@ from deepdive.tokenizers.base import SPECIALS, Tokenizer, utf8
 
 NAMES = [chr(b) if 0x20 < b < 0x7F else f"<0x{b:02X}>" for b in range(256)]
 BYTE = {name: byte for byte, name in enumerate(NAMES)}
-BYT5_SPECIALS = ("<pad>", "<pad>", "</s>", "<unk>")  # its texts begin with padding
+BYT5_SPECIALS = ("<pad>", "<pad>", "</s>", "<unk>")  # its decoder starts with padding
 
 
 class ByteTokenizer(Tokenizer):
-    """The bytes of a text in UTF-8, after the special tokens: with n of them, byte b has id n + b.
+    """Encode a text as its UTF-8 bytes: with n special tokens, byte b has id n + b.
 
-    `decode(encode(text)) == text` for every text, in 256 tokens, at the price of long sequences
-    (one token a letter in English, two in Greek, three in Chinese). Bytes that are not UTF-8, which
-    a model may produce, decode to U+FFFD. A special token may serve twice (`BYT5_SPECIALS`).
+    `decode(encode(text)) == text` for every text, with 256 tokens, at the cost of long sequences
+    (one token per character in English, two in Greek, three in Chinese). Bytes that are not UTF-8,
+    which a model may generate, decode to U+FFFD. Special tokens may be shared (`BYT5_SPECIALS`).
 
     Source: Xue et al., "ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte Models",
     TACL 2022, section 3.

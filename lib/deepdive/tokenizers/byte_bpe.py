@@ -1,4 +1,4 @@
-"""Byte-pair encoding on bytes, as in GPT-2."""
+"""Byte-level BPE, as in GPT-2."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -9,7 +9,7 @@ from deepdive.tokenizers.splitting import digits_apart, gpt2_words
 
 
 def _visible_bytes() -> dict[int, str]:
-    """A printable character for each byte: its own in Latin-1, else one from U+0100 on."""
+    """Return a printable character for each byte: the Latin-1 one, or one from U+0100 on."""
     own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in own]
     return {byte: chr(byte) for byte in own} | {b: chr(256 + i) for i, b in enumerate(others)}
@@ -20,11 +20,11 @@ BYTE = {char: byte for byte, char in VISIBLE.items()}
 
 
 class ByteBPETokenizer(BPETokenizer):
-    """BPE whose alphabet is the 256 bytes, so that no text is ever unknown.
+    """BPE whose alphabet is the 256 bytes, so there are no unknown tokens.
 
-    Text is cut by GPT-2's pattern (`gpt2_words`), written as UTF-8, and each byte shown as one
-    printable character (`VISIBLE`). `decode(encode(text)) == text` for every text; bytes that are
-    not UTF-8, which a model may produce, decode to U+FFFD.
+    Text is split by GPT-2's pattern (`gpt2_words`) and encoded as UTF-8, and each byte is mapped to
+    a printable character (`VISIBLE`). `decode(encode(text)) == text` for every text; bytes that are
+    not UTF-8, which a model may generate, decode to U+FFFD.
 
     With GPT-2's files: `ByteBPETokenizer(vocab, merges, specials=["<|endoftext|>"] * 4)`.
 
@@ -42,22 +42,22 @@ class ByteBPETokenizer(BPETokenizer):
 
     def join(self, pieces: Sequence[str]) -> str:
         whole = b"".join(
-            bytes([BYTE[char]]) if char in BYTE else char.encode()  # "<unk>" may hold any character
+            bytes([BYTE[char]]) if char in BYTE else char.encode()  # "<unk>" may have any character
             for char in "".join(pieces)
         )
         return whole.decode(errors="replace")
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Start and end in `text` of each token's characters, whole even where bytes are split."""
-        owner = [i for i, char in enumerate(text) for _ in utf8(char)]  # the character of a byte
+        """Return each token's (start, end) in `text`; split characters count fully."""
+        owner = [i for i, char in enumerate(text) for _ in utf8(char)]  # each byte's character
         lengths = [len(token) for token in self.tokens(text)]
         ends = accumulate(lengths)
         return [(owner[end - n], owner[end - 1] + 1) for end, n in zip(ends, lengths, strict=True)]
 
 
 class DigitBPETokenizer(ByteBPETokenizer):
-    """`ByteBPETokenizer` that cuts each digit off first, so that no number is one piece: `" 2026"`
-    is a space and four digits.
+    """`ByteBPETokenizer` that splits off each digit first: `" 2026"` becomes a space and four
+    digits.
 
     Source: Ben Allal et al. 2025, "SmolLM2", and its tokenizer.json.
     """

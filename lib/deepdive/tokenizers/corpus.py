@@ -1,4 +1,4 @@
-"""Reading the texts that a tokeniser is trained on."""
+"""Word counts of the training texts, and checks, for training tokenizers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterable[T]:
-    """`items`, with a progress bar once they have taken three seconds (TQDM_DISABLE=1: never)."""
+    """Return `items` with a progress bar after three seconds (TQDM_DISABLE=1: none)."""
     from tqdm import tqdm
 
     bar: Iterable[T] = tqdm(items, desc=label, total=total, delay=3, leave=False)
@@ -18,10 +18,10 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterab
 
 
 def count_words(texts: Iterable[str], split: Callable[[str], list[str]]) -> Counter[str]:
-    """How often each word occurs in the texts, words being what `split` returns.
+    """Return the count of each word in the texts; `split` returns the words of a text.
 
-    Raises TypeError when `texts` is one string or holds something else than strings, and ValueError
-    when there is no word in it.
+    Raises TypeError if `texts` is one string or contains anything but strings, and ValueError if
+    it contains no words.
     """
     if isinstance(texts, str):
         raise TypeError("texts: expected many strings, got one; pass [text] to train on one text")
@@ -30,16 +30,14 @@ def count_words(texts: Iterable[str], split: Callable[[str], list[str]]) -> Coun
         check_text(f"texts[{i}]", text)
         counts.update(split(text))
     if not counts:
-        raise ValueError(
-            "texts: there is no word in them; pass at least one text that is not blank"
-        )
+        raise ValueError("texts: got no words; pass at least one text that is not blank")
     return counts
 
 
 def check_size(vocab_size: int, smallest: int, what: str) -> None:
-    """Raise ValueError when `vocab_size` leaves no room for `what`."""
+    """Raise ValueError if `vocab_size` is below `smallest`, the number of ids needed for `what`."""
     if vocab_size < smallest:
         raise ValueError(
             f"vocab_size: {vocab_size} is too small: {what} take {smallest} ids already; "
-            f"pass {smallest} or more, or normalise the texts so that they use fewer characters"
+            f"pass {smallest} or more, or normalize the texts to use fewer characters"
         )

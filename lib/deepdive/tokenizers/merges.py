@@ -1,9 +1,9 @@
-"""Learning which neighbouring pieces to merge: the heart of BPE and of WordPiece training.
+"""Learning the merges of adjacent tokens for BPE and WordPiece training.
 
-A corpus is seen as its distinct words, each a list of pieces with a count. One step finds the pair
-of neighbours with the highest score and merges it wherever it stands. Counting all pairs again
-after each step would be simple and slow; `Pairs` instead knows for every pair the words that hold
-it, so that a step costs only as much as the words that it changes.
+A corpus is represented by its distinct words, each a list of tokens with a count. One step finds
+the adjacent pair with the highest score and merges all its occurrences. Recounting all pairs after
+each step would be simple but slow, so `Pairs` stores the words that contain each pair, and a step
+costs only as much as the words that it changes.
 """
 
 import heapq
@@ -21,7 +21,7 @@ Join = Callable[[str, str], str]
 
 
 def merge_pair(pieces: Sequence[T], pair: tuple[T, T], merged: T) -> list[T]:
-    """`pieces` with each occurrence of `pair`, from left to right, replaced by `merged`."""
+    """Return `pieces` with each occurrence of `pair`, left to right, replaced by `merged`."""
     out: list[T] = []
     i = 0
     while i < len(pieces):
@@ -35,11 +35,10 @@ def merge_pair(pieces: Sequence[T], pair: tuple[T, T], merged: T) -> list[T]:
 
 
 class Pairs:
-    """The neighbours in the words of a corpus, counted, and kept up to date as they merge.
+    """Counts of the adjacent token pairs in a corpus, updated incrementally by merges.
 
-    words: how often each word occurs, a word being a tuple of pieces. A piece's number is its age:
-    the first pieces in order of their code points, then the merged ones as they come. `score` is
-    the count (BPE).
+    words: the count of each word, a tuple of tokens. Tokens are numbered in order of creation: the
+    initial ones sorted by code point, then the merged ones. `score` is the count (BPE).
     """
 
     def __init__(self, words: Mapping[tuple[str, ...], int], join: Join = operator.add) -> None:
@@ -49,18 +48,18 @@ class Pairs:
         self.words = [[self.number[piece] for piece in word] for word in words]
         self.repeats = list(words.values())
         self.count: Counter[Pair] = Counter()
-        self.where: defaultdict[Pair, set[int]] = defaultdict(set)  # pair -> words that hold it
+        self.where: defaultdict[Pair, set[int]] = defaultdict(set)  # pair -> words that contain it
         for w in range(len(self.words)):
             self._enter(w)
 
     def score(self, pair: Pair) -> float:
-        """What the next merge maximises; 0 for a pair that occurs no more."""
+        """Return the score that the next merge maximizes; 0 for a pair that no longer occurs."""
         return self.count[pair]
 
     def merge(self, pair: Pair) -> set[Pair]:
-        """Merge a pair in all words; returns the pairs whose score may have changed."""
+        """Merge a pair in all words; return the pairs whose score may have changed."""
         merged = self.join(self.pieces[pair[0]], self.pieces[pair[1]])
-        if merged not in self.number:  # two ways may lead to one piece
+        if merged not in self.number:  # different merges may form the same token
             self.number[merged] = len(self.pieces)
             self.pieces.append(merged)
         changed: set[Pair] = set()
@@ -86,14 +85,14 @@ class Pairs:
 
 
 class LikelihoodPairs(Pairs):
-    """Pairs scored by `count(a, b) / (count(a) * count(b))`, as WordPiece is trained.
+    """Pairs scored by `count(a, b) / (count(a) * count(b))`, as in WordPiece training.
 
-    Merging `a` with `b` lowers the counts of both, so every pair that holds either is scored anew.
+    Merging `a` and `b` lowers the counts of both, so every pair with either gets a new score.
     """
 
     def __init__(self, words: Mapping[tuple[str, ...], int], join: Join = operator.add) -> None:
         self.single: Counter[int] = Counter()
-        self.touching: defaultdict[int, set[Pair]] = defaultdict(set)  # piece -> pairs that hold it
+        self.touching: defaultdict[int, set[Pair]] = defaultdict(set)  # token -> pairs with it
         super().__init__(words, join)
 
     def score(self, pair: Pair) -> float:
@@ -124,14 +123,14 @@ class LikelihoodPairs(Pairs):
 
 
 def learn_merges(pairs: Pairs, min_count: int = 1) -> Iterator[tuple[str, str]]:
-    """The merges, best score first, for as long as a pair occurs `min_count` times.
+    """Yield the merges, best score first, while a pair occurs `min_count` times.
 
-    Ties go to the pair whose left piece is oldest, then to the one whose right piece is. So the
-    result depends on the counts alone, not on the order of the texts. Take as many as you need:
-    the work is done as they are taken. Source: Sennrich et al. 2016, Algorithm 1.
+    Ties go to the pair with the earliest left token, then the earliest right token. So the result
+    depends only on the counts, not on the order of the texts. The generator is lazy: only the
+    merges taken are computed. Source: Sennrich et al. 2016, Algorithm 1.
     """
-    # Each change of score pushes a new entry; those that a later one has outdated are passed over.
-    # A pair that is too rare is left out until its count changes, which pushes it again.
+    # Each change of score pushes a new heap entry; outdated entries are skipped. A pair below
+    # `min_count` is not pushed until its count changes.
     least = max(1, min_count)
     heap = [(-pairs.score(pair), pair) for pair, count in pairs.count.items() if count >= least]
     heapq.heapify(heap)
@@ -146,7 +145,7 @@ def learn_merges(pairs: Pairs, min_count: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def learn_vocab(vocab: list[str], pairs: Pairs, size: int, min_count: int) -> list[tuple[str, str]]:
-    """Append what the merges make to `vocab` until it holds `size` pieces; returns the merges."""
+    """Append merged tokens to `vocab` until it has `size` tokens; return the merges."""
     merges: list[tuple[str, str]] = []
     known = set(pairs.pieces)
     for pair in progress(learn_merges(pairs, min_count), "merging", size - len(vocab)):

@@ -1,4 +1,4 @@
-"""One text or two as the input of an encoder: `[CLS] a [SEP] b [SEP]`, cut to length, in batches.
+"""Encode one text or a pair for BERT: `[CLS] a [SEP] b [SEP]`, with truncation and padding.
 
 Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional Transformers",
 NAACL 2019, section 3, "Input/Output Representations", and figure 2.
@@ -16,14 +16,14 @@ from deepdive.tokenizers.base import Tokenizer
 def encode_pair(
     tokenizer: Tokenizer, a: str, b: str | None = None, max_length: int | None = None
 ) -> tuple[list[int], list[int]]:
-    """The ids of `[CLS] a [SEP]`, or of `[CLS] a [SEP] b [SEP]`, and the segment of each.
+    """Return token ids and segment ids of `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`.
 
-    `[CLS]` and `[SEP]` are the tokenizer's `bos` and `eos`. Segments are 0 up to the first `[SEP]`,
-    that one included, and 1 from there to the end. Where the whole is longer than `max_length`,
-    specials counted, the texts lose tokens at their ends by `longest_first`.
+    `[CLS]` and `[SEP]` are the tokenizer's `bos` and `eos`. Segment ids are 0 up to and including
+    the first `[SEP]`, then 1. A sequence longer than `max_length`, with special tokens, is
+    truncated at the ends of the texts by `longest_first`.
 
-    Raises TypeError where a text is not a string, and ValueError where `max_length` has no room for
-    the special tokens.
+    Raises TypeError if a text is not a string, and ValueError if `max_length` is too small for the
+    special tokens.
     """
     first = tokenizer.encode(a)
     second = None if b is None else tokenizer.encode(b)
@@ -46,12 +46,12 @@ def encode_pair(
 
 
 def longest_first(a: int, b: int, room: int) -> tuple[int, int]:
-    """How many of the `a` and `b` tokens of two texts stay, with room for `room`.
+    """Return how many of the `a` and `b` tokens of two texts to keep, `room` in total.
 
-    Only the longer one loses tokens, until it is no longer than the other; from there on both lose
-    in turn. So a text of at most half the room is never cut. Of an odd room the text that
-    was the longer keeps one more, the second where both were as long: the rule of the `tokenizers`
-    library. Google's own loop always ends with the odd one on the first.
+    Only the longer text is truncated, until both have the same length; then both lose tokens in
+    turn. So a text of at most half the room is never truncated. If the room is odd, the longer text
+    keeps one more, or the second if both have the same length, as in the `tokenizers` library. In
+    Google's own code the first text always keeps the odd one.
     """
     if a + b <= room:
         return a, b
@@ -62,10 +62,10 @@ def longest_first(a: int, b: int, room: int) -> tuple[int, int]:
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int = 0) -> tuple[Tensor, Tensor]:
-    """Rows of ids as tokens and mask, each (B, T); short rows end in `pad`.
+    """Return padded token ids and an attention mask, each (B, T); shorter rows end in `pad`.
 
-    mask: bool, True = real token, False = padding; pass it on, or the padding is read as text.
-    Raises ValueError where there is no row.
+    mask: bool, True = token, False = padding; without it, a model attends to the padding.
+    Raises ValueError if there are no rows.
     """
     if not rows:
         raise ValueError("rows: expected at least one, got none")
@@ -79,16 +79,16 @@ def padded(rows: Sequence[Sequence[int]], pad: int = 0) -> tuple[Tensor, Tensor]
 def pad_batch(
     rows: Sequence[tuple[Sequence[int], Sequence[int]]], pad: int = 0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `encode_pair` gave for several texts, as tokens, mask and segments, each (B, T).
+    """Return a batch of `encode_pair` results as tokens, mask and segments, each (B, T).
 
-    As `padded`, with segment 0 under the padding. Raises ValueError where there is no row, or where
-    a row's ids and segments differ in length.
+    As `padded`, with segment 0 for padding. Raises ValueError if there are no rows, or if a row's
+    ids and segments differ in length.
     """
     for i, (ids, segments) in enumerate(rows):
         if len(ids) != len(segments):
             raise ValueError(
-                f"rows[{i}]: {len(ids)} ids and {len(segments)} segments; expected one segment a "
-                "token, as encode_pair gives them"
+                f"rows[{i}]: {len(ids)} ids and {len(segments)} segments; expected one segment per "
+                "token, as returned by encode_pair"
             )
     tokens, mask = padded([ids for ids, _ in rows], pad)
     return tokens, mask, padded([segments for _, segments in rows])[0]

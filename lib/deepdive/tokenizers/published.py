@@ -1,4 +1,4 @@
-"""Tokenisers from the files of published models."""
+"""Tokenizers from the files of published models."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ def byte_bpe(folder: str | Path) -> ByteBPETokenizer:
     """Return the byte-level BPE of a folder's tokenizer.json, with RoBERTa's special tokens.
 
     So pad, bos, eos, unk are `<pad>`, `<s>`, `</s>`, `<unk>`. Raises FileNotFoundError without the
-    file, ValueError where it holds another kind of tokeniser.
+    file, ValueError if it is of another tokenizer type.
     """
     path = Path(folder) / "tokenizer.json"
     model = json.loads(path.read_text(encoding="utf-8"))["model"]
     if model.get("type", "BPE") != "BPE" or "\u0120" not in model["vocab"]:
         raise ValueError(
-            f"folder: {path} is a tokeniser of type {model.get('type')!r}; expected byte-level BPE"
+            f"folder: {path} is a tokenizer of type {model.get('type')!r}; expected byte-level BPE"
         )
     ids: dict[str, int] = model["vocab"]
     merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]  # both forms occur
@@ -31,13 +31,13 @@ def byte_bpe(folder: str | Path) -> ByteBPETokenizer:
 
 @dataclass(frozen=True)
 class Letters:
-    """What each id of a published recogniser writes.
+    """The decoding vocabulary of a published speech recognizer.
 
-    names  of each id: letters, pieces of words, special tokens
-    space  the letter, or the beginning of a piece, that stands for a space: "|" or "\u2581"
+    names  the token of each id: characters, subword tokens, special tokens
+    space  the character, or the prefix of a subword, for a space: "|" or "\u2581"
     pad    the id of padding, which is CTC's blank
-    silent the ids that write nothing
-    lower  whether all is written in small letters
+    silent the ids that decode to nothing
+    lower  whether the text is converted to lower case
     """
 
     names: tuple[str, ...]
@@ -47,50 +47,50 @@ class Letters:
     lower: bool = False
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, without spaces at its ends."""
+        """Return the text of ids, without leading and trailing spaces."""
         found = "".join(self.names[i] for i in ids if i not in self.silent)
         found = found.replace(self.space, " ").strip()
         return found.lower() if self.lower else found
 
 
 def letters(folder: str | Path) -> Letters:
-    """Return what a folder's vocab.json says: the letters of wav2vec 2.0 and HuBERT ("|" is the
-    space), or the pieces of Speech2Text, which are only joined here: to write needs no cutting.
+    """Return a folder's vocab.json for decoding: the characters of wav2vec 2.0 and HuBERT ("|" is
+    the space), or the subword tokens of Speech2Text, which decoding only joins.
 
-    As transformers decodes: with letters all but padding shows, with pieces no special token does.
-    Raises ValueError where ids are missing or padding has none.
+    As in transformers, characters decode to all tokens but padding, subwords to no special tokens.
+    Raises ValueError if ids are missing or padding has none.
     """
     path = Path(folder) / "vocab.json"
     vocab: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
     if not vocab or sorted(vocab.values()) != list(range(len(vocab))):
-        raise ValueError(f"folder: {path} does not give the ids 0 to {len(vocab) - 1}, one a name")
-    told = _told(Path(folder))
-    special = {key: _name(told.get(f"{key}_token"), default) for key, default in SPECIAL.items()}
+        raise ValueError(f"folder: {path} does not have one name for each id 0 to {len(vocab) - 1}")
+    config = _told(Path(folder))
+    special = {key: _name(config.get(f"{key}_token"), default) for key, default in SPECIAL.items()}
     if special["pad"] not in vocab:
-        raise ValueError(f"folder: {path} has no {special['pad']!r}, the padding")
+        raise ValueError(f"folder: {path} has no padding token {special['pad']!r}")
     names, pad = tuple(sorted(vocab, key=vocab.__getitem__)), vocab[special["pad"]]
     if any(name.startswith(PIECE) for name in names):
         silent = frozenset(vocab[name] for name in special.values() if name in vocab)
         return Letters(names, PIECE, pad, silent)
-    space = _name(told.get("word_delimiter_token"), "|")
-    return Letters(names, space, pad, frozenset({pad}), bool(told.get("do_lower_case")))
+    space = _name(config.get("word_delimiter_token"), "|")
+    return Letters(names, space, pad, frozenset({pad}), bool(config.get("do_lower_case")))
 
 
-PIECE = "\u2581"  # SentencePiece's mark of a space
+PIECE = "\u2581"  # SentencePiece's space symbol
 SPECIAL = {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "unk": "<unk>"}
 
 
 def _told(folder: Path) -> dict[str, Any]:
-    """What the tokeniser's settings say, in either of the two files that have them."""
-    found: dict[str, Any] = {}
+    """Return the tokenizer's settings, from either of the two files that may have them."""
+    settings: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).is_file():
-            found |= json.loads((folder / name).read_text(encoding="utf-8"))
-    return found
+            settings |= json.loads((folder / name).read_text(encoding="utf-8"))
+    return settings
 
 
 def _name(token: Any, default: str) -> str:
-    """The name of a special token, which may come with settings of its own."""
+    """Return the name of a special token, given as a string or as a dictionary."""
     if isinstance(token, dict):
         token = token.get("content")
     return token if isinstance(token, str) else default

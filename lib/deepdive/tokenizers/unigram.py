@@ -1,4 +1,4 @@
-"""SentencePiece's unigram model: of all ways to cut a text, the most probable one."""
+"""SentencePiece's unigram language model: the most probable segmentation of a text."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from deepdive.tokenizers.unigram_training import learn
 
 
 class UnigramTokenizer(Tokenizer):
-    """Pieces with a log-probability each; a word's cut is the one whose sum is largest (Viterbi).
+    """Unigram tokenizer: the segmentation of a word with the highest log-probability (Viterbi).
 
-        best[j] = max over pieces p that end at j of best[j - len(p)] + score(p)
+        best[j] = max over tokens p that end at j of best[j - len(p)] + score(p)
 
-    A space is written `▁` and leads the word after it. A character that no piece holds is the
-    unknown token, ten nats below the least probable piece; neighbours of them become one. Texts are
-    normalised (NFKC). T5's files have no token for the beginning: `bos` is padding, with which
-    its decoder begins.
+    A space is written as `▁` at the start of the next word. A character outside the vocabulary is
+    the unknown token, ten nats below the least probable token; adjacent ones become one. Texts are
+    normalized (NFKC). T5's files have no begin token: `bos` is padding, with which its decoder
+    starts.
 
-    scores: the log-probability of each piece of `vocab`. Raises ValueError where they are not one
-    each.
+    scores: the log-probability of each token of `vocab`. Raises ValueError if they differ in
+    number.
 
     Source: Kudo 2018, "Subword Regularization", section 3.2.
     """
@@ -36,7 +36,7 @@ class UnigramTokenizer(Tokenizer):
     ) -> None:
         super().__init__(vocab, specials)
         if len(scores) != len(vocab):
-            raise ValueError(f"scores: {len(scores)} for {len(vocab)} pieces, expected one each")
+            raise ValueError(f"scores: {len(scores)} for {len(vocab)} tokens, expected one each")
         self.scores = [*map(float, scores)]
         self._score = {piece: self.scores[i] for piece, i in self._ids.items()}
         self._longest = max(map(len, self._score))
@@ -44,9 +44,9 @@ class UnigramTokenizer(Tokenizer):
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> Self:
-        """Read a folder's tokenizer.json, of T5's form.
+        """Load a folder's tokenizer.json in T5's format.
 
-        Raises FileNotFoundError without the file, ValueError where it holds another kind.
+        Raises FileNotFoundError without the file, ValueError if it is of another type.
         """
         path = Path(folder) / "tokenizer.json"
         model: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["model"]
@@ -60,10 +60,10 @@ class UnigramTokenizer(Tokenizer):
     def train(
         cls, texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = SPECIALS
     ) -> Self:
-        """Learn at most `vocab_size` pieces, special tokens and characters included.
+        """Learn at most `vocab_size` tokens, including special tokens and characters.
 
-        Written to be read (`unigram_training`); for more than some ten thousand words take the
-        library `tokenizers`. Raises ValueError when the texts are blank or `vocab_size` is below
+        Written for clarity (`unigram_training`); for more than about ten thousand words use the
+        library `tokenizers`. Raises ValueError if the texts are blank or `vocab_size` is below
         specials + characters.
         """
         check_specials(specials)
@@ -76,7 +76,7 @@ class UnigramTokenizer(Tokenizer):
 
     @staticmethod
     def split(text: str) -> list[str]:
-        """Words, each with its `▁`."""
+        """Return the words, each with the prefix `▁`."""
         return [SPACE + word for word in squeeze(unicodedata.normalize("NFKC", text)).split()]
 
     def cut(self, word: str) -> list[str]:

@@ -1,21 +1,21 @@
-"""How a unigram vocabulary is found: begin with far too many pieces, and drop those least missed.
+"""Training of a unigram vocabulary: EM and pruning from a large seed vocabulary.
 
     learn(words, size):
-        pieces = every frequent substring, and every character
+        tokens = every frequent substring, and every character
         until `size` are left:
-            twice: expect how often each piece is used, over all cuts of all words   (E)
-                   score = log of its share of all uses                             (M)
-            drop the quarter that the words' likelihood misses least
+            twice: expected count of each token, over all segmentations of all words   (E)
+                   score = log of its fraction of all counts                           (M)
+            drop the quarter of the tokens whose removal lowers the likelihood least
 
-A cut of a word is as probable as the product of its pieces; a word, as all its cuts together. The
-sum over cuts, 2 ** (n - 1) of them, takes one pass from the left and one from the right:
+A segmentation's probability is the product of its tokens' probabilities; a word's, the sum over its
+segmentations. That sum, of 2 ** (n - 1) terms, is computed by a forward and a backward pass:
 
-    left[j]  = log of the sum over pieces p that end at j of exp(left[j - len(p)] + score[p])
+    left[j]  = log of the sum over tokens p that end at j of exp(left[j - len(p)] + score[p])
     right[i] = the same from the other end
-    a piece from i to j is used exp(left[i] + score[p] + right[j] - left[n]) times in this word
+    a token from i to j has the expected count exp(left[i] + score[p] + right[j] - left[n])
 
-`tokenizers` and SentencePiece differ in three things: the M step has exp(digamma(count)), which
-punishes rare pieces; the loss counts uses in best cuts only; substrings come from a suffix array.
+`tokenizers` and SentencePiece differ in three ways: the M step has exp(digamma(count)), which
+penalizes rare tokens; the loss counts only best segmentations; seeds come from a suffix array.
 
 Source: Kudo 2018, "Subword Regularization", section 3.2.
 """
@@ -30,24 +30,24 @@ from typing import NamedTuple
 from deepdive.tokenizers.corpus import progress
 
 Scores = Mapping[str, float]
-LEAST = 1e-6  # uses of a character that larger pieces have swallowed: it stays, whatever comes
+LEAST = 1e-6  # the minimum expected count of a character, so that every character is kept
 
 
 class Expected(NamedTuple):
-    """How often each piece is used, and the log-likelihood of the words."""
+    """The expected count of each token (`uses`), and the log-likelihood of the words."""
 
     uses: dict[str, float]
     log_likelihood: float
 
 
 def log_sum(values: list[float]) -> float:
-    """log of the sum of exp(values); -inf for none."""
+    """Return log of the sum of exp(values); -inf for none."""
     top = max(values, default=-math.inf)
     return top if top == -math.inf else top + math.log(sum(math.exp(v - top) for v in values))
 
 
 def totals(word: str, scores: Scores, longest: int) -> list[float]:
-    """left: log-probability of word[:j], all its cuts together, for j from 0 to the word's end."""
+    """Return left: log p(word[:j]), summed over segmentations, for j from 0 to len(word)."""
     left = [0.0]
     for j in range(1, len(word) + 1):
         starts = range(max(0, j - longest), j)
@@ -56,9 +56,9 @@ def totals(word: str, scores: Scores, longest: int) -> list[float]:
 
 
 def expect(words: Mapping[str, int], scores: Scores) -> Expected:
-    """The E step: each piece's uses, summed over all cuts of all words, each as often as it stands.
+    """The E step: the expected count of each token over all segmentations of all words.
 
-    words: word -> how often. Raises ValueError for a word that no pieces spell.
+    words: word -> count. Raises ValueError for a word without a segmentation.
     """
     longest = max(map(len, scores))
     backward = {piece[::-1]: score for piece, score in scores.items()}
@@ -68,7 +68,7 @@ def expect(words: Mapping[str, int], scores: Scores) -> Expected:
         n = len(word)
         left = totals(word, scores, longest)
         if left[n] == -math.inf:
-            raise ValueError(f"words: no pieces spell {word!r}; every character must be a piece")
+            raise ValueError(f"words: no tokens spell {word!r}; every character must be a token")
         right = totals(word[::-1], backward, longest)[::-1]
         log_likelihood += count * left[n]
         for i in range(n):
@@ -80,15 +80,15 @@ def expect(words: Mapping[str, int], scores: Scores) -> Expected:
 
 
 def maximise(uses: Mapping[str, float]) -> dict[str, float]:
-    """The M step: score = log(uses / all uses). A piece that is not used goes, but no character."""
+    """The M step: score = log(count / all counts). Drop unused tokens, but no characters."""
     kept = {p: max(n, LEAST) for p, n in uses.items() if n > LEAST or len(p) == 1}
     total = sum(kept.values())
     return {piece: math.log(n / total) for piece, n in kept.items()}
 
 
 def losses(uses: Mapping[str, float], scores: Scores) -> dict[str, float]:
-    """What the log-likelihood loses without a piece, nearly: its uses times (its score - the score
-    of the best cut of it into others). Characters are left out: they stay.
+    """Return the approximate loss of log-likelihood without each token: its count times (its score
+    - the score of its best segmentation into others). Characters are always kept, so not included.
     """
     longest, found = max(map(len, scores)), {}
     for piece in scores:
@@ -104,37 +104,37 @@ def losses(uses: Mapping[str, float], scores: Scores) -> dict[str, float]:
 
 
 def seeds(words: Mapping[str, int], size: int, longest: int) -> dict[str, float]:
-    """Every character, and the `size` substrings for which times * length is largest, with scores;
-    a substring stands twice at least.
+    """Return the seed vocabulary with scores: every character, and the `size` substrings with the
+    largest count * length, of those that occur at least twice.
     """
     times: Counter[str] = Counter()
     for word, count in words.items():
         for i in range(len(word)):
             for j in range(i + 1, min(len(word), i + longest) + 1):
                 times[word[i:j]] += count
-    many = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
-    many.sort(key=lambda piece: (-times[piece] * len(piece), piece))
+    parts = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
+    parts.sort(key=lambda piece: (-times[piece] * len(piece), piece))
     characters = [piece for piece in times if len(piece) == 1]
-    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *many[:size]]})
+    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *parts[:size]]})
 
 
 def learn(
     words: Mapping[str, int], size: int, *, longest: int = 16, keep: float = 0.75, steps: int = 2
 ) -> dict[str, float]:
-    """At most `size` pieces and their scores, the most probable first; characters are always in.
+    """Return at most `size` tokens with scores, most probable first, including all characters.
 
-    longest   characters of the longest piece
-    keep      the share of pieces that a round keeps
-    steps     E and M steps a round
+    longest   the maximum number of characters in a token
+    keep      the fraction of tokens kept in each round
+    steps     E and M steps per round
 
-    Raises ValueError where the characters alone are more than `size`.
+    Raises ValueError if there are more than `size` characters.
     """
-    words = dict(sorted(words.items()))  # sums of floats, and so ties, depend on the order
+    words = dict(sorted(words.items()))  # float sums, and therefore ties, depend on the order
     characters = sorted({char for word in words for char in word})
     if len(characters) > size:
         raise ValueError(f"size={size}: the words have {len(characters)} characters already")
     scores = seeds(words, 10 * size, longest)
-    more = max(size + size // 10, len(characters))  # what the last E step leaves unused goes too
+    more = max(size + size // 10, len(characters))  # the last E step also drops unused tokens
     rounds = 1 + max(0, math.ceil(math.log(more / len(scores)) / math.log(keep)))
     for _ in progress(range(rounds), "dropping pieces"):
         scores, uses = improve(words, scores, steps)
@@ -151,7 +151,7 @@ def learn(
 def improve(
     words: Mapping[str, int], scores: Scores, steps: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """E and M, `steps` times: (scores, the last uses)."""
+    """Repeat the E and M steps `steps` times; return (scores, the last expected counts)."""
     uses: dict[str, float] = {}
     for _ in range(steps):
         uses = expect(words, scores).uses

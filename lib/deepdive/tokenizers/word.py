@@ -1,4 +1,4 @@
-"""Words as tokens: a vocabulary of the most frequent ones."""
+"""Word-level tokenizer with a vocabulary of the most frequent words."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -8,7 +8,7 @@ from deepdive.tokenizers.corpus import check_size, count_words
 
 
 class FrequencyTokenizer(Tokenizer):
-    """What word and character tokenisers share: they keep whatever `split` gives most often."""
+    """Base class of word and character tokenizers: the vocabulary is the most frequent units."""
 
     @classmethod
     def train(
@@ -19,10 +19,10 @@ class FrequencyTokenizer(Tokenizer):
         min_count: int = 1,
         specials: Sequence[str] = SPECIALS,
     ) -> Self:
-        """Keep what occurs `min_count` times, most frequent first, until `vocab_size` is reached.
+        """Build a vocabulary of the most frequent units that occur at least `min_count` times.
 
-        The size counts the special tokens; None keeps all. Ties go by code point. Raises
-        ValueError when the texts are empty or `vocab_size` leaves no room beside the specials.
+        `vocab_size` includes the special tokens; None keeps all. Ties are sorted by code point.
+        Raises ValueError if the texts are empty or `vocab_size` is not above the special tokens.
         """
         check_specials(specials)
         counts = count_words(texts, cls.split)
@@ -33,11 +33,11 @@ class FrequencyTokenizer(Tokenizer):
 
 
 class WordTokenizer(FrequencyTokenizer):
-    """One token a word, words being what white space separates, most frequent first.
+    """One token per whitespace-separated word, most frequent first.
 
-    Normalise the texts first, for training and for `encode` alike (`simplify` for English and
-    French). `decode(encode(text))` is the text with single spaces as long as every word is known;
-    any other becomes the one unknown token, which is what subwords were invented to mend.
+    Normalize the texts first, both for training and for `encode` (`simplify` for English and
+    French). `decode(encode(text))` is the text with single spaces if every word is known;
+    out-of-vocabulary words become the one unknown token, the problem that subwords solve.
 
     Source: the word vocabularies of Sutskever, Vinyals, Le 2014, section 3.1, and of Bahdanau, Cho,
     Bengio 2015, section 4.1 (both keep the most frequent words).

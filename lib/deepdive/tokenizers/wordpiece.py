@@ -1,4 +1,4 @@
-"""WordPiece, the subwords of BERT."""
+"""WordPiece, BERT's subword tokenizer."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -13,22 +13,22 @@ from deepdive.tokenizers.splitting import (
     uncased_bert_words,
 )
 
-INSIDE = "##"  # leads a piece that does not begin a word
+INSIDE = "##"  # the prefix of a token that does not begin a word
 LONGEST_WORD = 100  # characters; a longer word is unknown, as in BERT
 BERT_SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 
 
 def join_pieces(left: str, right: str) -> str:
-    """`"hu"` and `"##g"` make `"hug"`, `"##u"` and `"##g"` make `"##ug"`."""
+    """Merge two tokens: `"hu"` and `"##g"` to `"hug"`, `"##u"` and `"##g"` to `"##ug"`."""
     return left + right.removeprefix(INSIDE)
 
 
 class WordPieceTokenizer(Tokenizer):
-    """WordPiece: a word is cut greedily into the longest pieces that the vocabulary holds.
+    """WordPiece: greedy longest-match-first segmentation of words into vocabulary tokens.
 
-    Inside a word a piece is written with `##` in front. A word that cannot be cut to its end is
-    unknown as a whole. Words are those of BERT, in lower case and without accents
-    (`uncased_bert_words`), so `decode` gives these words with single spaces, not the text.
+    Tokens inside a word have the prefix `##`. A word that cannot be segmented completely becomes
+    one unknown token. Pre-tokenization is BERT's, in lower case and without accents
+    (`uncased_bert_words`), so `decode` returns these words with single spaces, not the text.
 
     With a published vocabulary, where specials have other ids:
     `WordPieceTokenizer(vocab, specials=BERT_SPECIALS)`; pad, bos, eos are then `[PAD]`, `[CLS]`,
@@ -37,18 +37,18 @@ class WordPieceTokenizer(Tokenizer):
     System: wordpiece
     Parent: none
     What differs:
-    - a word is pieces, cut greedily by the longest match (`encode`), so that few words are unknown
-    - pieces are learned by the score `count(a, b) / (count(a) * count(b))`; byte-pair encoding, its
-      sister, merges by counts alone and applies the merges again (`BPETokenizer`)
+    - a word is split into subword tokens, greedily by longest match (`encode`), so few are unknown
+    - tokens are learned by the score `count(a, b) / (count(a) * count(b))`; byte-pair encoding
+      merges by counts alone and encodes by replaying the merges (`BPETokenizer`)
     Source: Schuster and Nakajima, "Japanese and Korean Voice Search", ICASSP 2012; Wu et al.,
       "Google's Neural Machine Translation System", 2016, section 4.1; Devlin et al. 2019, released
       code; Sennrich et al. 2016.
     Book: 3.1
 
-    The trainer that made BERT's vocabulary was not released with it. The score is that of the
-    Hugging Face course, chapter 6, "WordPiece tokenization". Two trainers are published; neither
-    uses it. TensorFlow Text's (`wordpiece_vocab`, after BERT's) goes from the top down: it keeps
-    each part of a word that is frequent even without the longer ones kept before it. `tokenizers`'
+    The code that trained BERT's vocabulary was not released. The score is that of the Hugging Face
+    course, chapter 6, "WordPiece tokenization". Two trainers are published; neither uses it.
+    TensorFlow Text's (`wordpiece_vocab`, after BERT's) works top down: it keeps each substring of
+    a word that is frequent even without the longer ones already kept. `tokenizers`'
     WordPieceTrainer merges by counts, as BPE.
     """
 
@@ -65,13 +65,13 @@ class WordPieceTokenizer(Tokenizer):
         min_count: int = 2,
         specials: Sequence[str] = SPECIALS,
     ) -> Self:
-        """Learn a vocabulary of at most `vocab_size`, special tokens and characters included.
+        """Learn a vocabulary of at most `vocab_size`, including special tokens and characters.
 
-        Each step merges the pair with the highest `count(a, b) / (count(a) * count(b))`: of all
-        merges it raises the likelihood under a unigram model of the pieces most, per occurrence.
-        Per occurrence, so the score spells out rare strings first: pairs seen less than `min_count`
-        times are left, and a higher `min_count` gives shorter encodings. Ties: `learn_merges`.
-        Raises ValueError when the texts are blank or `vocab_size` is below specials + characters.
+        Each step merges the pair with the highest `count(a, b) / (count(a) * count(b))`, the merge
+        that raises the likelihood under a unigram model of the tokens most per occurrence. Because
+        it is per occurrence, the score prefers rare strings: pairs seen fewer than `min_count`
+        times are skipped, and a higher `min_count` gives shorter encodings. Ties: `learn_merges`.
+        Raises ValueError if the texts are blank or `vocab_size` is below specials + characters.
         """
         check_specials(specials)
         words = count_words(texts, cls.split)
@@ -89,27 +89,27 @@ class WordPieceTokenizer(Tokenizer):
 
     @staticmethod
     def places(text: str) -> list[list[int]]:
-        """For each word of `split`, where in the text each of its characters stood."""
+        """Return for each word of `split` the positions of its characters in the text."""
         return uncased_bert_places(text)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Start and end in `text` of each token of `encode(text)`: `text[start:end]` made it.
+        """Return the offsets (start, end) in `text` of each token of `encode(text)`.
 
-        Offsets count the characters of the text as it was given, before accents and case were
-        folded. An accent that is a character of its own belongs to the token only where a later
-        character of the same token follows; an unknown word is one token, and has one span.
+        Offsets count the characters of the original text, before accents are stripped and case is
+        folded. A separate accent character belongs to the token only if a later character of the
+        same token follows; an unknown word is one token and has one span.
         """
         check_text("text", text)
         found: list[tuple[int, int]] = []
-        for word, places in zip(self.split(text), self.places(text), strict=True):
+        for word, positions in zip(self.split(text), self.places(text), strict=True):
             start = 0
             for n in self._lengths(word):
-                found.append((places[start], places[start + n - 1] + 1))
+                found.append((positions[start], positions[start + n - 1] + 1))
                 start += n
         return found
 
     def _lengths(self, word: str) -> list[int]:
-        """How many characters of the word each of its pieces covers."""
+        """Return the number of characters of the word that each of its tokens covers."""
         first, *rest = self._cache.get(word) or self._look_up(word)
         if first == self.unk:
             return [len(word)]
@@ -139,7 +139,7 @@ class WordPieceTokenizer(Tokenizer):
 
 
 class CasedWordPieceTokenizer(WordPieceTokenizer):
-    """`WordPieceTokenizer` that keeps case and accents, as BERT's cased models do."""
+    """`WordPieceTokenizer` that keeps case and accents, as in BERT's cased models."""
 
     @staticmethod
     def split(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""XLM-R's pieces: one unigram vocabulary for a hundred languages, with SentencePiece's rules."""
+"""XLM-R's tokenizer: one SentencePiece unigram vocabulary for a hundred languages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from deepdive.tokenizers.unigram import UnigramTokenizer
 
 
 class XLMRTokenizer(UnigramTokenizer):
-    """`UnigramTokenizer` whose texts are normalised by a table: character -> what stands for it.
+    """`UnigramTokenizer` that normalizes texts with a table: character -> replacement.
 
-    The table (`changes`) is a part of the vocabulary: SentencePiece writes it into its file, so
-    that a text is cut everywhere as it was in training. It folds what looks alike (a full-width
-    `Ａ` is `A`, a line's end is a space), drops what is not seen, and leaves the rest. Runs of
-    spaces are one space, and those at a text's ends are dropped.
+    The table (`changes`) is part of the vocabulary: SentencePiece stores it in its model file, so
+    tokenization is the same everywhere as in training. It folds equivalent characters (a full-width
+    `Ａ` is `A`, a newline is a space), drops invisible ones, and keeps the rest. Runs of spaces are
+    collapsed to one space, and leading and trailing spaces are dropped.
 
-    Raises ValueError where a key of `changes` is not one character.
+    Raises ValueError if a key of `changes` is not one character.
 
     Source: Kudo and Richardson 2018, "SentencePiece", section 3.2; Conneau et al. 2020, section 3.
     """
@@ -34,7 +34,7 @@ class XLMRTokenizer(UnigramTokenizer):
         self.changes = dict(changes or {})
         wrong = [key for key in self.changes if len(key) != 1]
         if wrong:
-            raise ValueError(f"changes: {wrong[0]!r} is not one character; name one a key")
+            raise ValueError(f"changes: {wrong[0]!r} is not one character; give one per key")
         self._changes = str.maketrans(self.changes)
 
     def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
@@ -43,7 +43,7 @@ class XLMRTokenizer(UnigramTokenizer):
 
     @staticmethod
     def split(text: str) -> list[str]:
-        """Words, each with its `▁`; what parts them is spaces alone."""
+        """Return the words, split at spaces only, each with the prefix `▁`."""
         return [SPACE + word for word in text.replace(SPACE, " ").split(" ") if word]
 
     def _arguments(self) -> dict[str, Any]:

@@ -163,9 +163,9 @@ def test_the_snapshot_is_what_the_question_names() -> None:
     one = content_snapshot(CITIES, "was it Paris in 1960?", 1)
     assert one.rows == [["Paris", "1960"]]  # of two rows
     assert overlap("a b", "b a c") == pytest.approx(2 / 3)  # a, b, but not "a b"
-    with pytest.raises(ValueError, match="expected one at least of each"):
+    with pytest.raises(ValueError, match="expected at least one of each"):
         content_snapshot(CITIES, "x", 0)
-    with pytest.raises(ValueError, match="has 1 cells, expected 2"):
+    with pytest.raises(ValueError, match="got 1 cells, expected 2"):
         table(["a", "b"], [["1"]])
 
 
