@@ -1,5 +1,5 @@
 # %% [markdown]
-# # The original companion's translation experiment, repeated
+# # Replicating the original companion's translation experiment
 #
 # The book's own companion reports a validation cross-entropy of 2.405 for an attention GRU and
 # 1.675 for a Transformer of 21.2 million parameters, after 56 minutes on a GPU. What do small

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Topics in 4,000 abstracts: which of them would come back?
+# # Topic modeling with BERTopic: are the topics of 4,000 abstracts stable?
 #
 # A program reads thousands of texts in a minute and hands you a list of topics, each with its
 # words. It looks convincing. Would the same program, run again, hand you the same list?
@@ -979,7 +979,8 @@ if not file and profile() != "experiment":
 # - Chang et al. (2009), *Reading tea leaves*: the game of the intruder.
 # - Hennig (2007), *Cluster-wise assessment of cluster stability*: the share of texts by which a
 #   topic is said to come back.
-# - [Topics at work](03a_topics_at_work.ipynb): over time, on request, for new texts, and the cost.
+# - [BERTopic in practice](03a_topics_at_work.ipynb): over time, on request, for new texts, and the
+#   cost.
 
 # %% [markdown]
 # <small>Book 3.5.</small>

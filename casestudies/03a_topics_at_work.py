@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Topics at work: what can you do with them, and what do they cost?
+# # BERTopic in practice: uses and costs
 #
 # A program has sorted sixty years of presidents' speeches into topics. That is where work begins:
 # when did each come up, can you ask for one, where does a new text go, and will all this still run

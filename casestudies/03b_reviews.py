@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Film reviews: is a pre-trained BERT worth its weight?
+# # Fine-tuning BERT on movie reviews: is pretraining worth it?
 #
 # A sentence about a film: is it praise or not? A linear model over word counts answers in
 # milliseconds. A pre-trained BERT of six layers multiplies millions of numbers for each word. How

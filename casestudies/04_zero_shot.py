@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Feelings in a language that nobody labelled
+# # Zero-shot cross-lingual sentiment: a language nobody labeled
 #
 # *« Je t'aime. »* Is the feeling in this line good or bad? A program has seen eight thousand lines
 # of English films, each called good or bad by people. It has seen no French line with a label, nor

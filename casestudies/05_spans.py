@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Sentiment spans: does the head that looks at the words find them?
+# # T5 sentiment spans: do the heads that attend to the span find it?
 #
 # A small T5 is asked which words of a review are negative. Some of its heads look at exactly these
 # words while it writes them. Are they what finds them?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Listening first: what is sound without text worth?
+# # Self-supervised speech pretraining: what is untranscribed audio worth?
 #
 # A clinic has hours of recorded dictation and has had five minutes of it typed. A recogniser could
 # first listen to all of it, without a letter, and then learn to write from the five minutes.

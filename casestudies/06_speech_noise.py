@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # A number in noise: at which loudness do recognisers fail?
+# # Noise robustness: when do speech recognizers fail?
 #
 # Somebody reads a number into a telephone. The line hisses, or a radio plays in the room, and you
 # may still write down most of the digits. At which loudness of the noise do three small recognisers

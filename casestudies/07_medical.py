@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Medical abstracts: which words made it say so?
+# # Explaining a medical-abstract classifier: which words made the difference?
 #
 # *Mid-line presentation of cervical lymphomata.* A program reads the abstract of a medical paper
 # and says which kind of disease it is about: *neoplasms*, 84 % sure. Then it colours the words that

@@ -5,7 +5,7 @@
 # learn to answer, if nobody tells it which animal moos?
 #
 # <small>Before this page: a little Python · 10 min to read · a laptop is enough · not new to you?
-# [Ten questions](04_diagnostic.ipynb) say what to skip</small>
+# [Diagnostic quiz](04_diagnostic.ipynb) say what to skip</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # The maths
+# # Math for Transformers: dot product, softmax, cross-entropy, chain rule
 #
 # The next word is *dog*. A model expected *cat* with 67% and *dog* with 24%. How wrong is that, as
 # one number, and which way should each number inside the model move?

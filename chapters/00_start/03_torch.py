@@ -1,5 +1,5 @@
 # %% [markdown]
-# # PyTorch, as much as is needed
+# # PyTorch essentials: shapes, broadcasting, einops, autograd
 #
 # A batch of sentences is a block of numbers with three sides. Which side is what, and which line of
 # a program mixes them up without an error?

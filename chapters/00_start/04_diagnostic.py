@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Ten questions: what to read, what to skip
+# # Diagnostic quiz: what to read, what to skip
 #
 # Which of the first pages do you need, and which would only tell you what you know?
 #
@@ -65,7 +65,7 @@ predict(
 )
 
 # %% [markdown]
-# ## The maths
+# ## Math for Transformers
 
 # %% tags=["fold"]
 predict(
@@ -194,10 +194,10 @@ from deepdive_book.kit.predictions import advise
 ATTENTION = "../02_transformer/02_attention.ipynb"
 topics = [
     ("what attention returns", "Attention in ten minutes", "01_ten_minutes.ipynb"),
-    ("the dot product", "The maths, 1", "02_maths.ipynb"),
-    ("the softmax", "The maths, 2", "02_maths.ipynb"),
-    ("cross-entropy", "The maths, 3", "02_maths.ipynb"),
-    ("the chain rule", "The maths, 4", "02_maths.ipynb"),
+    ("the dot product", "Math for Transformers, 1", "02_maths.ipynb"),
+    ("the softmax", "Math for Transformers, 2", "02_maths.ipynb"),
+    ("cross-entropy", "Math for Transformers, 3", "02_maths.ipynb"),
+    ("the chain rule", "Math for Transformers, 4", "02_maths.ipynb"),
     ("shapes", "PyTorch, 1", "03_torch.ipynb"),
     ("broadcasting", "PyTorch, 2", "03_torch.ipynb"),
     ("splitting into heads", "PyTorch, 3", "03_torch.ipynb"),

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises: the way in
+# # Exercises: math and PyTorch
 #
 # {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell says
 # so; the check under it says what is wrong. A check without a message has passed. Some tests are
@@ -342,8 +342,8 @@ def predicted_shapes():  # forgets the transpose
 # *Write · 8 min · medium · book 2.3.1*
 #
 # Write the softmax over the last side of a tensor of any shape, with a temperature, from `exp`,
-# `sum` and `max` alone. It must work for scores of {{LARGE}} too. ([The maths](02_maths.ipynb),
-# part 2, has it for one row, and says what breaks.)
+# `sum` and `max` alone. It must work for scores of {{LARGE}} too.
+# ([Math for Transformers](02_maths.ipynb), part 2, has it for one row, and says what breaks.)
 
 # %% tags=["variant"] exercise="softmax"
 TWO_ROWS = [permutation([2.0, 1.0, 0.0]), permutation([0.0, 0.0, 3.0])]

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 1: before attention, and a map of what came after
+# # Chapter 1: Neural networks before attention
 #
 # A neuron was put into a formula in 1943. The Transformer came in 2017. Which of the ideas in
 # between does it still use, and what has been changed in it since?
@@ -105,19 +105,19 @@ show(svg(820, 234, body), told + "at 1.0 to 1.1 up to 1.6; at 1.8 to 1.9 up to 1
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 1.1 | [Neurons](01_neurons.ipynb) | What can one neuron learn, and what not? | 10 |
-# | 1.2 | [Back-propagation](02_backprop.ipynb) | Which weight is to blame? | 9 |
-# | 1.3 | [Convolution](03_convolution.ipynb) | How is one eye used everywhere? | 10 |
-# | 1.4 | [Hopfield's memory](04_hopfield.ipynb) | How does a memory repair what it sees? | 15 |
-# | 1.5 | [Layers without labels](05_boltzmann.ipynb) | Was layer by layer worth it? | 12 |
-# | 1.6 | [Word vectors](06_word_vectors.ipynb) | What makes two words alike? | 12 |
-# | 1.7 | [Elman's network](07_rnn.ipynb) | How far back does a gradient reach? | 8 |
-# | 1.8 | [The LSTM, gate by gate](08_lstm.ipynb) | What keeps a memory from fading? | 10 |
-# | 1.9 | [Stacked, both ways, and a grid](09_stacked.ipynb) | Deeper, both ways, or a grid? | 10 |
-# | 1.10 | [ELMo: a vector for each sentence](10_elmo.ipynb) | Can one word have two vectors? | 13 |
-# | 1.11 | [A race over length](11_race.ipynb) | Who remembers longest? | 12 |
-# | 1.12 | [Atlas](12_atlas.ipynb) | What has been changed since? | 8 |
-# | 1.13 | [Where the sources disagree](13_disagree.ipynb) | Which of two numbers is right? | 18 |
+# | 1.1 | [The perceptron](01_neurons.ipynb) | What can one neuron learn, and what not? | 10 |
+# | 1.2 | [Backpropagation](02_backprop.ipynb) | Which weight is to blame? | 9 |
+# | 1.3 | [Convolutional networks (CNNs)](03_convolution.ipynb) | How is one eye used everywhere? | 10 |
+# | 1.4 | [Hopfield networks](04_hopfield.ipynb) | How does a memory repair what it sees? | 15 |
+# | 1.5 | [Restricted Boltzmann machines](05_boltzmann.ipynb) | Was layer by layer worth it? | 12 |
+# | 1.6 | [Word embeddings (word2vec)](06_word_vectors.ipynb) | What makes two words alike? | 12 |
+# | 1.7 | [Recurrent networks (RNNs)](07_rnn.ipynb) | How far back does a gradient reach? | 8 |
+# | 1.8 | [LSTM and GRU](08_lstm.ipynb) | What keeps a memory from fading? | 10 |
+# | 1.9 | [Stacked, bidirectional, and Grid LSTMs](09_stacked.ipynb) | Deeper, both ways, or a grid? | 10 |
+# | 1.10 | [ELMo](10_elmo.ipynb) | Can one word have two vectors? | 13 |
+# | 1.11 | [RNN vs. LSTM vs. GRU](11_race.ipynb) | Who remembers longest? | 12 |
+# | 1.12 | [Model atlas](12_atlas.ipynb) | What has been changed since? | 8 |
+# | 1.13 | [Contradictions in the literature](13_disagree.ipynb) | Which of two numbers is right? | 18 |
 #
 # In a hurry? Go to [chapter 2](../02_transformer/00_opening.ipynb) at once; it needs nothing from
 # here. You hold the printed book, or a slide? The [concordance](../../book/concordance.md) says

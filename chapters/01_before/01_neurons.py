@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Neurons
+# # The perceptron: from threshold units to learning from mistakes
 #
 # A cell adds up what comes in and fires when the sum is large enough. What can such a cell say, can
 # it learn to say it, and what can it never say?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Back-propagation
+# # Backpropagation: the chain rule, layer by layer
 #
 # The answer was too large. A weight two layers before it had a part in that. How large a part, and
 # how do a million weights learn theirs at the price of about two more passes?
@@ -372,5 +372,5 @@ for size in (0.1, 1.0, 5.0):
 #
 # - Rumelhart, Hinton, Williams (1986), *Learning Representations by Back-propagating Errors*: four
 #   pages; equations 4 to 7 are `backward`.
-# - [The maths](../00_start/02_maths.ipynb), part 4: the chain rule on one weight.
+# - [Math for Transformers](../00_start/02_maths.ipynb), part 4: the chain rule on one weight.
 # - The [next page](03_convolution.ipynb): the same rule, with weights that are shared.

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Convolution
+# # Convolutional networks (CNNs): one kernel, everywhere
 #
 # A 7 that stands one pixel further right is still a 7. A layer in which every unit has weights of
 # its own must learn that anew for every place. What if all places share their weights?

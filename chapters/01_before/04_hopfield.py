@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Hopfield's memory
+# # Hopfield networks: associative memory that became attention
 #
 # The right half of a handwritten 2 is wiped out. Sixty-four units that know nothing but their links
 # put it back. How does a memory find what it holds from a part of it, and what has that to do with

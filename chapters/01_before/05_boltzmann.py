@@ -1,11 +1,11 @@
 # %% [markdown] tags=["slide"]
-# # Layers without labels
+# # Restricted Boltzmann machines: layers trained without labels
 #
 # Before 2006 deep networks were hard to train. Then Hinton, Osindero and Teh let each layer first
 # learn, alone and without labels, what its input looks like. With 100 labelled digits, does that
 # help?
 #
-# <small>Book 1.1 · side road · before this page: [Hopfield's memory](04_hopfield.ipynb),
+# <small>Book 1.1 · side road · before this page: [Hopfield networks](04_hopfield.ipynb),
 # [back-propagation](02_backprop.ipynb) · 12 min to read · a laptop is enough</small>
 
 # %% tags=["setup"]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Word vectors
+# # Word embeddings (word2vec): meaning from company
 #
 # Nobody tells a program what *king* means. Can it find out from the words that stand near it?
 #

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Elman's network
+# # Recurrent networks (RNNs): why gradients vanish and explode
 #
 # A network reads one row after another. How can its third answer depend on the first row? And how
 # does an error at the end find its way back to the start?

@@ -1,12 +1,12 @@
 # %% [markdown] tags=["slide"]
-# # The LSTM, gate by gate
+# # LSTM and GRU: memory, gate by gate
 #
 # "Buy milk," says your friend on the phone. Then she talks on, for fifty more words: what she
 # likes, what she has. In the shop you have to know: milk. A network that reads one word at a time
 # has to carry *milk* past all fifty. What kind of memory can learn to do that?
 #
-# <small>Before this page: [Elman's network](07_rnn.ipynb) · main line · 10 min to read · a laptop
-# is enough</small>
+# <small>Before this page: [Recurrent networks (RNNs)](07_rnn.ipynb) · main line · 10 min to read ·
+# a laptop is enough</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

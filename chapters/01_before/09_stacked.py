@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Stacked, both ways, and a grid
+# # Stacked, bidirectional, and Grid LSTMs
 #
 # One recurrent layer is deep in time and shallow otherwise. What do more layers add, what does
 # reading from the end add, and what if the way up through the layers had a memory too?

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # ELMo: a vector for each sentence
+# # ELMo: contextual word embeddings
 #
 # *Bank* had one vector for the side of a river and for a house of money. Can the sentence decide
 # which of the two it is?

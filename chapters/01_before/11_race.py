@@ -1,11 +1,11 @@
 # %% [markdown] tags=["slide"]
-# # A race over length
+# # RNN vs. LSTM vs. GRU: a race over long sequences
 #
 # Elman's network, the LSTM, the GRU and attention get the same number of weights and the same
 # lessons. Which of them remembers over forty steps, and which still does when the test is longer
 # than the lessons?
 #
-# <small>Book 1.1, KAIST deck 1 · before this page: [Elman's network](07_rnn.ipynb), [the
+# <small>Book 1.1, KAIST deck 1 · before this page: [Recurrent networks (RNNs)](07_rnn.ipynb), [the
 # LSTM](08_lstm.ipynb) · side road · 12 min to read · a laptop is enough; the long runs are kept
 # beside the page</small>
 

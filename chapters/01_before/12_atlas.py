@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Atlas
+# # Model atlas: how every architecture differs from its parent
 #
 # The companion covers some two hundred systems, from a neuron of 1943 to today's decoders. Almost
 # all of them change one thing in an older one. Which thing, where, and at what cost?

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Where the sources disagree
+# # Contradictions in the literature: where the sources disagree
 #
 # One lecture prints 41.8, another 41.0, for the same model on the same test. Which is right, and
 # how could you know?

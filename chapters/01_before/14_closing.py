@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Libraries, books, courses
+# # Further resources: libraries, books, courses
 #
 # The chapter is over. Where do you go with a question that these pages do not answer?
 #

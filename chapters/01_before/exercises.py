@@ -51,8 +51,8 @@ from deepdive_book.course.assignment.variants import choose, number, permutation
 # | `"d"` | {{ROWS[3][0]}} | {{ROWS[3][1]}} | {{ROWS[3][2]}} | {{ROWS[3][3]}} |
 #
 # **Before you run anything**, with a pencil: which of them no unit can give? For each other one,
-# set the three numbers. ([Neurons](01_neurons.ipynb), the first sections.) The cell checks three
-# of the four.
+# set the three numbers. ([The perceptron](01_neurons.ipynb), the first sections.) The cell checks
+# three of the four.
 
 # %% tags=["variant"] exercise="units"
 ROWS = permutation(

@@ -69,22 +69,22 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 2.1 | [Encoder and decoder](01_seq2seq.ipynb) | What is left of the first word? | 30 |
+# | 2.1 | [Sequence-to-sequence models](01_seq2seq.ipynb) | What is left of the first word? | 30 |
 # | 2.2 | [Attention](02_attention.ipynb) | Which words matter for the next one? | 25 |
-# | 2.3 | [Score functions](03_scores.ipynb) | Which score bridges two spaces? | 25 |
-# | 2.4 | [Alignment](04_alignment.ipynb) | Does attention fix the forgetting? | 30 |
+# | 2.3 | [Attention score functions](03_scores.ipynb) | Which score bridges two spaces? | 25 |
+# | 2.4 | [Bahdanau and Luong attention](04_alignment.ipynb) | Does attention fix the forgetting? | 30 |
 # | 2.5 | [Self-attention](05_self_attention.ipynb) | What does a word take from others? | 30 |
 # | 2.6 | [Multi-head attention](06_multi_head.ipynb) | What do two heads see, one not? | 30 |
-# | 2.7 | [Masks](07_masks.ipynb) | Who may look at whom? | 25 |
-# | 2.8 | [Positions](08_positions.ipynb) | Where does a word stand? | 25 |
-# | 2.9 | [Residuals and norms](09_residuals_norms.ipynb) | What lets a gradient arrive? | 25 |
+# | 2.7 | [Attention masks](07_masks.ipynb) | Who may look at whom? | 25 |
+# | 2.8 | [Positional encoding](08_positions.ipynb) | Where does a word stand? | 25 |
+# | 2.9 | [Residual connections and layer normalization](09_residuals_norms.ipynb) | What lets a gradient arrive? | 25 |
 # | 2.10 | [Feed-forward networks](10_feed_forward.ipynb) | What works on each word alone? | 20 |
-# | 2.11 | [The encoder](11_encoder.ipynb) | What does a stack of layers build? | 30 |
-# | 2.12 | [The decoder](12_decoder.ipynb) | How is the next word written? | 30 |
-# | 2.13 | [Training](13_training.ipynb) | What is made small, and what did it cost? | 25 |
+# | 2.11 | [The Transformer encoder](11_encoder.ipynb) | What does a stack of layers build? | 30 |
+# | 2.12 | [The Transformer decoder](12_decoder.ipynb) | How is the next word written? | 30 |
+# | 2.13 | [Training a Transformer](13_training.ipynb) | What is made small, and what did it cost? | 25 |
 # | 2.14 | [Decoding](14_decoding.ipynb) | How do chances become a sentence? | 30 |
-# | 2.15 | [What a layer costs](15_complexity.ipynb) | What does a longer text cost? | 30 |
-# | 2.16 | [What matters in a Transformer](16_variations.ipynb) | Which settings matter? | 25 |
+# | 2.15 | [Computational complexity](15_complexity.ipynb) | What does a longer text cost? | 30 |
+# | 2.16 | [Transformer ablations](16_variations.ipynb) | Which settings matter? | 25 |
 # | 2.17 | [GNMT](17_gnmt.ipynb) | Can it translate a pair it never saw? | 35 |
 #
 # ## Ways through

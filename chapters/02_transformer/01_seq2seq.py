@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Encoder and decoder
+# # Sequence-to-sequence models: the RNN encoder-decoder
 #
 # A network reads a sentence of twenty words into one vector of 64 numbers. From that vector alone
 # it must write the translation. How much of the first word is still there?

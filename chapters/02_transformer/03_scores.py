@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Score functions
+# # Attention score functions: dot, scaled dot, general, additive
 #
 # A query and the keys mean the same things, but in other coordinates: what is *up* for one is
 # *right* for the others. Which score functions still find the key that fits, and at what cost?

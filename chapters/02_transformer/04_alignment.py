@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Alignment
+# # Bahdanau and Luong attention: alignment in translation
 #
 # *ninety-five* is *fünfundneunzig* in German: five-and-ninety. Whoever writes *fünf* must have
 # found *five*, and go back one word for *neunzig*. Nobody says so. Does a translator find out?
@@ -522,8 +522,8 @@ with_alt(
 # 2.1](01_seq2seq.ipynb) with 3,000 steps its GRU had 70% of the letters of 12-letter words in
 # place, an LSTM 92%. What attention changes by construction is the distance: every letter is one
 # step away. What remains is to know *where* to look, and that knowledge sits in a recurrent state
-# that was trained on short words. [Positions](08_positions.ipynb) takes it up for models without
-# recurrence, and finds a cliff there too.
+# that was trained on short words. [Positional encoding](08_positions.ipynb) takes it up for models
+# without recurrence, and finds a cliff there too.
 #
 # Bahdanau et al. found such a gap in BLEU, English to French, for models trained on sentences of up
 # to 30 or 50 words (their table 1, all test sentences):

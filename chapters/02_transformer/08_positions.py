@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Positions
+# # Positional encoding: a row of clocks
 #
 # *the dog bites the man* and *the man bites the dog* hold the same five words. What tells attention
 # who bites?

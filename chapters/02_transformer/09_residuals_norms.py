@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Residuals and norms
+# # Residual connections and layer normalization
 #
 # Sixty-four layers in a row multiply sixty-four derivatives. What lets a gradient arrive at the
 # first layer, neither gone nor huge?
@@ -440,9 +440,9 @@ with_alt(
 # ## And training?
 #
 # A large gradient is not yet a bad one, and Adam, the rule by which our steps are made
-# ([Training](13_training.ipynb)), divides by its size anyway. So train: three depths, both
-# placements, with and without a warm-up. During a **warm-up** the learning rate rises from zero,
-# here over the first third of the steps. Everything else is the same for all.
+# ([Training a Transformer](13_training.ipynb)), divides by its size anyway. So train: three depths,
+# both placements, with and without a warm-up. During a **warm-up** the learning rate rises from
+# zero, here over the first third of the steps. Everything else is the same for all.
 
 # %%
 from deepdive.training import Update, fit

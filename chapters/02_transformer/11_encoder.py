@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # The encoder
+# # The Transformer encoder
 #
 # In `( [ x { x x` every closing bracket has been replaced by an `x`. Which `x` was which? Each
 # enters the model as the same row of numbers. What happens to that row on its way up the layers?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # The decoder
+# # The Transformer decoder: cross-attention and causal masking
 #
 # A translator has read *quatre vingt dix sept* and has written *ninety*. What must it look at to
 # write the next word, and how does one layer look at all of that?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Training
+# # Training a Transformer: label smoothing, warmup, Adam
 #
 # A Transformer learns by guessing the next word of sentences that are already translated. What
 # number is made small, with steps of what size, and what did it cost?
@@ -372,12 +372,12 @@ with_alt(
 # Most toys of the other pages fall by half a cosine instead: down to zero at a last step that is
 # known.
 #
-# Why rise at all? [Residuals and norms](09_residuals_norms.ipynb) measured it, with the paper's
-# own placement of the norm. At the larger of two rates, six layers learned their task with a
-# warm-up, and a part of it without; 24 layers went on guessing with both. And Adam's first step is
-# of full size, whatever the gradient (next section). The literature adds two reasons: Adam's early
-# estimates of $v$ rest on few gradients and vary a lot (Liu et al. 2019, RAdam), and the curvature
-# of the loss is large early in training.
+# Why rise at all? [Residual connections and layer normalization](09_residuals_norms.ipynb) measured
+# it, with the paper's own placement of the norm. At the larger of two rates, six layers learned
+# their task with a warm-up, and a part of it without; 24 layers went on guessing with both. And
+# Adam's first step is of full size, whatever the gradient (next section). The literature adds two
+# reasons: Adam's early estimates of $v$ rest on few gradients and vary a lot (Liu et al. 2019,
+# RAdam), and the curvature of the loss is large early in training.
 
 # %% [markdown]
 # ## Adam, and its second beta

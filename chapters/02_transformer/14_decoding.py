@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Decoding
+# # Decoding: greedy, beam search, sampling, and the KV cache
 #
 # A trained model gives every possible next word a probability. A reader wants a whole sentence.
 # How does one come from the other, and is the most probable sentence the one to want?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What a layer costs
+# # Computational complexity: attention vs. recurrence vs. convolution
 #
 # A sentence has 30 words, a chapter has 30,000. What does each kind of layer pay for the longer
 # text: in operations, in steps that wait for each other, in distance from the first word to the

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What matters in a Transformer
+# # Transformer ablations: which parts matter?
 #
 # Eight heads, or one? Six layers, or two? Waves for positions, or a trained table? Vaswani et al.
 # changed one thing at a time and printed what it did. Which of their findings hold in a model that

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # GNMT
+# # GNMT: deep RNN translation, word pieces, zero-shot
 #
 # One network has learned to translate number words between English and four other languages, both
 # ways. Nobody ever showed it Spanish beside Portuguese. Ask it for Portuguese all the same: what

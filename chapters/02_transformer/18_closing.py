@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What the chapter showed
+# # Chapter 2 summary: the Transformer
 #
 # You have built a Transformer from nothing, and measured each of its parts. Which ten things should
 # stay, and do they?

@@ -55,23 +55,23 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 3.1 | [What goes into BERT](01_input.ipynb) | What does BERT read? | 15 |
-# | 3.2 | [BERT's architecture, counted](02_architecture.ipynb) | Where do 110 million sit? | 9 |
-# | 3.3 | [Hide a word, and guess it](03_masking.ipynb) | How is a gap a lesson? | 13 |
-# | 3.4 | [Pre-training from scratch](04_pretraining.ipynb) | What does an hour teach? | 11 |
-# | 3.5 | [What matters in pre-training](05_ablations.ipynb) | Which part matters? | 11 |
-# | 3.6 | [Real weights](06_weights.ipynb) | Is it the same model? | 8 |
-# | 3.7 | [Fine-tuning: five shapes of task](07_finetuning.ipynb) | How does one do five? | 18 |
-# | 3.8 | [The printed advice, tested](08_advice.ipynb) | Which rate, how many epochs? | 8 |
-# | 3.9 | [RoBERTa: was BERT trained enough?](09_roberta.ipynb) | Was BERT trained enough? | 16 |
-# | 3.10 | [Two smaller BERTs: ALBERT and DistilBERT](10_albert_distilbert.ipynb) | Smaller? | 22 |
-# | 3.11 | [One vector for a sentence](11_sentences.ipynb) | Which one? | 15 |
-# | 3.12 | [What the heads look at](12_bertology.ipynb) | What does each head look at? | 16 |
+# | 3.1 | [BERT's input](01_input.ipynb) | What does BERT read? | 15 |
+# | 3.2 | [BERT's architecture](02_architecture.ipynb) | Where do 110 million sit? | 9 |
+# | 3.3 | [Masked language modeling](03_masking.ipynb) | How is a gap a lesson? | 13 |
+# | 3.4 | [Pretraining BERT from scratch](04_pretraining.ipynb) | What does an hour teach? | 11 |
+# | 3.5 | [BERT ablations](05_ablations.ipynb) | Which part matters? | 11 |
+# | 3.6 | [Loading pretrained weights](06_weights.ipynb) | Is it the same model? | 8 |
+# | 3.7 | [Fine-tuning BERT](07_finetuning.ipynb) | How does one do five? | 18 |
+# | 3.8 | [Fine-tuning hyperparameters](08_advice.ipynb) | Which rate, how many epochs? | 8 |
+# | 3.9 | [RoBERTa](09_roberta.ipynb) | Was BERT trained enough? | 16 |
+# | 3.10 | [ALBERT and DistilBERT](10_albert_distilbert.ipynb) | Smaller? | 22 |
+# | 3.11 | [Sentence embeddings](11_sentences.ipynb) | Which one? | 15 |
+# | 3.12 | [BERTology](12_bertology.ipynb) | What does each head look at? | 16 |
 # | 3.13 | [Probing](13_probing.ipynb) | Which layer knows what? | 13 |
-# | 3.14 | [Four lessons, one bill](14_objectives.ipynb) | Which teaches fastest? | 20 |
-# | 3.15 | [Content and position, apart](15_disentangled.ipynb) | Who says where to look? | 20 |
-# | 3.16 | [Words, entities, tables, integers](16_beyond_words.ipynb) | What is lost? | 20 |
-# | 3.17 | [BERT's family: who differs from whom](17_family.ipynb) | Was it the change? | 20 |
+# | 3.14 | [Pretraining objectives at equal compute](14_objectives.ipynb) | Which teaches fastest? | 20 |
+# | 3.15 | [DeBERTa](15_disentangled.ipynb) | Who says where to look? | 20 |
+# | 3.16 | [LUKE, TaBERT, I-BERT](16_beyond_words.ipynb) | What is lost? | 20 |
+# | 3.17 | [BERT variants](17_family.ipynb) | Was it the change? | 20 |
 #
 # The [case study](../../casestudies/03b_reviews.ipynb) puts it together on film reviews, yours too.
 # In a hurry? 3.1, 3.3, 3.6 and 3.7, then the study.

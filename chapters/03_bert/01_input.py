@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What goes into BERT
+# # BERT's input: WordPiece tokens, segments, positions
 #
 # BERT answers a question about a paragraph. Those are two texts, and a network takes one table of
 # numbers. How do two strings become one table, and what in it says which text a word came from, and

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # BERT's architecture, counted
+# # BERT's architecture: where 110 million parameters sit
 #
 # BERT base is printed with 110 million parameters, BERT large with 340 million. Where do they sit,
 # and does the encoder that we build have as many?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Hide a word, and guess it
+# # Masked language modeling: hide a word, predict it
 #
 # A language model guesses the next word, so it may look only to the left. But what a word means is
 # often said on its right: "the **bank** of the river". How can a network that sees both sides be

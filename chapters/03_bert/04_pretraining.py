@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Pre-training from scratch
+# # Pretraining BERT from scratch
 #
 # BERT read 3,300 million words, forty times over. We have two hundred thousand, and two slow cores.
 # What does a small BERT learn from them: more than which words are frequent, more than which word

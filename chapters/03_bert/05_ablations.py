@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What matters in pre-training
+# # BERT ablations: which pretraining choices matter?
 #
 # Eighty, ten, ten: why these numbers? And who needs the second task? Devlin et al. trained BERT
 # again with each choice undone. Which of their answers does a BERT confirm that is hundreds of

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Real weights
+# # Loading pretrained weights: real BERT in your own code
 #
 # We have written an encoder. Somebody else has trained weights for one, with other names, in
 # another program. Can ours take them and give the same numbers?

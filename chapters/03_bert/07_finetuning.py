@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Fine-tuning: five shapes of task
+# # Fine-tuning BERT: five task types
 #
 # One encoder was trained to fill gaps. What must be added to it so that it judges a review,
 # compares two sentences, tags words, answers questions, or picks one of four, and how much do a few

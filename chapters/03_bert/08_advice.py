@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # The printed advice, tested
+# # Fine-tuning hyperparameters: the published advice, tested
 #
 # Batch 16 or 32, learning rate 5e-5, 3e-5 or 2e-5, two to four passes: so says the paper, and so do
 # most scripts since. It was written for a model of 12 layers or more and for thousands of examples.

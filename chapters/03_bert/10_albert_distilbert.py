@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Two smaller BERTs: ALBERT and DistilBERT
+# # ALBERT and DistilBERT: parameter sharing and distillation
 #
 # ALBERT has a tenth of BERT base's parameters, DistilBERT three fifths. One does as much work as
 # BERT, the other half. What did each leave out, and what does it cost?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # One vector for a sentence
+# # Sentence embeddings: from BERT to Sentence-BERT
 #
 # Ten thousand questions have been answered before. A new one comes in, in other words. Which of the
 # old ones asks the same, and must a BERT read all ten thousand again to find it?

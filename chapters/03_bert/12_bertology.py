@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What the heads look at
+# # BERTology: what attention heads look at
 #
 # *The old dog ate my sandwich under the kitchen table.* Which word does the second *the* belong to?
 # To *table*, you say, though *kitchen* stands nearer. Nobody told BERT and its relatives. They

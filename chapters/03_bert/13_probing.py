@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Probing
+# # Probing: what hidden states encode
 #
 # A linear map reads nine of ten parts of speech off the states of a layer. Does the layer hold
 # grammar, or has the map learned a list of words by heart?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Four lessons, one bill
+# # Pretraining objectives at equal compute: BERT, ELECTRA, MPNet, Splinter
 #
 # BERT guesses what was hidden, ELECTRA what was replaced, MPNet guesses in a drawn order, Splinter
 # finds what stood twice. Give all four lessons the same small model, the same text and the same
@@ -215,7 +215,7 @@ def asked(batch):
 
 # %% [markdown]
 # The other lessons stand in the library: `mask_tokens`, `electra_losses`, `permute` and
-# `span_selection_loss` are those of [BERT's family](17_family.ipynb).
+# `span_selection_loss` are those of [BERT variants](17_family.ipynb).
 
 # %% Imports tags=["fold"]
 import random

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Content and position, apart
+# # DeBERTa: disentangling content and position
 #
 # Ten people stand in line at a bakery, and what some of them say names a place in the line. Which
 # attention learns from examples to look there, and what does it do in a queue twice as long as any

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Words, entities, tables, integers
+# # LUKE, TaBERT, I-BERT: entities, tables, integer arithmetic
 #
 # *Which team won previous to Crettyard?* somebody asked of a table of Irish clubs in Wikipedia.
 # TaBERT does not read tables whole: it chooses three rows, and looks for the answer there. How

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # BERT's family: who differs from whom
+# # BERT variants: who differs from whom
 #
 # ELECTRA, XLNet, DeBERTa, LUKE: the tree below shows fourteen encoders that came after BERT. Which
 # part of BERT did each one change? And when its paper printed a better score, was it the change

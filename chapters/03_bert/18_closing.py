@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What the chapter showed
+# # Chapter 3 summary: BERT
 #
 # Which of BERT's claims did you see for yourself, and at which scale?
 #

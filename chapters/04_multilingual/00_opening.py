@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 4: One model, a hundred languages
+# # Chapter 4: Multilingual Transformers: one model, a hundred languages
 #
 # *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: so Germany is called in Finnish, French, Polish and
 # Japanese. Nobody can label reviews, questions and news in seven thousand languages. Could one
@@ -46,16 +46,16 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 4.1 | [One model for many languages](01_one_model.ipynb) | Must it be told which one? | 15 |
-# | 4.2 | [Who gets how many pieces?](02_vocabulary.ipynb) | Which pay with longer texts? | 15 |
-# | 4.3 | [Gaps in two languages](03_translation_lm.ipynb) | Which lesson joins words? | 20 |
-# | 4.4 | [Two encoders, one place](04_sentence_embeddings.ipynb) | How are pairs found? | 20 |
-# | 4.5 | [Taught to mend, asked to translate](05_mbart.ipynb) | Does mending help? | 20 |
-# | 4.6 | [Letters as they come](06_canine.ipynb) | Must a model have a vocabulary? | 20 |
-# | 4.7 | [Does it serve every language?](07_benchmarks.ipynb) | How good is it in each? | 20 |
-# | 4.8 | [Asked in one language, learned in another](08_cross_lingual_qa.ipynb) | How well? | 20 |
-# | 4.9 | [What crosses from one language to another?](09_transfer_factors.ipynb) | Why? | 20 |
-# | 4.10 | [One space for all languages?](10_embedding_space.ipynb) | Do translations meet? | 20 |
+# | 4.1 | [mBERT, XLM, XLM-R](01_one_model.ipynb) | Must it be told which one? | 15 |
+# | 4.2 | [Multilingual vocabularies](02_vocabulary.ipynb) | Which pay with longer texts? | 15 |
+# | 4.3 | [Translation language modeling (TLM)](03_translation_lm.ipynb) | Which lesson joins words? | 20 |
+# | 4.4 | [LaBSE and mUSE](04_sentence_embeddings.ipynb) | How are pairs found? | 20 |
+# | 4.5 | [mBART and MASS](05_mbart.ipynb) | Does mending help? | 20 |
+# | 4.6 | [CANINE](06_canine.ipynb) | Must a model have a vocabulary? | 20 |
+# | 4.7 | [Multilingual benchmarks](07_benchmarks.ipynb) | How good is it in each? | 20 |
+# | 4.8 | [Cross-lingual question answering](08_cross_lingual_qa.ipynb) | How well? | 20 |
+# | 4.9 | [Cross-lingual transfer](09_transfer_factors.ipynb) | Why? | 20 |
+# | 4.10 | [Multilingual embedding spaces](10_embedding_space.ipynb) | Do translations meet? | 20 |
 #
 # Of the published models, mBERT (BERT, trained on 104 languages), XLM and XLM-R stand on 4.1 and
 # 4.2, the tasks of XLM and others on 4.3, LaBSE on 4.4, mBART on 4.5, CANINE on 4.6, multilingual

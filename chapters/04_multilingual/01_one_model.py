@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # One model for many languages
+# # mBERT, XLM, XLM-R: must the model be given the language?
 #
 # A front desk gets slips with appointments, in English, Spanish, Swedish, Turkish and Catalan. The
 # English slips are written by Americans. One slip says *April 3*, one *3 de abril*, one *4/3*. The

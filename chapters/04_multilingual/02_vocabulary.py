@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Who gets how many pieces?
+# # Multilingual vocabularies: which language gets how many tokens?
 #
 # A print shop has twenty-four customers, each with a language. It may cut 8,000 stamps and no more.
 # A stamp, its word for a piece, prints one letter or several, and each time that one is pressed it

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Gaps in two languages
+# # Translation language modeling (TLM): masked words in two languages
 #
 # *She drinks ____ at night.* Tea? Water? Read the same in French, *elle boit du lait la nuit*, and
 # only one word fits: milk. A **lesson** is a task to train on: what a model is shown, and what it

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Two encoders, one place
+# # LaBSE and mUSE: multilingual sentence embeddings and bitext mining
 #
 # *Tu es veinarde.* Somewhere among a thousand English sentences stands its translation, *You're in
 # luck*: in French a lucky person has *veine*, a vein. Whoever reads it beside each of the thousand

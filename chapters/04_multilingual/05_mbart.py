@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Taught to mend, asked to translate
+# # mBART and MASS: does denoising pretraining help translation?
 #
 # Two shelves of sentences, English on one, French on the other, and nothing on the one is a
 # translation of anything on the other. A **writer**, an encoder that reads and a decoder that

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Letters as they come
+# # CANINE: an encoder without a vocabulary
 #
 # Two signs: 中 (U+4E2D), *middle*, as Chinese writes it, and อ (U+0E2D), a letter of the Thai
 # alphabet. CANINE is an encoder like mBERT without a vocabulary: it reads characters, and makes one

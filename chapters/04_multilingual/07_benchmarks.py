@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Does it serve every language?
+# # Multilingual benchmarks: one encoder, 24 languages
 #
 # *"Sorts your news in 24 languages."* Politics, sports, travel: seven drawers, and the only
 # sentences that anybody ever labelled were English. A newspaper buys the program on the strength of

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Asked in one language, learned in another
+# # Cross-lingual question answering: train in English, test in twelve languages
 #
 # *Sông Aare bắt nguồn từ đâu?* A visitor of a museum asks in Vietnamese where the river Aare rises.
 # Beside the picture hangs a paragraph in Vietnamese that has the answer. The program that points to

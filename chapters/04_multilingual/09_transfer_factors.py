@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What crosses from one language to another?
+# # Cross-lingual transfer: what makes it work?
 #
 # "τηε χατ σλεεπσ." A model has read fifty thousand sentences in these letters, and as many in
 # English. It was given no dictionary and no translation, and no word is the same in both languages,

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # One space for all languages?
+# # Multilingual embedding spaces: do languages share one space?
 #
 # Throw two hundred sentences into a heap, each in twenty-four languages, so that every sentence has
 # twenty-three translations there. Take a Chinese one. **Is the sentence that lies nearest to it one

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Bug clinic: many languages
+# # Bug clinic: multilingual models
 #
 # Six small encoders are ill. Each has one bug, none of which raises an error. On the ward you see
 # symptoms only: say what it is, and prove it by a measurement. In the theatre you see code: fix

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises: many languages
+# # Exercises: multilingual models
 #
 # {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell
 # says so; the check under it says what is wrong. A check without a message has passed. Some tests

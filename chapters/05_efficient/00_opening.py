@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 5: Attention that scales
+# # Chapter 5: Efficient attention
 #
 # Every token asks every other: a text of twice the length costs four times as much. Dozens of
 # papers say that most of these questions need not be asked. Which of them may be left out, and what
@@ -69,20 +69,20 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 5.1 | [What attention costs, and what it need not](01_cost.ipynb) | Why so many bytes? | 22 |
-# | 5.2 | [Sparse by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
-# | 5.3 | [Sparse by content](03_sparse_by_content.ipynb) | Which keys look alike? | 24 |
-# | 5.4 | [Low rank and features](04_low_rank_and_features.ipynb) | Sums without a table? | 15 |
-# | 5.4b | [Landmarks, buckets and waves](04b_nystrom_yoso_fnet.ipynb) | Do a few do for all? | 12 |
-# | 5.5 | [Prototypes and memories](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
-# | 5.6 | [Better heads](06_head_variants.ipynb) | What if heads talked? | 25 |
-# | 5.7 | [Priors: attention before reading](07_priors.ipynb) | What if nobody asked? | 25 |
-# | 5.8 | [Positions in relation](08_relative_positions.ipynb) | How far, and not where? | 30 |
-# | 5.9 | [Choosing an attention](09_choosing.ipynb) | Which one do you take? | 20 |
-# | 5.10 | [T5: every task as text](10_t5.ipynb) | One clerk or two? | 18 |
-# | 5.11 | [Experts: each token meets one](11_mixture_of_experts.ipynb) | What do eight cost? | 16 |
-# | 5.12 | [Bytes in the place of pieces](12_byt5.ipynb) | Who can read misprints? | 15 |
-# | 5.13 | [Two machines, one model](13_tensor_parallelism.ipynb) | How often do they talk? | 17 |
+# | 5.1 | [The cost of attention](01_cost.ipynb) | Why so many bytes? | 22 |
+# | 5.2 | [Sparse attention by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
+# | 5.3 | [Sparse attention by content](03_sparse_by_content.ipynb) | Which keys look alike? | 24 |
+# | 5.4 | [Low-rank and kernel attention](04_low_rank_and_features.ipynb) | Sums without a table? | 15 |
+# | 5.4b | [Nyströmformer, YOSO, FNet](04b_nystrom_yoso_fnet.ipynb) | Do a few do for all? | 12 |
+# | 5.5 | [Clustering and memory](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
+# | 5.6 | [Multi-head variants](06_head_variants.ipynb) | What if heads talked? | 25 |
+# | 5.7 | [Attention priors](07_priors.ipynb) | What if nobody asked? | 25 |
+# | 5.8 | [Relative positions](08_relative_positions.ipynb) | How far, and not where? | 30 |
+# | 5.9 | [Choosing an efficient attention](09_choosing.ipynb) | Which one do you take? | 20 |
+# | 5.10 | [T5](10_t5.ipynb) | One clerk or two? | 18 |
+# | 5.11 | [Mixture of experts (Switch Transformer)](11_mixture_of_experts.ipynb) | What do eight cost? | 16 |
+# | 5.12 | [ByT5](12_byt5.ipynb) | Who can read misprints? | 15 |
+# | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often do they talk? | 17 |
 #
 # Then [case study 5](../../casestudies/05_spans.ipynb) asks whether T5's heads find what they see.
 # In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.

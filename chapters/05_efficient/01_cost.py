@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What attention costs, and what it need not
+# # The cost of attention: exact softmax in tiles (FlashAttention)
 #
 # BERT reads 512 tokens, and a chapter of a novel has 16,384. Thirty-two times as many. Why does the
 # same model then ask for a thousand times the memory, and is there a way round that changes not

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Sparse by position
+# # Sparse attention by position: Longformer, BigBird, Sparse Transformer
 #
 # In a text of 4,096 tokens a head compares $4096^2$ pairs, 16.8 million, and gives nearly all of
 # them next to nothing. Which pairs can be left out before anybody has looked at the text, by their

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Sparse by content
+# # Sparse attention by content: Reformer, Routing, Sinkhorn
 #
 # A long text says *bank*, and 3,000 words earlier it said *river*. A window does not reach that
 # far, and comparing all pairs of words costs the square of the length. Which keys a query needs

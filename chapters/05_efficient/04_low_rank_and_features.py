@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Low rank and features
+# # Low-rank and kernel attention: Linformer and Performer
 #
 # At a buffet, 256 guests stand before 256 dishes. Every guest takes a little of every dish, and
 # more of what they like. That makes 65,536 portions to measure. Can every plate be filled without

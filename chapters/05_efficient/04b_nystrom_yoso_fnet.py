@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Landmarks, buckets and waves
+# # Nyströmformer, YOSO, FNet: landmarks, hashing, Fourier mixing
 #
 # The 256 guests of the buffet sit in 16 rows. Each row sends one speaker, who likes what the row
 # likes on average. Can 16 speakers choose for everybody?

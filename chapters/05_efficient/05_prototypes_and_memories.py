@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Prototypes and memories
+# # Clustering and memory: Informer, Luna, Set Transformer, Perceiver
 #
 # A row of 512 tokens asks 512 questions of 512 keys. Many of the questions are nearly the same, and
 # so are many of the answers. How few of them are enough?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Better heads
+# # Multi-head variants: talking, collaborative, and shared heads
 #
 # Twelve heads read the same rows, and none knows what the others found until the last matrix. What
 # could they do if they talked earlier? And do twelve heads need twelve times as many columns?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Priors: attention before reading
+# # Attention priors: Gaussian bias, adaptive span, Synthesizer
 #
 # A word often attends to the word beside it, whatever the two words are. How far does attention get
 # that looks at places only, and never at what stands there?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Positions in relation
+# # Relative positions: Shaw, T5 bias, ALiBi, RoPE, Transformer-XL
 #
 # A model was trained on windows of 64 characters. Now it reads 512. If each place has its own row,
 # the place 300 was never trained. But "the character before me" is at place 300 what it was at

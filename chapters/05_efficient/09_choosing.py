@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Choosing an attention
+# # Choosing an efficient attention: quality, time, memory
 #
 # Your texts have 8,000 tokens, and the last seven pages offer thirty ways to read them. Each paper
 # has a table in which its own way wins. Which one do you take?

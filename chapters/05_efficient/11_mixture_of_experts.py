@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Experts: each token meets one
+# # Mixture of experts (Switch Transformer): one expert per token
 #
 # A town hall has one clerk, who has to know everything. Now it hires eight, and a porter who sends
 # each visitor to one of them. A visitor still talks to one clerk, so the work for each is the same

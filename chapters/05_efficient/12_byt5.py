@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Bytes in the place of pieces
+# # ByT5: bytes instead of subword tokens
 #
 # A help desk sorts what people type on their phones: is it about travel, about the kitchen, about
 # the bank? `how many calories has a banana` is easy. People type `how mnay caloris has a bannana`.

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Two machines, one model
+# # Tensor parallelism, latent attention, and the gated delta rule
 #
 # A bakery has two kitchens. Its recipe book is too thick for one shelf, so each kitchen keeps half
 # of it. An order comes in, and one shopping list must go out: the list that one kitchen with the

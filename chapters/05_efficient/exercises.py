@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Exercises: attention that scales
+# # Exercises: efficient attention
 #
 # {{EXERCISES}} exercises in rising order, about {{MINUTES}} minutes in all. Write where a cell says
 # so; the check under it says what is wrong. A check without a message has passed. Some tests are
@@ -46,7 +46,7 @@ from deepdive_book.course.assignment.variants import choose, number, rename
 #   {{SIDE}} on each side,
 # - `"global"`: how many entries exist if the first token also sees all and is seen by all?
 #
-# ([Sparse by position](02_sparse_by_position.ipynb).) The cell checks the first two.
+# ([Sparse attention by position](02_sparse_by_position.ipynb).) The cell checks the first two.
 
 # %% tags=["variant"] exercise="counted"
 ROWS = number(20, 60, 2)

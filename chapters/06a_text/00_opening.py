@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 6a: One question, asked a billion times
+# # Chapter 6a: Language models: one question, asked a billion times
 #
 # "To be, or not to ..." A decoder is trained to say what comes next, and nothing else. Out of this
 # came models that translate, sum up, count and answer. Which parts does today's decoder have that
@@ -64,15 +64,15 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 6a.1 | [Say what comes next](01_gpt.ipynb) | What does guessing letters teach? | 17 |
-# | 6a.2 | [What is each part worth?](02_gpt2_to_llama.ipynb) | Which new part helps? | 15 |
-# | 6a.3 | [A language model in 98 MB](03_quantization.ipynb) | What do bits cost? | 16 |
-# | 6a.4 | [Which damage teaches most?](04_denoising.ipynb) | What should be hidden? | 20 |
-# | 6a.5 | [Choosing the next word](05_sampling.ipynb) | Why not take the likeliest? | 17 |
-# | 6a.6 | [How large, and how long?](06_scaling.ipynb) | Where does money go? | 20 |
-# | 6a.7 | [Four filled-in forms, and an empty one](07_in_context.ipynb) | What is learned? | 17 |
-# | 6a.8 | [Is a summary with a high score true?](08_summaries.ipynb) | What does ROUGE see? | 18 |
-# | 6a.9 | [Tuned, and adapted to a domain](09_lora.ipynb) | What else changes? | 17 |
+# | 6a.1 | [GPT](01_gpt.ipynb) | What does guessing letters teach? | 17 |
+# | 6a.2 | [From GPT-2 to Llama](02_gpt2_to_llama.ipynb) | Which new part helps? | 15 |
+# | 6a.3 | [4-bit quantization](03_quantization.ipynb) | What do bits cost? | 16 |
+# | 6a.4 | [Denoising objectives (BART, T5, PEGASUS)](04_denoising.ipynb) | What should be hidden? | 20 |
+# | 6a.5 | [Sampling from a language model](05_sampling.ipynb) | Why not take the likeliest? | 17 |
+# | 6a.6 | [Scaling laws](06_scaling.ipynb) | Where does money go? | 20 |
+# | 6a.7 | [In-context learning](07_in_context.ipynb) | What is learned? | 17 |
+# | 6a.8 | [Summarization](08_summaries.ipynb) | What does ROUGE see? | 18 |
+# | 6a.9 | [LoRA and domain adaptation](09_lora.ipynb) | What else changes? | 17 |
 #
 # In a hurry? Read 6a.1. After the pages come [exercises](exercises.ipynb) and a [bug
 # clinic](clinic.ipynb).

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Say what comes next
+# # GPT: predicting the next token
 #
 # A model is asked one question only: which letter comes next? Nobody tells it what a word is, or
 # what a misprint is. What does it know after training on a million letters of Shakespeare, and how

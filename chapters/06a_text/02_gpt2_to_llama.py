@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What is each part worth?
+# # From GPT-2 to Llama: what is each part worth?
 #
 # Between GPT-2 (2019) and Llama 2 (2023) parts of the decoder were exchanged: its norm, its
 # positions, its feed-forward layer, its keys, its biases. Lists of such parts often come without

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # A language model in 98 MB
+# # 4-bit quantization: a language model in 98 MB
 #
 # SmolLM2 is a list of 134,515,008 numbers. In 32 bits each they fill 538 MB, and in bfloat16, 16
 # bits each, in which the model was trained and published, 269 MB. The file that this page reads has

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Which damage teaches most?
+# # Denoising objectives (BART, T5, PEGASUS): which corruption teaches most?
 #
 # Damage a text, and let a model write what stood there: nobody has to label anything, and the model
 # must learn how texts go on. But there are many ways to damage a text. Cross words out, cut them

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Choosing the next word
+# # Sampling from a language model: temperature, top-k, top-p, speculative decoding
 #
 # A language model only says how probable each next word is; somebody has to choose. The safest
 # choice seems to be the likeliest word, every time. SmolLM2-135M-Instruct, a small language model,

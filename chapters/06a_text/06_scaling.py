@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # How large, and how long?
+# # Scaling laws: how large a model, how much data?
 #
 # You can pay for one large run, once. A model of twice the size costs twice as much for each letter
 # that it reads, so that it reads half as many letters for the same money. **With one budget of

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Four filled-in forms, and an empty one
+# # In-context learning: four demonstrations and a question
 #
 # You give a new colleague four forms that are filled in and one that is empty, and say nothing.
 # They fill in the fifth. A language model can be taught in the same way, by the text in front of

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Is a summary with a high score true?
+# # Summarization: is a summary with high ROUGE true?
 #
 # A doctor talks with a patient, and a program writes the note. Is it a good note? Somebody would
 # have to read it. A score is quicker: it counts the words that the note shares with one that a

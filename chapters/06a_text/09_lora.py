@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Tuned, and adapted to a domain
+# # LoRA and domain adaptation: how little must change?
 #
 # A copyist has copied Shakespeare's plays, letter by letter, until he could write on by himself.
 # Now the director of the theatre has a wish: everybody shall say *thou*, and nobody *you*. How

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 6b: A picture is a sentence of patches
+# # Chapter 6b: Vision Transformers: a picture is a sentence of patches
 #
 # A Transformer reads a row of words. A photograph has neither words nor a row. What do you hand it,
 # so that the block of chapter 2 can stay as it is? And what must it learn from examples that a
@@ -78,16 +78,16 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 6b.1 | [From pixels to tokens](01_patches.ipynb) | What is a word of an image? | 20 |
-# | 6b.2 | [Against convolution](02_convolution.ipynb) | What does convolution know? | 15 |
-# | 6b.3 | [DeiT: what a teacher adds](03_deit.ipynb) | What does a teacher add? | 16 |
-# | 6b.4 | [Hidden patches](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
-# | 6b.5 | [Swin: windows that shift](05_swin.ipynb) | Who meets whom, and when? | 18 |
-# | 6b.6 | [DETR: how do you ask for a set?](06_detr.ipynb) | Which boxes, in no order? | 20 |
-# | 6b.7 | [SegFormer: a name for every pixel](07_segformer.ipynb) | What is each pixel? | 16 |
-# | 6b.8 | [Does attention help to paint?](08_sagan.ipynb) | Who sees both socks? | 15 |
-# | 6b.9 | [Video: which pairs see motion?](09_video.ipynb) | Who sees motion? | 20 |
-# | 6b.10 | [What breaks a reader of images](10_robustness.ipynb) | What breaks which? | 15 |
+# | 6b.1 | [Vision Transformer (ViT)](01_patches.ipynb) | What is a word of an image? | 20 |
+# | 6b.2 | [ViT vs. CNN](02_convolution.ipynb) | What does convolution know? | 15 |
+# | 6b.3 | [DeiT](03_deit.ipynb) | What does a teacher add? | 16 |
+# | 6b.4 | [Masked autoencoders (MAE) and data2vec](04_mae.ipynb) | Can it fill in what is hidden? | 18 |
+# | 6b.5 | [Swin Transformer](05_swin.ipynb) | Who meets whom, and when? | 18 |
+# | 6b.6 | [DETR](06_detr.ipynb) | Which boxes, in no order? | 20 |
+# | 6b.7 | [SegFormer](07_segformer.ipynb) | What is each pixel? | 16 |
+# | 6b.8 | [SAGAN](08_sagan.ipynb) | Who sees both socks? | 15 |
+# | 6b.9 | [TimeSformer](09_video.ipynb) | Who sees motion? | 20 |
+# | 6b.10 | [Robustness of ViTs and CNNs](10_robustness.ipynb) | What breaks which? | 15 |
 #
 # In a hurry? 6b.1 and 6b.2: how an image becomes a row, and what that costs beside convolution.
 #

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # From pixels to tokens
+# # Vision Transformer (ViT): from pixels to tokens
 #
 # A hand in a photograph shows a number. Cut the photograph into squares, drop them into a bag,
 # shake it, and hand them out one by one to somebody who never saw a hand. Can they learn to read

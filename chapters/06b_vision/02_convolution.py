@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Against convolution
+# # ViT vs. CNN: what convolution has built in
 #
 # A second-hand shop wants to sort photographs of clothes: 250 of them have a label. A mail-order
 # house wants the same, and has 60,000. Which network should each of them train: one that looks

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # DeiT: what a teacher adds
+# # DeiT: distillation for vision Transformers
 #
 # A trainee sorts photographs of clothes. Each photograph has a label, *shirt* or *coat*. Beside the
 # trainee sits a colleague with years of practice, who says a name too, and sometimes another one

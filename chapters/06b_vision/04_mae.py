@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Hidden patches
+# # Masked autoencoders (MAE) and data2vec: learning from hidden patches
 #
 # Lay your hand on a photograph of a boot, so that only the toe and the heel look out. You know what
 # lies beneath, and nobody had to tell you that it is called a boot. Sixty thousand pictures without

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Swin: windows that shift
+# # Swin Transformer: shifted windows
 #
 # A hall with 144 guests at nine square tables, sixteen at each. A guest in the corner has news, and
 # one speaks only at one's own table. If everybody could speak with everybody, one round would do,

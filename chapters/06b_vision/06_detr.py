@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # DETR: how do you ask for a set?
+# # DETR: object detection as set prediction
 #
 # Six children look at a tray with up to three biscuits. At a sign each calls out one biscuit and
 # where it lies, or *nothing*. Nobody has agreed who takes which, and you know what is there. **By

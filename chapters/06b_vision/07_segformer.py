@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # SegFormer: a name for every pixel
+# # SegFormer: semantic segmentation, a class for every pixel
 #
 # A child gets a picture and five pencils: grey for the ground, one each for discs, squares,
 # diamonds and crosses. Every spot of the paper is to have its colour, also where one thing hides a

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Does attention help to paint?
+# # SAGAN: does self-attention help a GAN?
 #
 # A forger draws pairs of socks. The judge looks through a narrow tube, a hand's width at a time,
 # and finds each sock without a flaw: left one striped, right one checked. Can such a judge ever

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Video: which pairs see motion?
+# # TimeSformer: space-time attention for video
 #
 # A photograph shows a door that stands half open. Is somebody opening it, or closing it? One
 # picture cannot tell, and neither can a heap of pictures in no order; a film can. To a Transformer

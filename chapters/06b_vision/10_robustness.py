@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What breaks a reader of images
+# # Robustness of ViTs and CNNs: occlusion, shifts, shuffling, noise
 #
 # A camera hangs above a conveyor belt, and a small network names what lies there: boot, bag, shirt.
 # One day a strip of tape hangs before the lens. Another day the belt jerks, and each boot lies

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # What the chapter showed
+# # Chapter 6b summary: vision
 #
 # Chapter 2 built a block that reads sentences. What had to be added, page by page, so that it reads
 # photographs, scenes and films? And what of that did you see for yourself?

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 6c: Speech is a sentence without spaces
+# # Chapter 6c: Speech Transformers: a sentence without spaces
 #
 # A recording has no letters in it, and nothing marks where a word ends: speakers pause inside
 # words, and run others together. Somebody wrote down what was said, but nobody wrote down when.
@@ -84,12 +84,12 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 6c.1 | [From a waveform to units](01_waveform.ipynb) | What of a sound is kept? | 16 |
-# | 6c.2 | [Which frame says which letter?](02_ctc.ipynb) | Who marks the letters? | 18 |
-# | 6c.3 | [Learning from sound alone](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
-# | 6c.4 | [Units of sound](04_hubert.ipynb) | Are found units sounds? | 15 |
-# | 6c.5 | [Writing while listening](05_alignment.ipynb) | Where does each letter listen? | 16 |
-# | 6c.6 | [Speak a digit](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
+# | 6c.1 | [Speech features](01_waveform.ipynb) | What of a sound is kept? | 16 |
+# | 6c.2 | [CTC](02_ctc.ipynb) | Who marks the letters? | 18 |
+# | 6c.3 | [wav2vec 2.0](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
+# | 6c.4 | [HuBERT](04_hubert.ipynb) | Are found units sounds? | 15 |
+# | 6c.5 | [Speech2Text, Whisper, Conformer](05_alignment.ipynb) | Where does each letter listen? | 16 |
+# | 6c.6 | [Spoken-digit recognition](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
 # In a hurry? Read 6c.1, where you can hear what a recogniser keeps of a recording, and 6c.6.
 #

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # From a waveform to units
+# # Speech features: from waveform to mel bands, cepstra, and units
 #
 # On a bad telephone line you understand *seven* all the same. A second of such a call is 8,000
 # numbers. A recogniser of speech makes 2,000 of them, or 1,000, or even only one number from 0 to

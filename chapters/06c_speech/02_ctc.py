@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Which frame says which letter?
+# # CTC: which frame says which letter?
 #
 # Somebody says "cat" into a telephone. The recording is a row of a hundred short frames, the
 # transcript is three letters, and nobody marked where each begins. How can a model learn which

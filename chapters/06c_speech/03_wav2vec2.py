@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Learning from sound alone
+# # wav2vec 2.0: learning from speech without transcripts
 #
 # Leave a radio on, in a language that you do not know. Hours later you still understand nothing,
 # and yet you have learned something: which sounds there are, and which of them follow which. Then

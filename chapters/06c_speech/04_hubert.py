@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Units of sound
+# # HuBERT: predicting clustered units of sound
 #
 # Give somebody who has never heard your language a hundred thousand snippets of it, each a fiftieth
 # of a second long, and sixty-four boxes: put into one box what sounds alike. When all is sorted,

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Writing while listening
+# # Speech2Text, Whisper, Conformer: where does cross-attention listen?
 #
 # Somebody reads out a telephone number, *six four two*, and you write it in letters. Stop at one
 # letter, the X: which moment of the sound made you write it? And the O of *two*: did you still

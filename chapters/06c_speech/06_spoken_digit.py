@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Speak a digit
+# # Spoken-digit recognition: run it in your browser
 #
 # A machine in a car park asks for the number of your space: say it, digit by digit. It learned
 # what digits sound like from six people. Will it understand *you*? And what does it hear while you

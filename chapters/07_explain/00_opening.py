@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Chapter 7: Which words were the reason?
+# # Chapter 7: Explainability: which words were the reason?
 #
 # A model reads a review and says: negative. Asked why, four methods colour its words, and no two
 # agree on how much each word counts. Each looks convincing. Which of them shows why the model said
@@ -61,21 +61,21 @@ coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](ask
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 7.1 | [Twelve explanations of one answer](01_methods.ipynb) | Which of eleven is right? | 17 |
-# | 7.2 | [Gradients](02_gradients.ipynb) | Sure, so why does no word matter? | 18 |
-# | 7.3 | [Relevance propagation](03_relevance.ipynb) | Which word is paid how much? | 20 |
-# | 7.4 | [Taking words away](04_perturbation.ipynb) | What is a text without this word? | 18 |
+# | 7.1 | [Explanation methods](01_methods.ipynb) | Which of eleven is right? | 17 |
+# | 7.2 | [Gradient attribution](02_gradients.ipynb) | Sure, so why does no word matter? | 18 |
+# | 7.3 | [Layer-wise relevance propagation (LRP) and DeepLIFT](03_relevance.ipynb) | Which word is paid how much? | 20 |
+# | 7.4 | [Occlusion and perturbation](04_perturbation.ipynb) | What is a text without this word? | 18 |
 # | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Does a line fit a network? | 17 |
-# | 7.6 | [Trees, rules and automata](06_surrogates.ipynb) | Can a network become rules? | 18 |
-# | 7.7 | [Models that explain themselves](07_self_explaining.ipynb) | Can a model say why? | 20 |
+# | 7.6 | [Surrogate models](06_surrogates.ipynb) | Can a network become rules? | 18 |
+# | 7.7 | [Self-explaining models](07_self_explaining.ipynb) | Can a model say why? | 20 |
 # | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention a reason? | 18 |
 # | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Or is it one? | 18 |
-# | 7.10 | [Rollout, flow and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
-# | 7.11 | [Relevance in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
-# | 7.12 | [Patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
-# | 7.13 | [Sanity checks and faithfulness](13_sanity.ipynb) | Do pictures know the model? | 14 |
-# | 7.14 | [Shortcuts](14_shortcuts.ipynb) | Right, for the wrong reason? | 15 |
-# | 7.15 | [Bias and extraction](15_bias.ipynb) | What has the model kept of you? | 17 |
+# | 7.10 | [Attention rollout, attention flow, and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
+# | 7.11 | [Attribution in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
+# | 7.12 | [Activation patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
+# | 7.13 | [Sanity checks for explanations](13_sanity.ipynb) | Do pictures know the model? | 14 |
+# | 7.14 | [Shortcut learning](14_shortcuts.ipynb) | Right, for the wrong reason? | 15 |
+# | 7.15 | [Bias audits and training-data extraction](15_bias.ipynb) | What has the model kept of you? | 17 |
 # | 7.16 | [Adversarial examples](16_adversarial.ipynb) | Which word turns the answer? | 16 |
 #
 # After the pages come [exercises](exercises.ipynb).

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Twelve explanations of one answer
+# # Explanation methods: twelve explanations of one prediction
 #
 # A bank refuses a loan, and sends the application back with some words coloured: these, it says,
 # were the reason. A second program, asked about the same answer of the same model, colours other

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Gradients
+# # Gradient attribution: saliency, SmoothGrad, integrated gradients
 #
 # A small model reads the review *critics do not find the script dull, i find the music cold* and
 # says: negative, with great certainty. Its gradient tells how much this answer would change if a

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Relevance propagation
+# # Layer-wise relevance propagation (LRP) and DeepLIFT
 #
 # Ann cooked for two hours. Bo sold cake for an hour, and ate some of the soup. Cy sat an hour at
 # the cakes, and ate one. In the evening there are three coins in the till of their stall. Who of

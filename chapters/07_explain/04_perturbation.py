@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Taking words away
+# # Occlusion and perturbation: taking words away
 #
 # A review: *critics do not find the script dull , i find the music cold .* Is it for or against the
 # film? Cover a word with your thumb and read it again: if you can no longer tell, the word decided.

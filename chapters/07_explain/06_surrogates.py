@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Trees, rules and automata
+# # Surrogate models: extracting trees, rules, and automata
 #
 # Somebody who leaves an office writes on a card how she has decided, for the one who comes after
 # her. A model's way to decide can be put on a card, too. Does the card then say what the model

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Models that explain themselves
+# # Self-explaining models: rationales and prototypes
 #
 # A clerk reads each letter, marks a few words with a yellow pen, and blacks out all others. A judge
 # is given what is left, and nothing else, and is right in 100 of 100 cases. So the marked words

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Rollout, flow and norms
+# # Attention rollout, attention flow, and norms
 #
 # *The old key to the boxes ...*: how does it go on, with *is* or with *are*? A small Transformer
 # says *is*, and it is right: one key. But in each of its four layers the state that answers looks

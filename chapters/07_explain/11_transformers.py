@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Relevance in Transformers
+# # Attribution in Transformers: attention x gradient, AttnLRP, logit lens
 #
 # A guest writes: *the soup was cold but the waiter was kind .* The cook wants to know how the food
 # was, the owner how the service was. Both read the same words, and each would underline another

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Patching and ablation
+# # Activation patching and ablation: necessary or sufficient?
 #
 # Two bicycle lamps of one make: one shines, one stays dark. You can pull parts out of the good
 # lamp, one after the other, until it goes dark. Or you can put parts of the good lamp into the dark

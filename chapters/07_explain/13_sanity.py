@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Sanity checks and faithfulness
+# # Sanity checks for explanations: faithfulness and randomization tests
 #
 # A bank's model refuses a loan, and a coloured text says why. By mistake somebody scrambles the
 # model's numbers, and now it guesses. Asked again, it colours the same words as before. What had

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Shortcuts
+# # Shortcut learning: can an explanation find it?
 #
 # A model sorts film reviews from two newspapers, and it is right on all 500 new ones. Then the two
 # papers exchange their reviewers, and the model is wrong on nine of ten. What had it learned, could

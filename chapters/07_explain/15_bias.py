@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Bias and extraction
+# # Bias audits and training-data extraction
 #
 # Anna and Ben apply for the same job. Their references say the same of them, word for word, and a
 # model that has read thousands of old decisions reads both. Will it treat them alike? The office's
