@@ -97,8 +97,8 @@ def test_a_beam_search_takes_log_softmax_alone() -> None:
 
 def test_boxes_that_are_none_are_refused() -> None:
     for changes, told in (
-        ({"kinds": [0, 2]}, "kinds: from 0 to 2, expected 0 to 1"),
-        ({"true_kinds": [-1, 0]}, "true_kinds: from -1 to 0"),
+        ({"kinds": [0, 2]}, "kinds: got 0 to 2, expected 0 to 1"),
+        ({"true_kinds": [-1, 0]}, "true_kinds: got -1 to 0"),
         ({"boxes": -BOX}, "boxes: a size is negative"),
         ({"true_boxes": BOX * [1, 1, 1, -1]}, "true_boxes: a size is negative"),
     ):

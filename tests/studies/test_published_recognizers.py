@@ -140,7 +140,7 @@ def test_letters_read_the_settings_and_refuse_what_has_gaps(tmp_path: Path) -> N
     assert table.pad == 2
     assert table.text([0, 1, 2, 0, 3, 0]) == "a b"
     (tmp_path / "tokenizer_config.json").write_text("{}")
-    with pytest.raises(ValueError, match="has no '<pad>', the padding"):
+    with pytest.raises(ValueError, match="has no padding token '<pad>'"):
         letters(tmp_path)
     (tmp_path / "vocab.json").write_text('{"<pad>": 0, "A": 2}')
     with pytest.raises(ValueError, match="does not have one name for each id 0 to 1"):
