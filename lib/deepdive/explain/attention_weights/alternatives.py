@@ -126,7 +126,7 @@ def adversarial(
     over a = softmax(z) on the real tokens, `real` bool (B, T), by Adam, from a random start. Each
     text keeps the farthest allowed a over all steps, or its own weights if there was none.
 
-    Source: Jain and Wallace 2019, section 4.2.2 (with k = 1: one set of weights a text).
+    Source: Jain and Wallace 2019, section 4.2.2 (with k = 1: one set of weights per text).
     """
     positive(steps=steps)
     weights = weights.detach()

@@ -1,7 +1,7 @@
-"""How each layer shares what it got among its inputs: the rules of `deepdive.explain.backward`.
+"""LRP rules: how each layer distributes its relevance among its inputs.
 
 Each is called as rule(function, *arguments), where `function` is torch's, and returns its value
-with a gradient of its own (`deepdive.explain.backward.rules`). Relevance is R = x * gradient.
+with a modified gradient (`deepdive.explain.backward.rules`). Relevance is R = x * gradient.
 """
 
 from functools import partial
