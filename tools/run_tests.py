@@ -15,8 +15,6 @@ import sys
 import time
 from pathlib import Path
 
-import kernels
-
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "test"  # what pages write under test: never beside committed files
 WORKERS = 2
@@ -38,6 +36,8 @@ def pytest_command(arguments: list[str]) -> list[str]:
 
     loadscope keeps the cells of a notebook on one worker; lax compares tagged outputs only.
     """
+    import kernels
+
     command = ["pytest", "-n", str(WORKERS), "--dist", "loadscope", "--durations=15"]
     command += ["--nbval-lax", f"--nbval-kernel-name={kernels.NAME}", "--nbval-cell-timeout=300"]
     return [*command, *(arguments or ["tests", *pages()])]
@@ -89,6 +89,8 @@ def main() -> int:
     if failed:
         print(f"== failed: {', '.join(failed)}", flush=True)
     if options.only != "lint":
+        import kernels
+
         more = {} if rest else {"DEEPDIVE_WHOLE": "1"}  # tests/proofs.py: is the atlas proved?
         if book is not None and book.wait() == 0:
             more["DEEPDIVE_SITE"] = str(site)
