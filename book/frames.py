@@ -37,8 +37,8 @@ UNSPOKEN = {
     "The map", "Three ways through", "Whose numbers stand beside ours",
 }  # fmt: skip
 CLOSING = {
-    "Five questions": ("ordered_list_open", "Ask the room"),
-    "In three sentences": ("paragraph_open", "To close the page"),
+    "Check your understanding": ("ordered_list_open", "Ask the room"),
+    "Summary": ("paragraph_open", "To close the page"),
 }
 
 

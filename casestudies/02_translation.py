@@ -4,8 +4,8 @@
 # Can a laptop learn to turn everyday English into French within minutes? And which part of the
 # network does the work: must it squeeze the whole sentence into one vector, or may it look back?
 #
-# <small>Before this page: chapter 2, attention · 15 min to read · about 40 minutes to run on one
-# core, a minute in `ci`</small>
+# <small>Prerequisites: chapter 2, attention · 15 min · about 40 minutes to run on one core, a
+# minute in `ci`</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -149,7 +149,7 @@ with_alt(
 # | a network | *le chat dort sur le lit* |
 #
 # 1. Of the network's six words, all six stand in the person's sentence: $\frac66$.
-# 2. Of its five pairs of neighbours, four do (not *chat dort*): $\frac45$.
+# 2. Of its five pairs of neighbors, four do (not *chat dort*): $\frac45$.
 # 3. Of its four runs of three words, two do: $\frac24$.
 # 4. Of its three runs of four words, one does: $\frac13$.
 #
@@ -466,7 +466,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# ### What happens: open this once you have predicted
+# ### Answer: open after you predict
 
 # %% Score each group of lengths tags=["surprise", "fold"]
 groups = {"1-4": (1, 4), "5-6": (5, 6), "7-8": (7, 8), "9-11": (9, 11), "12+": (12, 99)}
@@ -763,7 +763,7 @@ with_alt(
 # %% [markdown] tags=["aside"]
 # ### What the GPU profile would spend
 #
-# Planned from counted operations; the K80 is assumed to reach 30 % of its peak. It has not been run
+# Planned from counted operations; the K80 is assumed to reach 30% of its peak. It has not been run
 # yet.
 
 # %%
@@ -813,7 +813,7 @@ if not file and language == "fra" and not SWAP and profile() != "experiment":
 total
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # A laptop can learn, within minutes, to turn everyday English into French that scores BLEU 36.4 on
 # English sentences that it never saw, and 43.1 after a longer training. The part that does the work

@@ -5,8 +5,8 @@
 # 1.675 for a Transformer of 21.2 million parameters, after 56 minutes on a GPU. What do small
 # models reach on the same protocol in less than 20 minutes each, on two CPU cores?
 #
-# <small>Before this page: case study 2 · 12 min to read · a few minutes to run on two cores; the
-# whole experiment, whose results are kept here, takes about three quarters of an hour</small>
+# <small>Prerequisites: case study 2 · 12 min · a few minutes to run on two cores; the whole
+# experiment, whose results are kept here, takes about three quarters of an hour</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -23,7 +23,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # Only sentences of a simple form are kept: the English side begins with *I am*, *he is*, *where
 # is* and the like, both sides have fewer than 20 words. Everything is lower-cased and loses its
-# accents; each word is one token. A random 80 % of the pairs train, 10 % validate, 10 % test.
+# accents; each word is one token. A random 80% of the pairs train, 10% validate, 10% test.
 #
 # The number reported is the **cross-entropy**: how surprised the model is, on average, by the next
 # French word of a validation sentence when it has read the English sentence and the true French
@@ -397,7 +397,7 @@ if real and len(runs) == len(RUNS):
     print(f"written: {path.name}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # On the original's protocol a small attention GRU and a small Transformer, each trained for less
 # than 20 minutes on a CPU, go below its two numbers. The number depends on choices that are easy to

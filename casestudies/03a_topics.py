@@ -4,8 +4,8 @@
 # A program reads thousands of texts in a minute and hands you a list of topics, each with its
 # words. It looks convincing. Would the same program, run again, hand you the same list?
 #
-# <small>Book 3.5 · before this page: 3.11, sentences as vectors · 20 min to read · about 3 minutes
-# to run on two cores, since most runs are kept here; half an hour on other texts</small>
+# <small>Prerequisites: 3.11, sentences as vectors · 20 min · about 3 minutes to run on two cores,
+# since most runs are kept here; half an hour on other texts · book 3.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -119,13 +119,13 @@ topic_map(flat[shown], first[shown], texts[shown], topic_words, cut=200,
 
 # %% [markdown]
 # Each point is the abstract of a scientific paper. Points lie close together where the abstracts
-# speak of like things. Neighbouring topics have different colours; grey points are in no topic.
+# speak of like things. Neighboring topics have different colors; gray points are in no topic.
 # Point at one, or tap it, to read it. Press a topic in the list to see its words. The numbers in
 # the list count the points that are shown. (The topics were found in five dimensions. A map has
 # two, so it tears some of them apart.)
 #
 # Nobody told the program what physics is. It found the groups, and it named them by words. The book
-# that these pages accompany does the same with 10,000 reviews: it gets 139 topics and leaves 31 %
+# that these pages accompany does the same with 10,000 reviews: it gets 139 topics and leaves 31%
 # of the reviews in none. No number there says whether the topics are any good. Here four questions
 # are asked of **the list** that you see above. Do its topics come back? Do the words of a topic
 # belong together? Does a simpler method find as good ones? And do they agree with the archive of
@@ -139,13 +139,13 @@ topic_map(flat[shown], first[shown], texts[shown], topic_words, cut=200,
 # | step | tool here | what goes in | what comes out |
 # |---|---|---|---|
 # | embed | MiniLM, a small BERT | a text | 384 numbers |
-# | reduce | UMAP | 384 numbers | 5 numbers; neighbours stay neighbours |
+# | reduce | UMAP | 384 numbers | 5 numbers; neighbors stay neighbors |
 # | cluster | HDBSCAN | all points | a topic each, or *none* for a point far from others |
 # | name | c-TF-IDF | all texts of a topic, as one | the words that set it apart |
 #
 # MiniLM reads at most 256 word pieces of a text, enough for most abstracts. UMAP joins each point
 # to its 15 nearest; then, in five dimensions, it pulls joined points together and pushes others
-# apart. HDBSCAN asks of each point how far away its tenth neighbour is. Where that is near, the
+# apart. HDBSCAN asks of each point how far away its tenth neighbor is. Where that is near, the
 # place is dense, and ten or more points in one dense place are a topic.
 #
 # That third step is unusual. Most methods put every text somewhere. HDBSCAN leaves a point alone
@@ -328,9 +328,9 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 #
-# Here is the map again. Now a topic's colour says how often it came back.
+# Here is the map again. Now a topic's color says how often it came back.
 
 # %% Draw the map by what returns tags=["fold"]
 groups = {f"in all {many} runs": total == many, "in some": (total < many) & (total > many // 5),
@@ -466,11 +466,11 @@ print(f"{returned.sum()} of {len(returned)} topics come back in all {len(reruns)
 # %% [markdown] tags=["slide"]
 # ## Texts without a topic
 #
-# In the list 38 % of the texts are in no topic; in the book's reviews it was 31 %. Is that a flaw,
+# In the list 38% of the texts are in no topic; in the book's reviews it was 31%. Is that a flaw,
 # or does it keep the topics clean? To find out, one can **give texts back**: put each into the
 # topic whose mean vector is nearest, beginning with the texts that are nearest of all. Or one turns
 # the knobs of HDBSCAN: `min_cluster_size` says how many texts make a topic, `min_samples` how many
-# neighbours a text needs close by.
+# neighbors a text needs close by.
 #
 # Two scores judge what comes out. Both are taken here on all texts:
 #
@@ -840,7 +840,7 @@ table([told_of(method) for method in RERUN])
 # topic and one word of another. If the topic means something, you find the intruder. Topics of
 # BERTopic, k-means, NMF and LDA come mixed. After your answer you are told which method made it.
 # Three questions a method show you what such a judgement is like; they cannot rank the methods, and
-# some intruders are near neighbours that only a physicist tells apart.
+# some intruders are near neighbors that only a physicist tells apart.
 
 # %% Draw the questions tags=["fold"]
 import random
@@ -904,7 +904,7 @@ if not file and profile() != "experiment":
     print("written:", update(results_file("03a_topics"), part, page="03a_topics")["study"])
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -953,11 +953,11 @@ if not file and profile() != "experiment":
 #    </details>
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # Run BERTopic again on the same 3,953 texts, and a single run with another seed or another order
 # brings back 42 to 52 of the 64 topics of the list; only 25 return in all of ten runs, a last
-# digit in its vectors does as much as a seed, and 38 % of the texts had no topic to begin with. On
+# digit in its vectors does as much as a seed, and 38% of the texts had no topic to begin with. On
 # the same vectors k-means finds words that belong together better, but brings far fewer of its
 # groups back; BERTopic's groups, once every text is forced into one, agree a little better with the
 # archives, and both agree far more than those of LDA and NMF. So the list that looked convincing on

@@ -5,8 +5,8 @@
 # when did each come up, can you ask for one, where does a new text go, and will all this still run
 # with ten times as many texts?
 #
-# <small>Book 3.5 · before this page: case study 3a, topics in 4,000 abstracts · 20 min to read ·
-# about 2 minutes to run on two cores, since most runs are kept here</small>
+# <small>Prerequisites: case study 3a, topics in 4,000 abstracts · 20 min · about 2 minutes to run
+# on two cores, since most runs are kept here · book 3.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -91,7 +91,7 @@ topic_map(
 # its words. Neither the year nor the president was told to the program.
 #
 # It has four steps. MiniLM, a small BERT, **embeds** each text: it makes a vector of it. UMAP
-# **reduces** the vectors to five numbers, so that neighbours stay neighbours. HDBSCAN **clusters**
+# **reduces** the vectors to five numbers, so that neighbors stay neighbors. HDBSCAN **clusters**
 # them: a dense place is a topic, and a text in no dense place is in *none*. c-TF-IDF **names** a
 # topic by the words that are frequent in it and rare elsewhere. Together they are BERTopic.
 #
@@ -163,7 +163,7 @@ table([
 #
 # Nobody told the program a date: where a line rises with what happened, it found that in the words
 # alone. But these five topics were chosen by us, because we knew the history; there are 38. And a
-# peak can stand on little: that of *health*, at the end, is 12.5 % of 40 paragraphs, so one speech
+# peak can stand on little: that of *health*, at the end, is 12.5% of 40 paragraphs, so one speech
 # makes it. Which topics there are came from one run, and another run may cut them otherwise.
 
 # %% [markdown] tags=["slide"]
@@ -380,7 +380,7 @@ table([{"when": when, **{COLUMNS[key][0]: row[key] for key in COLUMNS}}
 #
 # You care about veterans, and the list has no topic for them. **Guided** BERTopic takes a few words
 # for each topic that you wish for. `seed_topic_list` does three things. A text that is nearer to
-# your words than to the mean of all texts is moved a quarter of the way towards them, before UMAP.
+# your words than to the mean of all texts is moved a quarter of the way toward them, before UMAP.
 # UMAP is given the wish of each text as a label (semi-supervised). And the weight of every wished
 # word is multiplied by 1.2 in c-TF-IDF, so that it comes sooner among a topic's first words. Here
 # are four wishes, put to the package `bertopic` (`seed_topic_list`). One counts as found if a topic
@@ -453,7 +453,7 @@ table(rows, caption="found: in how many seeds; the topic shown is that of the fi
 # fairer count; they were not used here. Energy was there anyway. Immigration and women came in no
 # seed, with the wish or without. (By this rule: *welfare, child, work, care, help* may well be
 # about families, in other words.) And read what came of a wish before you count its texts: they
-# were moved towards your words, so a topic that you asked for proves nothing about the speeches.
+# were moved toward your words, so a topic that you asked for proves nothing about the speeches.
 #
 # One trap of the package: with wishes it moves the vectors *in place*. Give it a copy, or your
 # array is another one afterwards.
@@ -580,7 +580,7 @@ table([
 # %% [markdown]
 # The loaded model puts a new text to the nearest mean vector; the saved one asks HDBSCAN whether it
 # lies in a dense place at all. These are two questions, so they have two answers. But look at the
-# saved one: it leaves 58 % of the new texts in none, and of all texts, when they were sorted, 35 %
+# saved one: it leaves 58% of the new texts in none, and of all texts, when they were sorted, 35%
 # were. A new text did not help to make a dense place, and HDBSCAN is strict with those that come
 # later. Whoever counts topics of new texts beside those of old ones must know this.
 #
@@ -706,7 +706,7 @@ with_alt(figure, f"Left: seconds of UMAP and of HDBSCAN from {SIZES[0]:,} to {SI
 #
 # A slope of 1 means: twice the texts, twice the time. A slope of 2 means four times the time.
 # UMAP's slope of 0.71 is drawn through a bend, so do not extend it. Below 4,096 texts UMAP compares
-# all pairs; beyond, it searches for neighbours, and 8,000 texts take less time than 4,000. From
+# all pairs; beyond, it searches for neighbors, and 8,000 texts take less time than 4,000. From
 # 10,000 on it makes 200 rounds instead of 500, so 16,000 take no longer than 8,000. From 16,000 to
 # 43,000 nothing changes any more, and there the slope is 1.2 for UMAP and 1.4 for HDBSCAN. Neither
 # grows with the square.
@@ -806,7 +806,7 @@ if profile() != "experiment":
     print("written:", update(path, part, page="03a_topics_at_work")["study"])
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -814,7 +814,7 @@ if profile() != "experiment":
 #
 #    <details><summary>Answer</summary>
 #
-#    Yes: from 10 % to 20 % of what was said, although there are fewer paragraphs.
+#    Yes: from 10% to 20% of what was said, although there are fewer paragraphs.
 #
 #    </details>
 # 2. Why can HDBSCAN do so little with the 384 numbers of a vector?
@@ -830,7 +830,7 @@ if profile() != "experiment":
 #
 #    <details><summary>Answer</summary>
 #
-#    Not by that alone: the texts near to your words were moved towards them. Read some of them, and
+#    Not by that alone: the texts near to your words were moved toward them. Read some of them, and
 #    ask for a subject that is surely not there, to see what comes.
 #
 #    </details>
@@ -852,7 +852,7 @@ if profile() != "experiment":
 #    </details>
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # With topics you can see when a subject was spoken of, ask for one by a few words (veterans came,
 # partly because the package raises the words that are counted; immigration did not), put new texts

@@ -3,10 +3,10 @@
 #
 # A sentence about a film: is it praise or not? A linear model over word counts answers in
 # milliseconds. A pre-trained BERT of six layers multiplies millions of numbers for each word. How
-# much better is it, from how many labelled sentences on, and when is the linear model enough?
+# much better is it, from how many labeled sentences on, and when is the linear model enough?
 #
-# <small>Book 3.6 · before this page: 3.1, 3.6 and 3.7 · 25 min to read · about 15 minutes to
-# run on two cores, a minute in `ci`</small>
+# <small>Prerequisites: 3.1, 3.6 and 3.7 · 25 min · about 15 minutes to run on two cores, a minute
+# in `ci` · book 3.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -31,7 +31,7 @@ LARGER = ""  # @param {type:"string"}
 #
 # Pang and Lee (2005) collected 10,662 sentences from reviews on Rotten Tomatoes, half from positive
 # ones, half from negative ones. No human read the sentence alone: its class is that of the review.
-# So some sentences say nothing, or the opposite, and nobody can reach 100 %. There is no official
+# So some sentences say nothing, or the opposite, and nobody can reach 100%. There is no official
 # split; ours goes by the sentence, so that a sentence that comes twice stays in one part.
 #
 # Any table with a text and a class in each row can take their place, such as reviews of an app with
@@ -285,7 +285,7 @@ with_alt(figure, f"Loss of fine-tuning on {sizes[-1]} sentences: validation from
 #
 # ## Is it the same as the reference? A check
 #
-# The same weights, the same batches, the same optimiser, no dropout: our module and transformers'
+# The same weights, the same batches, the same optimizer, no dropout: our module and transformers'
 # `BertForSequenceClassification` must walk the same path, step by step. If a mask, a scale or a
 # gradient were wrong anywhere, the two losses would part.
 
@@ -505,7 +505,7 @@ if profile() == "laptop" and not file and len(rows) == len(grid):  # what is sai
 #   those of none; four cost more than two points with any seed. With all six frozen only the pooler
 #   and the last layer learn, and 64 steps of those are little more than a coin.
 # - **From random weights** MiniLM's own shape learns next to nothing in the steps in which the
-#   pre-trained one is above 80 %, with 4,000 sentences and with 8,000.
+#   pre-trained one is above 80%, with 4,000 sentences and with 8,000.
 #
 # The learning curve above uses a worse recipe than these runs. In a rerun, fine-tuning on 1,000
 # sentences for 4 epochs has an accuracy of 0.727, as in the curve, and for 2 epochs 0.764, as here.
@@ -529,7 +529,7 @@ print(f"macro F1 {macro_f1(said, test.labels, len(every.names)):.3f}")
 # %% [markdown]
 # ## Does it know when it does not know?
 #
-# A model that says 90 % should be right nine times in ten. Sort the test sentences by how sure the
+# A model that says 90% should be right nine times in ten. Sort the test sentences by how sure the
 # model is into ten bins, and compare in each bin with how often it is right. The **expected
 # calibration error** is the mean distance between the two, each of the $N$ sentences counting once:
 #
@@ -584,7 +584,7 @@ for i in wrong[:8]:
 # %% [markdown]
 # Then count. Which sentences are hard for which model? A marker word is a crude sign. The last
 # column tells where the gain over the linear model comes from; a row of few sentences says little
-# (two standard errors of an accuracy near 75 % are 12 points with 55 sentences, 6 with 204).
+# (two standard errors of an accuracy near 75% are 12 points with 55 sentences, 6 with 204).
 
 # %%
 import re
@@ -680,7 +680,7 @@ print(f"{'chunks, mean, minus linear':<28} {bootstrap(more)}")
 # ## Saved, reloaded, served
 #
 # The tuned model is written as a folder of the published form. Our own `load` reads it, and so does
-# `pipeline("text-classification")` of transformers, with its own tokeniser and its own BERT: who
+# `pipeline("text-classification")` of transformers, with its own tokenizer and its own BERT: who
 # uses the model needs nothing of ours. The logits must be the same.
 
 # %%
@@ -804,7 +804,7 @@ if not file:
 total
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # On single sentences a fine-tuned encoder needed about a quarter of the training labels of a linear
 # model to be as good (about a third, with the 600 validation labels that both used for their

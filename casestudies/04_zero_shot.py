@@ -7,10 +7,9 @@
 # more than a guess, as much as an English one, as much as labels of the language itself would have
 # brought?
 #
-# <small>Book 4.4 · before this page:
-# [two encoders](../chapters/04_multilingual/04_sentence_embeddings.ipynb) and
-# [tests in 24 languages](../chapters/04_multilingual/07_benchmarks.ipynb) · 20 min to read ·
-# about five minutes to run, half a minute in `ci`; the long runs are kept</small>
+# <small>Prerequisites: [two encoders](../chapters/04_multilingual/04_sentence_embeddings.ipynb) and
+# [tests in 24 languages](../chapters/04_multilingual/07_benchmarks.ipynb) · 20 min · about five
+# minutes to run, half a minute in `ci`; results of the long runs are included · book 4.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -124,7 +123,7 @@ phrasebook(view, ("a line", "language", "label", "the student says", "e5 says"),
 # bad; lines with both or with neither are left out.
 #
 # **Feelings**: up to 1,200 lines in each of twelve languages. English and Finnish lines were
-# labelled by people. A line in one of the other languages has a **projected** label: the one that
+# labeled by people. A line in one of the other languages has a **projected** label: the one that
 # people gave to the English or Danish line that it translates. It is noisier. Lines whose source
 # is among XED's English ones are left out.
 #
@@ -183,7 +182,7 @@ show(svg(350, 164, drawing), "The teacher reads the English sentence and gives a
 # *Both vectors of the student shall go where the teacher's is; its numbers are kept, and no label
 # is involved* (Reimers and Gurevych 2020).
 #
-# The student is as small as can be. A tokeniser cuts words into **pieces**, and each piece has a
+# The student is as small as can be. A tokenizer cuts words into **pieces**, and each piece has a
 # row of 384 numbers and a weight:
 #
 # $$u = \sum_t a_t \, \text{table}[\text{piece}_t], \qquad
@@ -262,7 +261,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Two losses, step by step: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown] tags=["surprise"]
 # **What does it cost to know nothing?** Let the teacher place two sentences at (0.6, 0.8) and
@@ -485,7 +484,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Topics in twelve languages: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Who is right, sentence by sentence tags=["surprise", "fold"]
@@ -539,10 +538,10 @@ table([[f"{of[name][0]:,} pairs", of[name][1],
 # guessing: in six of the seven the student is not above the most frequent topic, and the letters
 # are not in Russian, Hindi and Swahili.
 #
-# And e5 is right in 80 % or more in ten of the twelve, without a label but English ones.
+# And e5 is right in 80% or more in ten of the twelve, without a label but English ones.
 #
 # With 5,000 pairs the student is behind the letters in all four languages of its lessons. With all
-# 328,323 pairs, read half as often, Chinese gains most, from 42 to 60 %, French and German gain
+# 328,323 pairs, read half as often, Chinese gains most, from 42 to 60%, French and German gain
 # some, Dutch nothing.
 
 # %% [markdown] tags=["aside"]
@@ -575,7 +574,7 @@ if "hin_Deva" in sentences:
 # %% [markdown]
 # *Rows are languages, columns topics; each number is the share of its sentences that are right,
 # and the brighter the more.* A high number alone is no knowledge: of the Hindi sentences on sports
-# the student gets 46 % right, but it says sports of 46 % of all. e5 is most often wrong on
+# the student gets 46% right, but it says sports of 46% of all. e5 is most often wrong on
 # entertainment in nine of the twelve languages.
 
 # %% [markdown]
@@ -602,7 +601,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Feelings in twelve languages: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% From English and at home tags=["surprise", "fold"]
 from deepdive.evaluate import macro_f1_interval
@@ -766,7 +765,7 @@ table([[NAMES[row["language"]], row["reader_of"], row["zero"], worth(row),
       "the median of the samples is above English, empty where 512 are not enough")  # fmt: skip
 
 # %% [markdown]
-# In the median of the samples not even 512 labelled lines bring e5 in French and German to what
+# In the median of the samples not even 512 labeled lines bring e5 in French and German to what
 # 8,000 English lines brought; in Dutch it takes all 512. Nor do they overtake the student in
 # French and Dutch. In Finnish 32 lines are more than English to e5. Finnish lines have labels of
 # their own, but Finnish topics are among e5's lowest too: the cause is not tested here.
@@ -863,7 +862,7 @@ Html("".join(coloured(words, {name: added}).html
 # %% [markdown]
 # *Blue speaks for good, orange against it; a row's colours are shares of its largest.* Look for
 # *love* and *hate* in each language, and for what the small words add. That the half after *but*
-# decides no colour can show: a sum is the same in any order.
+# decides no color can show: a sum is the same in any order.
 #
 # ## Is it as sure as it is right?
 
@@ -926,15 +925,15 @@ table([[f"{line} ({name})", *(its[k] for its in love.values())]
 
 # %% [markdown]
 # In the languages of its lessons the student is about as sure as it is right. In Greek it is
-# nearly as sure as in French, 68 % and 71 %, and right in 34 %. Its answer does not tell that it
+# nearly as sure as in French, 68% and 71%, and right in 34%. Its answer does not tell that it
 # cannot read. The pieces do: of a hundred it knows 18 in Greek and 97 in French. And of a hundred
 # Greek lines it calls 94 good. (Both heads count a rare class as much as a frequent one.) e5's
 # error is 0.077 at most.
 #
 # ## The original's number
 #
-# The book's own notebook reports 86.3 % on 760 English film reviews, with three translated
-# sentences for the other languages. By itself 86.3 % of 760 has an interval of 2.4 points each
+# The book's own notebook reports 86.3% on 760 English film reviews, with three translated
+# sentences for the other languages. By itself 86.3% of 760 has an interval of 2.4 points each
 # way. The nearest that we can do: sentences of film reviews (rt_polarity, 10,662), five folds, a
 # linear head on vectors that stay as they are.
 
@@ -964,10 +963,10 @@ table([[name, bootstrap(right), bootstrap(right - right_on["e5"]) if name != "e5
       caption="English only; 95 % over sentences")  # fmt: skip
 
 # %% [markdown]
-# No reader here comes to the 86.3 % of Kamath et al. 2022, and need not: these are single
-# sentences, and those were other reviews. e5 is right on 80.9 %, with letters beside its vectors
-# on 82.4 %. Letters alone have 77.6 %, MiniLM, whose weights rest, 76.9 % (tuned, an encoder does
-# better: [study 3b](03b_reviews.ipynb)), and the student, without any order of words, 69.7 %.
+# No reader here comes to the 86.3% of Kamath et al. 2022, and need not: these are single
+# sentences, and those were other reviews. e5 is right on 80.9%, with letters beside its vectors
+# on 82.4%. Letters alone have 77.6%, MiniLM, whose weights rest, 76.9% (tuned, an encoder does
+# better: [study 3b](03b_reviews.ipynb)), and the student, without any order of words, 69.7%.
 
 # %% [markdown] tags=["aside"]
 # ## In the profile `gpu`: an encoder from the hub
@@ -1066,12 +1065,12 @@ card
 # - Ask for the *places* first: do translations find each other? It costs minutes and no label.
 # - Print the majority, a coin, the letters and a head at home beside every number; without them a
 #   macro-F1 of 0.6 says nothing.
-# - Have a few dozen lines of each language labelled by a person, to test on. A projected label is a
+# - Have a few dozen lines of each language labeled by a person, to test on. A projected label is a
 #   person's opinion of another line.
 # - Whatever the loss, print beside it what saying the mean always would cost, and the mean cosine
 #   of two different sentences.
 #
-# ## In three sentences
+# ## Summary
 #
 # A student of one matrix, told by 50,000 pairs where an English teacher puts translations, reads
 # topics in French, German and Dutch far better than letters do, and feelings about as well as a
@@ -1081,13 +1080,13 @@ card
 # beside a loss what the mean would cost.
 #
 # *« Je t'aime. »* The student gives *good* 84 parts in a hundred, e5 97. What are such
-# answers worth in a language that nobody labelled? In French the student has a macro-F1 of 0.65
+# answers worth in a language that nobody labeled? In French the student has a macro-F1 of 0.65
 # and e5 0.70. That is more than a coin's 0.49, less than their 0.75 and 0.80 in English, and about
 # what 960 French lines would have taught the same reader. e5 has 0.64 or more in all eleven
 # languages, though in Finnish, Russian and Turkish lines of the language teach it more. The
 # student needs lessons: in Greek it is worth less than the coin.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #

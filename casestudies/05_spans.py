@@ -9,9 +9,9 @@
 # what it reads has changed. The heads' looks make a fine picture, and a tempting sentence below it:
 # *this head finds the span.* Choose a head, and switch heads off.
 #
-# <small>Book 5.5 · before this page: [T5](../chapters/05_efficient/10_t5.ipynb) and
-# [the decoder](../chapters/02_transformer/12_decoder.ipynb) ·
-# 20 min to read · about a minute and a half to run on one core; the long runs are kept</small>
+# <small>Prerequisites: [T5](../chapters/05_efficient/10_t5.ipynb) and
+# [the decoder](../chapters/02_transformer/12_decoder.ipynb) · 20 min · about a minute and a half to
+# run on one core; results of the long runs are included · book 5.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -292,7 +292,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### Three trainings, eight heads: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The kept trainings tags=["surprise", "fold"]
 from statistics import mean
@@ -351,20 +351,20 @@ table(by_seed(trainings), caption="95 % over texts; bring: the first word become
       ) if trainings else "nothing kept"  # fmt: skip
 
 # %% [markdown]
-# In the first table head 2-1 looks at the right span with 75 % of its weight, head 1-1 with 69 %,
-# head 1-3 with 64 %; chance would be 12 %. A picture of any of them would show the span. Yet
-# without any single head at least 81 % of the answers stay right, and what goes wrong is hardly
-# ever the other span. Nor does head 2-1 bring the choice: it turns the first word in 2 %. The head
-# that turns most, 27 %, is one that no picture of the span would show: head 1-0, which looks at the
-# **question's word**. (With seed 1 too the head that turns most looks little at the span, 18 %;
-# with seed 2 it does, 77 %.)
+# In the first table head 2-1 looks at the right span with 75% of its weight, head 1-1 with 69%,
+# head 1-3 with 64%; chance would be 12%. A picture of any of them would show the span. Yet
+# without any single head at least 81% of the answers stay right, and what goes wrong is hardly
+# ever the other span. Nor does head 2-1 bring the choice: it turns the first word in 2%. The head
+# that turns most, 27%, is one that no picture of the span would show: head 1-0, which looks at the
+# **question's word**. (With seed 1 too the head that turns most looks little at the span, 18%;
+# with seed 2 it does, 77%.)
 #
-# The second table has all three trainings. Without the three heads that look most at the span, 33 %
-# to 59 % of the answers stay right: the words are fetched worse. In one training that is no worse
-# than without the three that look *least*, as far as intervals tell (54 % and 58 %). A span
-# with a wrong word counts as neither, so compare whole ones: the right span is written in 33 % or
-# more, the other in 3 % at most. **Who loses these heads loses words, not the choice.** The one
-# that looks most brings 2 % to 7 %; all heads of the first layer together 66 % to 93 %. The choice
+# The second table has all three trainings. Without the three heads that look most at the span, 33%
+# to 59% of the answers stay right: the words are fetched worse. In one training that is no worse
+# than without the three that look *least*, as far as intervals tell (54% and 58%). A span
+# with a wrong word counts as neither, so compare whole ones: the right span is written in 33% or
+# more, the other in 3% at most. **Who loses these heads loses words, not the choice.** The one
+# that looks most brings 2% to 7%; all heads of the first layer together 66% to 93%. The choice
 # comes through many heads at once. Do the three bring it together? In the model that was trained
 # here:
 
@@ -383,9 +383,9 @@ for name, some in (("the three that look most", by_look[-3:]), ("the other five"
 table(lines, caption=f"{len(runs.pairs)} pairs, exchanged at once")
 
 # %% [markdown]
-# The three bring 38 % [33, 44] together, the other five 56 % [51, 62]. So the lookers are not blind
+# The three bring 38% [33, 44] together, the other five 56% [51, 62]. So the lookers are not blind
 # to the choice: each has a small vote, and where all three say otherwise they outvote the rest in
-# 38 % of the exchanges. (All eight bring 100 % by construction: at the first word the decoder has
+# 38% of the exchanges. (All eight bring 100% by construction: at the first word the decoder has
 # read nothing but `begin`, so all of the question comes through them.) Switching them off asked
 # something else: without their vote the others still choose rightly. What is *needed* and what is
 # *enough* are two questions, and a picture answers neither.
@@ -420,14 +420,14 @@ table([carried(depth) for depth in range(3)], caption=" ".join(told.split())
 # %% [markdown]
 # *Columns: which rows; "its span" is what the other run is asked for.*
 #
-# One recipe, three trainings, right in 97 % of these answers or more, and three places for the
-# choice. Seed 2 writes it into **the spans themselves**: their rows alone turn 79 %, and the
-# question's word is not needed any more (0 %). Seed 1 writes it into **other tokens**: the spans
-# turn 7 %, all but the question's word 81 %, and one head of the encoder alone brings 69 %. Seed 0
-# leaves a part of it **in the question's word** (23 %), for a head like 1-0 to read.
+# One recipe, three trainings, right in 97% of these answers or more, and three places for the
+# choice. Seed 2 writes it into **the spans themselves**: their rows alone turn 79%, and the
+# question's word is not needed any more (0%). Seed 1 writes it into **other tokens**: the spans
+# turn 7%, all but the question's word 81%, and one head of the encoder alone brings 69%. Seed 0
+# leaves a part of it **in the question's word** (23%), for a head like 1-0 to read.
 #
 # So the encoder moves most of the choice away from the question's word before anything is written:
-# all other rows turn 63 % to 100 %. Where cross-attention is to look, it has been told by then.
+# all other rows turn 63% to 100%. Where cross-attention is to look, it has been told by then.
 #
 # ## On real sentences
 #
@@ -463,8 +463,8 @@ if seeds:
     print(f"gaps first less drawn, all questions, {len(seeds)} seeds: {gain} points")
 
 # %% [markdown]
-# Where there is a span, 16 % to 20 % of the answers give it to the word, with F1 of 25 % to 29 %;
-# where the rule says none, they agree in 60 % to 65 %. To fill gaps first, 300 steps long, adds 1.1
+# Where there is a span, 16% to 20% of the answers give it to the word, with F1 of 25% to 29%;
+# where the rule says none, they agree in 60% to 65%. To fill gaps first, 300 steps long, adds 1.1
 # points [-0.3, 2.4] over all questions: the interval, over texts, holds 0. Were the 800 steps too
 # few? The models with drawn weights were asked their own lessons again; one was trained four times
 # as long; and one, in 2,400 steps, hid a fifth of its numbers, drawn anew each time (*dropout*):
@@ -483,10 +483,10 @@ table([{"dropout": row.get("dropout", 0), "steps": row["steps"], "seed": row["se
       ) if longer else "nothing kept"  # fmt: skip
 
 # %% [markdown]
-# After 800 steps they write 53 % to 56 % of the spans of their lessons, and 17 % to 20 % of new
-# ones. After 3,200 steps it is 98 % [97, 99] of the lessons, and 17 % [15, 20] of the new: **that
-# model has learned them by heart.** The one with dropout knows fewer lessons, 33 % [29, 37], and
-# more that is new, 26 % [23, 29], with an F1 of 38 % [35, 41]. This is one training; two more seeds
+# After 800 steps they write 53% to 56% of the spans of their lessons, and 17% to 20% of new
+# ones. After 3,200 steps it is 98% [97, 99] of the lessons, and 17% [15, 20] of the new: **that
+# model has learned them by heart.** The one with dropout knows fewer lessons, 33% [29, 37], and
+# more that is new, 26% [23, 29], with an F1 of 38% [35, 41]. This is one training; two more seeds
 # stand in the profile `experiment` and were not run.
 #
 # And the heads of the one with dropout?
@@ -503,10 +503,10 @@ for row in hidden:
         print(f"seed {row['seed']}: 0 of {right} become the other span, 95 %: 0 to {most:.0f} %")
 
 # %% [markdown]
-# Without the three heads that look most at the span, 72 % [62, 82] of its right answers stay right;
-# without the three that look least, 88 % [80, 95]. None of 76 becomes the other span: with 95 %
-# confidence that happens in no more than 5 %. The head that looks most, with 23 % [21, 24], brings
-# 3 % [0, 8] of the first words; one head of the *encoder* brings 58 % [42, 74]. So in real
+# Without the three heads that look most at the span, 72% [62, 82] of its right answers stay right;
+# without the three that look least, 88% [80, 95]. None of 76 becomes the other span: with 95%
+# confidence that happens in no more than 5%. The head that looks most, with 23% [21, 24], brings
+# 3% [0, 8] of the first words; one head of the *encoder* brings 58% [42, 74]. So in real
 # sentences as well the lookers seem to fetch words that were chosen before; but that is one
 # training and 38 exchanges. Whatever else this page says of heads, it says of the generated
 # sentences.
@@ -631,16 +631,16 @@ card
 # | to know what it carries | exchange it between two runs that differ in one token |
 # | a number for "looks at" | say what chance is: a long span collects weight by being long |
 #
-# ## In three sentences
+# ## Summary
 #
 # Asked for what is negative or positive, a small T5 writes the span, and some of its heads look at
 # the span's words while it does. Without the three that look most, words go wrong, but hardly ever
 # is it the other question's span that is written; and put in from a run with the other question,
-# the one that looks most turns 7 % of the first words at most. So a head that looks at the span has
+# the one that looks most turns 7% of the first words at most. So a head that looks at the span has
 # not found it alone: in the encoder most of the choice had left the question's word, for another
 # place in each of three trainings, and the look is one vote among many.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #

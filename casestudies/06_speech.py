@@ -6,10 +6,10 @@
 # minutes to learn from; ten others are the test. With these recordings alone, and no published
 # model: can a machine write down what a stranger says? How many words does it get wrong, and which?
 #
-# <small>Book 6.3 and 6.8 · before this page: [CTC](../chapters/06c_speech/02_ctc.ipynb),
+# <small>Prerequisites: [CTC](../chapters/06c_speech/02_ctc.ipynb),
 # [wav2vec 2.0](../chapters/06c_speech/03_wav2vec2.ipynb) and
-# [alignment](../chapters/06c_speech/05_alignment.ipynb) · 20 min to read · about 10 minutes to run
-# on one core, half a minute in `ci`; the long runs are kept</small>
+# [alignment](../chapters/06c_speech/05_alignment.ipynb) · 20 min · about 10 minutes to run on one
+# core, half a minute in `ci`; results of the long runs are included · book 6.3 and 6.8</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -94,19 +94,19 @@ with_alt(
 # | learned before any text | what stood in a gap, by code | the same, by unit | nothing |
 #
 # CTC by hand: eight rows say T - H R R E - E, where - is the **blank**, nothing. Join equal
-# neighbours, drop the blanks: THREE. Without the blank the two E would be joined.
+# neighbors, drop the blanks: THREE. Without the blank the two E would be joined.
 #
 # On this page nothing is learned before the text, so wav2vec 2.0 and HuBERT are one and the same
 # network here. The published models read waveforms. Ours read cepstra, by two convolutions in the
-# place of their seven (`recognisers.LISTENER`), which leave 25 rows a second. The recogniser that
+# place of their seven (`recognisers.LISTENER`), which leave 25 rows a second. The recognizer that
 # learns on this page has another body: CTC over Conformer blocks, in which attention sees what is
 # far and a convolution what is near ([page 6c.5](../chapters/06c_speech/05_alignment.ipynb)).
 
 # %% [markdown] tags=["aside"]
 # ## A number that was copied
 #
-# The companion that this study follows reports three word error rates on TIMIT: 9.29 % for wav2vec
-# 2.0, 10.28 % for "Speech2Text2", 9.30 % for HuBERT. How can two so different models lie 0.01
+# The companion that this study follows reports three word error rates on TIMIT: 9.29% for wav2vec
+# 2.0, 10.28% for "Speech2Text2", 9.30% for HuBERT. How can two so different models lie 0.01
 # points apart? Its code says why: the function that should ask HuBERT, `hb_predict`, calls the
 # wav2vec 2.0 model, and the two character error rates agree in all 17 digits. The third figure is
 # wav2vec 2.0's own (why its word rate differs by 0.01 we do not know). The middle one is of
@@ -119,8 +119,8 @@ with_alt(
 #
 # Somebody says *two five nine* and the machine writes *two nine nine one*. The fewest changes that
 # turn one into the other: *five* became *nine* (a substitution), *one* came from nowhere (an
-# insertion). Two changes for three words: a **word error rate** of $2 / 3$, 67 %. Because
-# insertions count too, it may be above 100 %.
+# insertion). Two changes for three words: a **word error rate** of $2 / 3$, 67%. Because
+# insertions count too, it may be above 100%.
 
 # %% Counted by the machine tags=["fold", "nbval-check-output"]
 from deepdive.evaluate.transcripts import alignment
@@ -185,7 +185,7 @@ def learned(model, utterances, steps, seed=0, rate=2e-3, checks=8, keep=None, fr
 # %% [markdown] tags=["slide"]
 # ## One learns while you watch
 #
-# Now a small recogniser learns from the 74 voices less eight, here, from random weights: CTC over
+# Now a small recognizer learns from the 74 voices less eight, here, from random weights: CTC over
 # four Conformer blocks, 1.6 million weights. Each utterance is read at another tempo and as if from
 # a longer or shorter throat each time, since a stranger's will be. Move through what it wrote of
 # one utterance of a voice that it did not learn from.
@@ -237,7 +237,7 @@ table([{"said": test.words[i], "written": said_now[i]} for i in wrong[::6][:8]]
 # replacement, each with everything that this one said, again and again; nineteen of twenty rates
 # lie inside. It tells how the rate may be with other people, not with another training. Trainings
 # differ too: we began this one from five other first weights, and the table of the kept runs below
-# has between 9.2 % and 13.3 % wrong. The one that you saw is the worst of six.
+# has between 9.2% and 13.3% wrong. The one that you saw is the worst of six.
 
 # %% [markdown]
 # ## Which letters of the alphabet does it mistake?
@@ -371,7 +371,7 @@ if profile() == "experiment":
 
 # %% [markdown]
 # What you saw was a few minutes, once. Here are long runs, kept (`deepdive run
-# casestudies/06_speech --profile experiment`): the recogniser with Conformer blocks once more, for
+# casestudies/06_speech --profile experiment`): the recognizer with Conformer blocks once more, for
 # longer; wav2vec 2.0's encoder, which is HuBERT's too, with CTC and nothing learned before; and a
 # Speech2Text. All three begin from random weights, see the same 38 minutes, and keep the weights
 # that did best on voices held out. The first two were trained six times, from other first weights:
@@ -466,7 +466,7 @@ table(gaps or [{"A": "none in this profile"}], formats={"A less B": ".1%"} if ga
 # %% [markdown]
 # With this recipe (one learning rate, 2e-3, for both; no search for either), the Conformer's blocks
 # have fewer errors than wav2vec 2.0's encoder. Written letter by letter, the worst of
-# their six trainings has fewer words wrong than the best of the other six, 8.9 % and 10.9 %. With
+# their six trainings has fewer words wrong than the best of the other six, 8.9% and 10.9%. With
 # the list of words single trainings overlap, and the mean is still ahead. Both leave the third far
 # behind. But the third is not deaf. Its encoder was trained with a second exit beside the decoder,
 # a CTC layer. Read from that exit, the same encoder makes far fewer errors. Look at what the
@@ -520,30 +520,30 @@ table([{"system": NAMES[name], "spelled letters": letters_wrong / len(some),
 
 # %% [markdown]
 # For the Conformer's blocks the list of words and the longer training do much of the same work: the
-# list alone brings 11.3 % down to 6.5 %, the longer training alone to 7.2 %, both together to
-# 6.2 %. After the long training the list brings one point, and the interval of it includes zero; it
+# list alone brings 11.3% down to 6.5%, the longer training alone to 7.2%, both together to
+# 6.2%. After the long training the list brings one point, and the interval of it includes zero; it
 # brings wav2vec 2.0's encoder four. Others, on the same 130 utterances with 773 words:
 #
 # | | what it used beside the recordings | wrong words |
 # |---|---|---|
-# | Kaldi, single sounds (mono) | a dictionary of sounds, how often each word comes | 10.61 % |
-# | Kaldi, sounds in threes (tri3) | the same, and fitted to each speaker of the test | 5.95 % |
-# | ESPnet, Transformer with CTC | each recording also slower and faster, a language model | 7.4 % |
-# | ESPnet, no language model | each recording also slower and faster | 7.6 % |
+# | Kaldi, single sounds (mono) | a dictionary of sounds, how often each word comes | 10.61% |
+# | Kaldi, sounds in threes (tri3) | the same, and fitted to each speaker of the test | 5.95% |
+# | ESPnet, Transformer with CTC | each recording also slower and faster, a language model | 7.4% |
+# | ESPnet, no language model | each recording also slower and faster | 7.6% |
 #
 # The two ESPnet rows are the counterexample to "attention fails with so little data": the model is
 # an attention encoder-decoder, decoded jointly with CTC at weight 0.3, and on the same 130
 # utterances it is level with our Conformer with CTC.
 #
 # <small>Source: the results that the two recipes keep (Kaldi `egs/an4/s5/RESULTS`, ESPnet
-# `egs2/an4/asr1/README.md`; its letters err in 3.6 %). Both read the waveforms, which our
+# `egs2/an4/asr1/README.md`; its letters err in 3.6%). Both read the waveforms, which our
 # data lack. Kaldi's figures are the least of several weights of its language model, tried on the
 # test itself; ours were chosen on other voices.</small>
 
 # %% [markdown]
 # ## When did it hear which letter?
 #
-# In training nobody told the recogniser when a letter is said. Here the right text of the
+# In training nobody told the recognizer when a letter is said. Here the right text of the
 # utterance above is laid over its rows in the most probable way (`align`); spaces are shown as _.
 # A bar is the stretch in which its rows say a letter. It need not be where the letter is spoken:
 # CTC asks for the order alone, each row sees the whole recording, and a letter may be said early,
@@ -597,7 +597,7 @@ table(far, formats={f"head {h}": ".2f" for h in range(w.shape[1])},
 # %% [markdown]
 # ## How fast is it?
 #
-# In percent of real time, the time that the speech itself takes: below 100 % it could follow.
+# In percent of real time, the time that the speech itself takes: below 100% it could follow.
 
 # %% Time it tags=["fold"]
 some = test.only(range(min(100, len(test))))
@@ -615,7 +615,7 @@ table([{**row, "of real time": row["seconds"] / heard} for row in clocks],
       caption=f"{len(some)} utterances, {heard:.0f} seconds of speech.")  # fmt: skip
 
 # %% [markdown] tags=["aside"]
-# ## The published recognisers, for readers with a card
+# ## The published recognizers, for readers with a card
 #
 # All that stands above learned from 42 minutes. The models that others published learned from 960
 # hours of LibriSpeech with its text. Before that, wav2vec 2.0 had listened to the same 960 hours
@@ -731,19 +731,19 @@ card
 #   looks better than a stranger's call will: [the next page](06_speech_noise.ipynb) measures both.
 # - Usual, and not measured here: give each recording its own mean and variance, so that what a
 #   microphone adds to every frame is gone; change tempo and throat by lot in training.
-# - Report substitutions, insertions and deletions, not one rate alone: a recogniser that leaves out
+# - Report substitutions, insertions and deletions, not one rate alone: a recognizer that leaves out
 #   has another fault than one that mishears.
 # - A list of words costs no training and mended a third of the errors of the short run: try it
 #   first.
 #
 # ## Questions
 #
-# 1. A recogniser writes *NINE* where *NINE NINE* was said. Which error is this, and what is the
+# 1. A recognizer writes *NINE* where *NINE NINE* was said. Which error is this, and what is the
 #    rate of this utterance?
 #
 #    <details><summary>Answer</summary>
 #
-#    One deletion of two words: 50 %.
+#    One deletion of two words: 50%.
 #
 #    </details>
 # 2. Why is the interval taken by speaker and not by utterance?
@@ -755,7 +755,7 @@ card
 #    interval too narrow.
 #
 #    </details>
-# 3. A rate of 10 % on 773 words: how many words are wrong? And how many more are needed to be at
+# 3. A rate of 10% on 773 words: how many words are wrong? And how many more are needed to be at
 #    11 %?
 #
 #    <details><summary>Answer</summary>
@@ -763,7 +763,7 @@ card
 #    77; eight more. A point is eight words here, of ten speakers.
 #
 #    </details>
-# 4. Kaldi's 10.61 % is the least over several weights of its language model, tried on the test. In
+# 4. Kaldi's 10.61% is the least over several weights of its language model, tried on the test. In
 #    which direction does that move the figure?
 #
 #    <details><summary>Answer</summary>
@@ -799,14 +799,14 @@ card
 #    path of CTC says THREE any more.
 #
 #    </details>
-# 3. *(measure, 20 min)* Train the live recogniser without the changes of tempo and throat,
+# 3. *(measure, 20 min)* Train the live recognizer without the changes of tempo and throat,
 #    `Voices(0, 0)`, for as many steps, three times with other seeds each. Is the gap in
 #    `history.best`, the rate on voices held out, larger than the spread between seeds?
 #
 #    <details><summary>Answer</summary>
 #
 #    We have not kept such runs. Say what you expect first; and mind that six trainings with the
-#    changes, alike but for their seeds, lie between 9.2 % and 15.5 % of the test.
+#    changes, alike but for their seeds, lie between 9.2% and 15.5% of the test.
 #
 #    </details>
 
@@ -819,15 +819,15 @@ three = torch.tensor([[1, 2, 3, 4, 4]])
 print(int(frames_needed(three, torch.tensor([5]))), round(25 / 3))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
-# From thirty-eight minutes of other people a recogniser wrote most of a stranger's words: 15.5 %
-# were wrong after nine minutes of learning on one core, 9.2 % to 13.3 % in five other trainings as
-# long, 7.2 % in six of half an hour (6.6 % to 8.9 %), and 6.2 % with a list of words. Half of the
+# From thirty-eight minutes of other people a recognizer wrote most of a stranger's words: 15.5%
+# were wrong after nine minutes of learning on one core, 9.2% to 13.3% in five other trainings as
+# long, 7.2% in six of half an hour (6.6% to 8.9%), and 6.2% with a list of words. Half of the
 # errors are spelled letters. With this recipe Conformer blocks have fewer errors than wav2vec 2.0's
-# encoder, which has 11.7 % and with the list 7.6 %. Speech2Text, trained once and decoded by its
-# decoder alone, has 44.5 %, although its own encoder, read by CTC, has 25.1 %; joint CTC/attention
-# decoding, which brings ESPnet's model to 7.6 %, was not tried. Kaldi and ESPnet we know by their
+# encoder, which has 11.7% and with the list 7.6%. Speech2Text, trained once and decoded by its
+# decoder alone, has 44.5%, although its own encoder, read by CTC, has 25.1%; joint CTC/attention
+# decoding, which brings ESPnet's model to 7.6%, was not tried. Kaldi and ESPnet we know by their
 # totals only, and do not rank ourselves beside them.
 #
 # ## Further reading

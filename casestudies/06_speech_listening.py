@@ -1,15 +1,14 @@
 # %% [markdown] tags=["slide"]
 # # Self-supervised speech pretraining: what is untranscribed audio worth?
 #
-# A clinic has hours of recorded dictation and has had five minutes of it typed. A recogniser could
+# A clinic has hours of recorded dictation and has had five minutes of it typed. A recognizer could
 # first listen to all of it, without a letter, and then learn to write from the five minutes.
 # wav2vec 2.0 and HuBERT were built for this, with 960 hours of sound and more. Here are 38 minutes
 # of people who spell names and say numbers, and the same question in small: does listening first
 # save typing?
 #
-# <small>Book 6.3 and 6.8 · before this page:
-# [forty-two minutes of speech](06_speech.ipynb) · 12 min to read · about 4 minutes to run on
-# one core; the long runs are kept</small>
+# <small>Prerequisites: [forty-two minutes of speech](06_speech.ipynb) · 12 min · about 4 minutes to
+# run on one core; results of the long runs are included · book 6.3 and 6.8</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -75,7 +74,7 @@ table([
 # Four times in each training its errors on other people are counted, and the best weights stay.
 # What those people said was typed as well, for all four alike. In the long runs two more stand
 # beside them: a decoder, as Speech2Text's, which learns from the typed minutes alone; and, at five
-# minutes, *units first, gently*. Published recognisers are taught letters with care for what they
+# minutes, *units first, gently*. Published recognizers are taught letters with care for what they
 # have heard: the new layer alone at first, then everything at a low rate. Ours has its new layer
 # alone for 200 of the 1,300 steps and then half the rate.
 
@@ -233,7 +232,7 @@ if profile() == "experiment":
     sweep(few, points, file, data="an4_mfcc", minutes=5000)
 
 # %% [markdown]
-# ## Two recognisers, five typed minutes
+# ## Two recognizers, five typed minutes
 #
 # Here are two, trained now. Both get the same five minutes with their text and the same number of
 # steps to learn letters. The second has listened before, 500 steps, so that it has computed twice
@@ -266,9 +265,9 @@ table([{"said": test.words[i], **{name: said[i] or "(nothing)" for name, said in
        for i in some_read])  # fmt: skip
 
 # %% [markdown]
-# From sound alone the second has learned a little: to the right unit it now gives 1.2 %, where a
-# blind guess is one in 128. And yet it is far ahead. After so few steps the first has 41.7 % of the
-# characters wrong even in its own five minutes, the second 12.6 %; in the test 61.3 % and 42.0 %.
+# From sound alone the second has learned a little: to the right unit it now gives 1.2%, where a
+# blind guess is one in 128. And yet it is far ahead. After so few steps the first has 41.7% of the
+# characters wrong even in its own five minutes, the second 12.6%; in the test 61.3% and 42.0%.
 # But this is one pair.
 
 # %% tags=["fold", "nbval-check-output"]
@@ -407,20 +406,20 @@ table([{"listening": name, "steps": STEPS, "as dear as steps of letters": more_s
        for name in ("codes", "units")])  # fmt: skip
 
 # %% [markdown]
-# Letters only has between 21.9 % and 51.0 % of the characters wrong, in eight trainings that differ
+# Letters only has between 21.9% and 51.0% of the characters wrong, in eight trainings that differ
 # in their five minutes and their first weights. Units first is ahead of it in three of the eight.
 # Letters for longer, given the same minutes, the same first weights and the computing of listening,
-# has fewer errors than letters only in six. The means are 29.1 % and 32.2 %. Against letters for
+# has fewer errors than letters only in six. The means are 29.1% and 32.2%. Against letters for
 # longer those that listened have more wrong in the mean, with intervals that include zero. Learned
-# gently, the trainings lie closer together, from 28.5 % to 40.8 %, and are not ahead.
+# gently, the trainings lie closer together, from 28.5% to 40.8%, and are not ahead.
 #
 # The percentile bootstrap's interval for letters for longer excludes zero, but over eight trainings
-# that interval is too narrow. Student's 95 % interval for the same eight differences is
+# that interval is too narrow. Student's 95% interval for the same eight differences is
 # [-0.3, 6.4] points, so at five minutes the difference is not established.
 #
 # Is it the five minutes, which each training draws anew, or the first weights? The table of four
-# draws begins the first five minutes three times more. Letters only then lies between 25.7 % and
-# 51.0 %, units first between 31.7 % and 53.2 %. Sound and text are the same, so first weights alone
+# draws begins the first five minutes three times more. Letters only then lies between 25.7% and
+# 51.0%, units first between 31.7% and 53.2%. Sound and text are the same, so first weights alone
 # can do it; what the minutes add we have not measured. And the pair that you saw above had the
 # first of these draws: the one that suits letters only worst, of all eleven.
 #
@@ -522,11 +521,11 @@ transcript_slider(
 #
 # - Train each side of a comparison several times before you believe it. With little data one run
 #   of each tells a story that the next run turns round.
-# - Compare at equal computing. Give the recogniser without pre-training as many more steps as the
+# - Compare at equal computing. Give the recognizer without pre-training as many more steps as the
 #   pre-training cost, and let both keep their best weights by the same voices held out.
 # - With five minutes train several times in any case, and keep what does best on people held out:
 #   the trainings lie further apart than the ways.
-# - Begin with a published recogniser, which has listened to far more than you have, and teach it
+# - Begin with a published recognizer, which has listened to far more than you have, and teach it
 #   your letters. To listen yourself is for sound that no published one has heard, and much of it.
 # - Ask what else a published figure used. The famous ten minutes of wav2vec 2.0 came after 53,000
 #   hours of sound, and with a language model that had read many books.
@@ -535,7 +534,7 @@ transcript_slider(
 #
 # ## Questions
 #
-# 1. Why must the recogniser that does not listen get more steps?
+# 1. Why must the recognizer that does not listen get more steps?
 #
 #    <details><summary>Answer</summary>
 #
@@ -565,7 +564,7 @@ transcript_slider(
 #
 #    <details><summary>Answer</summary>
 #
-#    It tells how these trained recognisers would do with other people. The question is whether a
+#    It tells how these trained recognizers would do with other people. The question is whether a
 #    way to learn is better, and that has to hold over trainings: other first weights, other
 #    minutes.
 #
@@ -609,13 +608,13 @@ transcript_slider(
 #
 #    </details>
 #
-# ## In three sentences
+# ## Summary
 #
 # Whether listening first saves typing could not be seen here, where listening was short: with five
-# typed minutes eight trainings of letters only lie between 21.9 % and 51.0 % of the characters
+# typed minutes eight trainings of letters only lie between 21.9% and 51.0% of the characters
 # wrong, and units first was ahead in three of the eight. Giving the compute of listening to letters
-# instead points the same way in six of eight trainings at five minutes (29.1 % of the characters
-# wrong against 32.2 %; Student's 95 % interval of the difference includes zero), and with
+# instead points the same way in six of eight trainings at five minutes (29.1% of the characters
+# wrong against 32.2%; Student's 95% interval of the difference includes zero), and with
 # everything typed it left nearly two points fewer, in each of three trainings. Typing more helped
 # most: the characters wrong fall by a third from five minutes to ten, and by half from ten to
 # twenty.

@@ -2,12 +2,11 @@
 # # Noise robustness: when do speech recognizers fail?
 #
 # Somebody reads a number into a telephone. The line hisses, or a radio plays in the room, and you
-# may still write down most of the digits. At which loudness of the noise do three small recognisers
+# may still write down most of the digits. At which loudness of the noise do three small recognizers
 # begin to fail, and do they fail at the same one?
 #
-# <small>Book 6.3 and 6.8 · before this page:
-# [forty-two minutes of speech](06_speech.ipynb) · 15 min to read · about 2 minutes to run on
-# one core; longer trainings are kept</small>
+# <small>Prerequisites: [forty-two minutes of speech](06_speech.ipynb) · 15 min · about 2 minutes to
+# run on one core; results of the long runs are included · book 6.3 and 6.8</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -99,7 +98,7 @@ mixed = add_noise(voice, 10, noise, torch.Generator().manual_seed(0)) - voice
 print("at 10 dB the size of the noise that is added:", mixed.abs().round(decimals=3).tolist())
 
 # %% [markdown]
-# ## Three recognisers
+# ## Three recognizers
 #
 # Two of them read **log-mel frames** ([page 6c.1](../chapters/06c_speech/01_waveform.ipynb)): a
 # hundred times a second, how loud the sound is in each of 40 bands of pitch. The third reads the
@@ -290,7 +289,7 @@ transcript_slider(" ".join(right[most]), steps, of="this person's numbers", unit
 #
 # ## Six people, four trainings, eleven backgrounds
 #
-# Before you see them, say what you expect of the fourth. In quiet it has 3 % of the digits of known
+# Before you see them, say what you expect of the fourth. In quiet it has 3% of the digits of known
 # voices wrong.
 
 # %% tags=["fold", "nbval-check-output"]
@@ -429,31 +428,31 @@ table(calm or [{"left out": "none in this profile"}],
       caption="Digits wrong in quiet, of each stranger.")  # fmt: skip
 
 # %% [markdown]
-# In brackets stand 95 % intervals over the six people: how it may be with others, not how another
+# In brackets stand 95% intervals over the six people: how it may be with others, not how another
 # training would have ended. Each was trained once.
 #
 # **The kind of noise.** Which one is worse depends on the training. After a training with a hiss
-# the reader does more harm: of known voices 46 % of the digits are wrong behind it at 0 dB, 17 % in
-# the hiss. After a training on clean recordings the hiss does more: 79 % against 58 %. That a noise
+# the reader does more harm: of known voices 46% of the digits are wrong behind it at 0 dB, 17% in
+# the hiss. After a training on clean recordings the hiss does more: 79% against 58%. That a noise
 # is hard because it is new would be a guess: one noise was in the training and one was not, with
 # one training each, and for the clean training both noises are new.
 #
-# **The training.** At 10 dB of hiss 6 % of the digits of known voices are wrong after a training
-# with a hiss, and 54 % after one without. And it helped where there is no noise at all: of
-# strangers in quiet 15 % are wrong against 29 %, and for none of the six people is it the other way
+# **The training.** At 10 dB of hiss 6% of the digits of known voices are wrong after a training
+# with a hiss, and 54% after one without. And it helped where there is no noise at all: of
+# strangers in quiet 15% are wrong against 29%, and for none of the six people is it the other way
 # round. We have not tested why. A stranger here brings another microphone and another room too, and
 # a hiss may teach a network to pass over those.
 #
-# **The voice.** Without any noise the second recogniser has 2 % of the digits of known voices wrong
-# and 15 % of a stranger's. Who tests with known voices reports the first.
+# **The voice.** Without any noise the second recognizer has 2% of the digits of known voices wrong
+# and 15% of a stranger's. Who tests with known voices reports the first.
 #
-# **Where they fail.** Say that a recogniser fails where ten more of a hundred digits are wrong than
+# **Where they fail.** Say that a recognizer fails where ten more of a hundred digits are wrong than
 # in quiet. In the hiss, which all three had in training, none fails before 5 dB. Behind the reader
 # the one that reads the waveform fails at 15 dB, the second at 10 dB, Speech2Text at 10 dB with
 # known voices and at 5 dB with strangers. The fourth, trained on clean recordings, fails at 20 dB
-# everywhere. But two of the three have not learned their task well in 800 steps: 19 and 18 % of
+# everywhere. But two of the three have not learned their task well in 800 steps: 19 and 18% of
 # known voices are wrong in quiet. They differ in size and in how fast they learn, so this compares
-# small recognisers, not ways to build one. Where all is worst, with a stranger behind a reader at
+# small recognizers, not ways to build one. Where all is worst, with a stranger behind a reader at
 # 0 dB, the interval of the difference between Speech2Text and the second includes 0.
 #
 # This measure is relative to each recognizer's own errors in quiet, so it favors one that is poor
@@ -465,7 +464,7 @@ table(calm or [{"left out": "none in this profile"}],
 # ## Your own voice
 #
 # Read a few digits into this page, or into any recorder, with short breaks between them. Save the
-# file, give its path at the top of this page (`RECORDING`), and run all again: the recogniser that
+# file, give its path at the top of this page (`RECORDING`), and run all again: the recognizer that
 # learned above then writes what it hears. It has heard five people, so expect errors. With nothing
 # installed, [page 6c.6](../chapters/06c_speech/06_spoken_digit.ipynb) listens to your microphone in
 # the browser, one digit at a time.
@@ -489,7 +488,7 @@ print(f"{alone.names[0]}: {own or '(nothing)'}" + ("" if path else f" (said: {ri
 # %% [markdown]
 # ## Bad audio
 #
-# A recogniser in use is handed what people have: an empty file, stereo, 8 bits, a rate of 44,100,
+# A recognizer in use is handed what people have: an empty file, stereo, 8 bits, a rate of 44,100,
 # an hour by mistake. Either the file is read rightly, or the error says what to do. Two rows are
 # no error and worth a look: where a file lies about its rate, a network writes something.
 
@@ -549,7 +548,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #   foresee would act.
 # - Say which noise and how many decibels. "Robust at 10 dB" means nothing while the noise is not
 #   named.
-# - Look at a file before you recognise it: its rate, its channels, its length. A wrong rate is no
+# - Look at a file before you recognize it: its rate, its channels, its length. A wrong rate is no
 #   error for a network: see above what it writes.
 #
 # ## Questions
@@ -558,7 +557,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #
 #    <details><summary>Answer</summary>
 #
-#    Takes of one person are alike. A recogniser that was trained on some of them finds the others
+#    Takes of one person are alike. A recognizer that was trained on some of them finds the others
 #    easy. In use most callers are new.
 #
 #    </details>
@@ -571,7 +570,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #    which of them the training had: without a hiss in it, the hiss did more harm than the reader.
 #
 #    </details>
-# 3. The recogniser of waveforms first divides each wave by its standard deviation. What does that
+# 3. The recognizer of waveforms first divides each wave by its standard deviation. What does that
 #    do to a voice in a noise of 0 dB?
 #
 #    <details><summary>Answer</summary>
@@ -581,7 +580,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #
 #    </details>
 # 4. Each wave of the test lies in another piece of the noise, drawn by lot, the same for all
-#    recognisers. Why the same?
+#    recognizers. Why the same?
 #
 #    <details><summary>Answer</summary>
 #
@@ -594,7 +593,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #    <details><summary>Answer</summary>
 #
 #    More numbers make each person's rate sharper. But the six rates in the last table lie far
-#    apart: some people are recognised much better than others. Only more people narrow that.
+#    apart: some people are recognized much better than others. Only more people narrow that.
 #
 #    </details>
 #
@@ -634,16 +633,16 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 print([round(10 * np.log10(10 / (0.4 * times**2))) for times in (1, 5)], 10 ** (-20 / 20))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # With a hiss in their training three small recognizers held out in a hiss down to 10 dB (two of six
 # cases fail at 5 dB), and behind a reader, whom no training had, they failed at 15 dB (from the
 # waveform), at 10 dB (log-mel frames, CTC) and at 10 or 5 dB (Speech2Text, known voices or
 # strangers); to fail means ten more of a hundred digits wrong than in quiet. What the training had
-# decided more than anything: of known voices in a hiss of 10 dB, 6 % of the digits were wrong with
-# a hiss in the training and 54 % without, and of a stranger's in quiet 15 % and 29 %. Who speaks
-# counts without any noise: the same recogniser had 2 % of the digits of known voices wrong,
-# and 15 % of a stranger's.
+# decided more than anything: of known voices in a hiss of 10 dB, 6% of the digits were wrong with
+# a hiss in the training and 54% without, and of a stranger's in quiet 15% and 29%. Who speaks
+# counts without any noise: the same recognizer had 2% of the digits of known voices wrong,
+# and 15% of a stranger's.
 #
 # ## Further reading
 #

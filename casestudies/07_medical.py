@@ -2,15 +2,15 @@
 # # Explaining a medical-abstract classifier: which words made the difference?
 #
 # *Mid-line presentation of cervical lymphomata.* A program reads the abstract of a medical paper
-# and says which kind of disease it is about: *neoplasms*, 84 % sure. Then it colours the words that
-# moved it. A doctor who has to decide whether to believe it looks at the colours. Three questions,
+# and says which kind of disease it is about: *neoplasms*, 84% sure. Then it colors the words that
+# moved it. A doctor who has to decide whether to believe it looks at the colors. Three questions,
 # in the order in which she should ask them: is the program better than counting words? Do the
-# colours show what moved it? And is that what she needs?
+# colors show what moved it? And is that what she needs?
 #
-# <small>Book 7.6 · before this page: [fine-tuning](03b_reviews.ipynb),
+# <small>Prerequisites: [fine-tuning](03b_reviews.ipynb),
 # [leaving words out](../chapters/07_explain/04_perturbation.ipynb) and
-# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 20 min to read · about 14 minutes to run
-# on two cores, half a minute in `ci`; the long runs are kept</small>
+# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 20 min · about 14 minutes to run on two
+# cores, half a minute in `ci`; results of the long runs are included · book 7.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -359,7 +359,7 @@ against
 #
 # ## Look: take a word away
 #
-# A short abstract that the model judges rightly, coloured by five methods. Four explain the same
+# A short abstract that the model judges rightly, colored by five methods. Four explain the same
 # number: by how much the model prefers its answer to the next best. Rollout multiplies attention
 # weights and never sees the answer. A word that is gone is `[MASK]` in its place. Take the
 # strongest word away: does the answer stay, and who takes its place?
@@ -438,12 +438,12 @@ if runs:
 
 # %% [markdown]
 # Read the first row again: doxazosin, hypertension, and the label says *neoplasms*. Here the model
-# may be right and the label wrong. In the four others a text about the heart is labelled
+# may be right and the label wrong. In the four others a text about the heart is labeled
 # *general*, which contradicts nothing, for the classes overlap. Nearly all the first words are
-# words of the heart, and all five answers are counted as wrong: the colours do not show whether an
+# words of the heart, and all five answers are counted as wrong: the colors do not show whether an
 # answer is right.
 #
-# ## Which colours show what moved it?
+# ## Which colors show what moved it?
 #
 # Twelve methods, among them AttnLRP, which sends the answer back through the layers
 # ([7.11](../chapters/07_explain/11_transformers.ipynb)), and LIME and kernel SHAP, which ask 300
@@ -560,7 +560,7 @@ if base:
 # words that are enough alone integrated gradients are ahead of it, by 0.12. Attention rollout is
 # the steadiest of all, and the last but one: its words take a third of what AttnLRP's take.
 #
-# Two methods on one model share 46 % of five words, one method on two trainings 60 %. A doctor who
+# Two methods on one model share 46% of five words, one method on two trainings 60%. A doctor who
 # sees one picture sees one of several, and which one depends more on the method than on the seed
 # of the training.
 #
@@ -608,7 +608,7 @@ table(
 
 # %% [markdown]
 # A quarter of the abstracts becomes *neoplasms*, with *no* as without it: the interval of the
-# difference begins at zero. A colour on *cancer* would be true to this model, and would not show
+# difference begins at zero. A color on *cancer* would be true to this model, and would not show
 # that *no* is passed over; a reader learns that only by taking it away, and seeing that nothing
 # happens. Notes on patients often name a disease in order to exclude it.
 #
@@ -648,7 +648,7 @@ hesitation = (
 hesitation
 
 # %% [markdown]
-# The model finds all labels of 58 % of them, with an interval from 49 % to 66 %, four times as
+# The model finds all labels of 58% of them, with an interval from 49% to 66%, four times as
 # often as the most frequent classes would, and gives its first answer 0.70 for 0.73 elsewhere. It
 # hardly hesitates where the labels do.
 #
@@ -714,7 +714,7 @@ others_table
 # behind: 20 sections, some with two examples, and a rate and a number of readings that were chosen
 # for abstracts, while counting chose its strength on the talks.
 #
-# ## What a doctor needs, and what these colours cannot give
+# ## What a doctor needs, and what these colors cannot give
 #
 # Tonekaboni et al. (2019) asked clinicians in intensive care and emergency what they want of an
 # explanation. They want to know which of the patient's facts the model used, how sure it is, where
@@ -726,7 +726,7 @@ others_table
 # |---|---|
 # | Which words moved it? | AttnLRP, as far as the table above reaches |
 # | Are these the words of the disease? | she, not the method |
-# | Is the answer right? | the test on other texts; no colours |
+# | Is the answer right? | the test on other texts; no colors |
 # | May I trust it for this patient? | nobody here: abstracts are not patients |
 #
 # ## In the profile `gpu`: an encoder that has read hospital notes
@@ -792,17 +792,17 @@ if not file:
 card
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # On real abstracts one training of a small pre-trained model is hardly ahead of counted words,
 # three that vote are ahead outside the interval, and reading on in medicine taught the model the
-# words of medicine without a change in the score. Of twelve ways to colour its words AttnLRP names
+# words of medicine without a change in the score. Of twelve ways to color its words AttnLRP names
 # best what moved the answer, rollout is the steadiest and nearly the worst, and two methods share
 # less than half of their first five words, so a doctor should know which one she sees. What she
 # needs besides, whether the answer is right, how sure, and whether it holds for the patient before
-# her, no colour can tell: that takes tests of the whole model.
+# her, no color can tell: that takes tests of the whole model.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -838,7 +838,7 @@ card
 #    unequal sections was not run.
 #
 #    </details>
-# 5. What would you show a doctor beside the colours?
+# 5. What would you show a doctor beside the colors?
 #
 #    <details><summary>Answer</summary>
 #

@@ -28,7 +28,7 @@
     return (page ? section.heading ? 1.5 : 4 : 1) * (has(own, asked) ? 2 : 1);
   };
   // What teaches comes before asides, cases and exercises, and these before what is about the book.
-  const ASIDE = /^(Common mistake|Exercises|Further reading|In practice|The map|What differs$)/;
+  const ASIDE = /^(Common mistake|Exercises|Further reading|In practice|The map|How it differs$|What differs$)/;
   const place = ({ page, heading }) => (ASIDE.test(heading) ? 0.4 : 1)
     * (/\/(exercises|clinic)$/.test(page) ? 0.3 : /^casestudies/.test(page) ? 0.7 : /\//.test(page) ? 1 : 0.4);
 

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Attention in ten minutes
 #
-# Four animals hold one flag each. You hear *moo*: which colour do you call? And how can a program
+# Four animals hold one flag each. You hear *moo*: which color do you call? And how can a program
 # learn to answer, if nobody tells it which animal moos?
 #
-# <small>Before this page: a little Python · 10 min to read · a laptop is enough · not new to you?
+# <small>Prerequisites: a little Python · 10 min · runs on a laptop · not new to you?
 # [Diagnostic quiz](04_diagnostic.ipynb) say what to skip</small>
 
 # %% tags=["setup"]
@@ -68,8 +68,8 @@ picture
 # $2.718$ (the number $e$) to the power of each score. Every result is positive, and one point more
 # makes it 2.7 times as large. Then divide by the sum. These two steps are called the **softmax**.
 #
-# **Mix.** A colour is three numbers: the amounts of red, green and blue light. The answer is the
-# average of the four colours, and each counts by its share.
+# **Mix.** A color is three numbers: the amounts of red, green and blue light. The answer is the
+# average of the four colors, and each counts by its share.
 #
 # In code these are three lines. `keys @ query` makes all four dot products at once.
 
@@ -133,14 +133,14 @@ print("powers first:       ", *(f"{w:.3f}" for w in unlucky.softmax(0)))
 # %% [markdown]
 # **Symptom:** one share is 400%, and another is below zero. Scores that sum to zero even divide by
 # zero. The four scores above do: 2, 1, −1 and −2. **Cure:** powers first. The softmax has a
-# section in [the maths](02_maths.ipynb).
+# section in [the math](02_maths.ipynb).
 
 # %% [markdown]
 # ## Let it learn the arrows
 #
 # So far a person chose the arrows. Now take five animals and five sounds, and draw all ten arrows
-# at random. In each practice scene four animals hold flags of random colours, and one of them makes
-# its sound. The program calls a colour and is told the right one. It is never told who made the
+# at random. In each practice scene four animals hold flags of random colors, and one of them makes
+# its sound. The program calls a color and is told the right one. It is never told who made the
 # sound.
 
 # %% Make the practice scenes tags=["fold", "nbval-check-output"]
@@ -186,7 +186,7 @@ model = Farm()
 before = [table.weight.detach().clone() for table in (model.animals, model.sounds)]
 
 # %% [markdown]
-# Each step shows it 64 scenes. It compares the called colours with the right ones, and turns every
+# Each step shows it 64 scenes. It compares the called colors with the right ones, and turns every
 # arrow a little in the direction that makes the error smaller.
 
 
@@ -242,9 +242,9 @@ with_alt(
 # *Orange: sounds. Blue: animals. After training each sound leans towards its own animal. The arrows
 # also grew, as the axes show: with longer arrows, the others count less.*
 #
-# Nobody wrote down that cows moo. Turning the *moo* arrow towards the cow was simply the way to be
-# right about the colours. Does this hold in a thousand scenes that it has not seen? Count how often
-# its colour is nearest to the right flag.
+# Nobody wrote down that cows moo. Turning the *moo* arrow toward the cow was simply the way to be
+# right about the colors. Does this hold in a thousand scenes that it has not seen? Count how often
+# its color is nearest to the right flag.
 
 
 # %% Count on new scenes tags=["fold"]
@@ -310,7 +310,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Call with two cows tags=["surprise", "fold"]
 from deepdive.core.hooks import record
@@ -337,10 +337,10 @@ show(
 # *Two equal keys share the weight, and the answer is a colour that nobody holds.*
 #
 # Attention does not choose. It mixes. For a flag that is a fault, but mixing is also what made
-# the arrows learnable. Turn an arrow a little, and a mixture changes a little: the colour comes
+# the arrows learnable. Turn an arrow a little, and a mixture changes a little: the color comes
 # out slightly nearer to the right one, or slightly further away, so each step knows which way to
 # turn. A rule that picks one animal would not answer at all: most small turns change nothing, and
-# a few change the whole colour at once.
+# a few change the whole color at once.
 #
 # Where a model must keep two answers apart, it uses several attentions side by side, each with
 # arrows of its own: [multi-head attention](../02_transformer/06_multi_head.ipynb).
@@ -368,7 +368,7 @@ qkv_arrows("moo", own[1], dict(zip(yard, own[0], strict=True)), named)
 # In a Transformer, the program behind today's language models, the words of a sentence stand in
 # the yard. Each word is a row of numbers, and three learned tables make three arrows of it: a
 # query, with which it asks, a key, by which it is found, and a value, which it hands over. So each
-# word asks all words, and takes home a mixture: beside *river*, the row for *bank* moves towards
+# word asks all words, and takes home a mixture: beside *river*, the row for *bank* moves toward
 # water. That is [self-attention](../02_transformer/05_self_attention.ipynb). Its arrows have 64
 # numbers or so in place of two, and the three lines stay the same, but for one square root that
 # [the page on attention](../02_transformer/02_attention.ipynb) explains.
@@ -411,7 +411,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 for held in (2, 3, 4, 5):
@@ -442,7 +442,7 @@ print(f"in the opposite order the answers change by less than 0.00001: {bool(mov
 # | number and order of entries | any | any |
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -450,7 +450,7 @@ print(f"in the opposite order the answers change by less than 0.00001: {bool(mov
 #
 #    <details><summary>Answer</summary>
 #
-#    The sound's arrow asks, the animals' arrows are the keys, their colours the values.
+#    The sound's arrow asks, the animals' arrows are the keys, their colors the values.
 #
 #    </details>
 # 2. One score is higher by one than another. How many times larger is its weight?
@@ -499,17 +499,17 @@ print(f"in the opposite order the answers change by less than 0.00001: {bool(mov
 #
 #    <details><summary>Answer</summary>
 #
-#    To one, as always. It calls some mixture of the others' colours. Attention has no way to say
+#    To one, as always. It calls some mixture of the others' colors. Attention has no way to say
 #    "nobody"; the cell below shows it.
 #
 #    </details>
-# 3. *(code, 5 min)* Let three red cows, one blue cow and a white cat come. Which colour is called?
+# 3. *(code, 5 min)* Let three red cows, one blue cow and a white cat come. Which color is called?
 #    Then make the *moo* arrow a tenth as long (`model.sounds.weight.data[1] *= 0.1`). What changes?
 #
 #    <details><summary>Answer</summary>
 #
 #    Three parts red to one part blue, for the four cows have equal shares. With a short arrow the
-#    cows still have equal shares, and the cat now has nearly as much: the colour grows pale.
+#    cows still have equal shares, and the cat now has nearly as much: the color grows pale.
 #
 #    </details>
 
@@ -526,15 +526,15 @@ shown = zip(others[0], weights, strict=True)
 print("moo, without a cow:", ", ".join(f"{animals[i]} {w:.2f}" for i, w in shown))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Attention compares a query with every key, turns the scores into shares that sum to one, and
 # answers with the average of the values under these shares. What fits what is learned from right
 # answers, because the average changes smoothly with the arrows. Where two keys fit alike, the
 # answer is the mixture of their values.
 #
-# So you call *red*, the cow's flag. A program learns to call it from right colours alone: they turn
-# the arrow of *moo* towards the arrow of the cow.
+# So you call *red*, the cow's flag. A program learns to call it from right colors alone: they turn
+# the arrow of *moo* toward the arrow of the cow.
 #
 # ## Further reading
 #

@@ -4,8 +4,8 @@
 # The next word is *dog*. A model expected *cat* with 67% and *dog* with 24%. How wrong is that, as
 # one number, and which way should each number inside the model move?
 #
-# <small>Book 2, what it takes as known · before this page: attention in ten minutes · 25 min to
-# read · a laptop is enough</small>
+# <small>Prerequisites: attention in ten minutes · 25 min · runs on a laptop · book 2, what it takes
+# as known</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -121,7 +121,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 figure, spread = Figure(figsize=(7.2, 2.4)), {}
@@ -199,7 +199,7 @@ with_alt(
 # %% [markdown]
 # *The same three scores, cold to hot. The winner stays the winner; how much it wins changes.*
 #
-# Towards $\tau = 0$ the softmax becomes "take the largest", from which its name comes: a soft
+# Toward $\tau = 0$ the softmax becomes "take the largest", from which its name comes: a soft
 # maximum. Play the same steps with other numbers here; `deepdive sheet softmax` prints them on
 # paper.
 
@@ -286,7 +286,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 two = -torch.tensor([1.0, 0.01]).log()
@@ -369,7 +369,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 moving, path = scores.clone(), []
@@ -403,9 +403,9 @@ with_alt(figure, "Shares over 40 steps: dog rises above 0.8, cat falls far, the 
 #
 # $$\frac{\partial\,\mathrm{loss}}{\partial k_i} = (p_i - y_i)\, q$$
 #
-# A step against it moves the right key **towards** the query, by what its share lacks, and each
+# A step against it moves the right key **toward** the query, by what its share lacks, and each
 # wrong key away from it, by the share that it took. The arrows of the page before were turned by
-# the chain rule too, from another loss: the distance of colours. Here the step is half a slope:
+# the chain rule too, from another loss: the distance of colors. Here the step is half a slope:
 
 # %%
 query = torch.tensor([1.0, 2.0])
@@ -443,7 +443,7 @@ with_alt(
 # and* cat *against it.*
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | tool | takes | gives | its slope |
 # |---|---|---|---|
@@ -462,7 +462,7 @@ with_alt(
 # - **Check a slope by a nudge** whenever you wrote it by hand.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -562,7 +562,7 @@ assert torch.allclose((nudged - p)[0] / 1e-6, p[0] * (1 - p[0]), atol=1e-5)
 print("answers 2 and 4 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # The dot product scores how well two vectors point the same way, and the softmax turns scores into
 # shares of which only the differences count. Cross-entropy is the surprise at the right word, and

@@ -4,8 +4,8 @@
 # A batch of sentences is a block of numbers with three sides. Which side is what, and which line of
 # a program mixes them up without an error?
 #
-# <small>Chapter 2, what its code takes as known · before this page: the maths · 25 min to read · a
-# laptop is enough</small>
+# <small>Prerequisites: math for Transformers · 25 min · runs on a laptop · Chapter 2, what its code
+# takes as known</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -173,7 +173,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from torch import nn
@@ -322,7 +322,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 ((w * 3 - 4) ** 2).backward()
@@ -410,7 +410,7 @@ print(f"20 calls, one input: {len(in_training)} answers in training, {len(in_eva
 # | `index out of range in self` | a token id beyond the table: compare with its number of rows |
 #
 # A token's id is the number of its row in such a table, an `nn.Embedding`. The last three messages,
-# for you to recognise:
+# for you to recognize:
 
 # %%
 table = nn.Embedding(10, 4)
@@ -445,7 +445,7 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 # - **Fix the seed**, then change one thing at a time.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -541,7 +541,7 @@ assert (torch.randn(2, 3, 1, 6).softmax(dim=-2) == 1).all()
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A tensor's sides have names, and many bugs are two sides taken for each other. Some of these bugs
 # raise an error whose shapes tell where; the others run, and show only when you change one input

@@ -3,8 +3,7 @@
 #
 # Which of the first pages do you need, and which would only tell you what you know?
 #
-# <small>Before chapter 2 · before this page: nothing · 10 min to read · paper and a pencil
-# help</small>
+# <small>No prerequisites · 10 min · pen and paper help · Before chapter 2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

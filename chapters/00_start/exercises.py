@@ -7,7 +7,7 @@
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
 # <small>Chapter 2, what it takes as known · after [ten minutes](01_ten_minutes.ipynb), [the
-# maths](02_maths.ipynb) and [PyTorch](03_torch.ipynb) · no data, no GPU</small>
+# math](02_maths.ipynb) and [PyTorch](03_torch.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -4,9 +4,8 @@
 # A neuron was put into a formula in 1943. The Transformer came in 2017. Which of the ideas in
 # between does it still use, and what has been changed in it since?
 #
-# <small>Book 1, KAIST lecture 3 · before this page:
-# [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · main line · 3 min to read ·
-# whole chapter: 2½ h reading + 1½ h exercises</small>
+# <small>Prerequisites: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · core page ·
+# 3 min · whole chapter: 2½ h reading + 1½ h exercises · book 1, KAIST lecture 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -4,8 +4,8 @@
 # A cell adds up what comes in and fires when the sum is large enough. What can such a cell say, can
 # it learn to say it, and what can it never say?
 #
-# <small>Book 1.1 · side road · before this page: [the maths](../00_start/02_maths.ipynb) · 10 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [the math](../00_start/02_maths.ipynb) · 10 min · runs on a laptop · book
+# 1.1 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -232,7 +232,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% XOR goes round in a circle tags=["slide", "surprise"]
 xor_y = torch.tensor([-1, 1, 1, -1])
@@ -324,7 +324,7 @@ print(f"AND after 1,000 passes without b: {wrong} of 4 wrong; with b: none after
 #   weights are ours, number for number (a test holds it).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -408,7 +408,7 @@ assert sum(clean is not None for clean in ends) == 104
 print("the answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A threshold unit is a line: it says on which side an input lies. Where a line exists the
 # perceptron finds one, after a number of mistakes that the gap bounds; where none does, as for XOR,

@@ -4,8 +4,8 @@
 # The answer was too large. A weight two layers before it had a part in that. How large a part, and
 # how do a million weights learn theirs at the price of about two more passes?
 #
-# <small>Book 1.1 · side road · before this page: [neurons](01_neurons.ipynb), [the chain
-# rule](../00_start/02_maths.ipynb) · 9 min to read · a laptop is enough</small>
+# <small>Prerequisites: [neurons](01_neurons.ipynb), [the chain rule](../00_start/02_maths.ipynb) ·
+# 9 min · runs on a laptop · book 1.1 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -53,7 +53,7 @@ show(
 # Forward: $a = 0.5 \cdot 2 - 1 = 0$, so $h = \mathrm{sigmoid}(0) = 0.5$ and $y = 4 \cdot 0.5 = 2$.
 # The loss is $(2 - 1)^2 / 2 = 0.5$.
 #
-# Backward, each step asks only its neighbour. The loss changes by $y - 1 = 1$ per unit of $y$; $y$
+# Backward, each step asks only its neighbor. The loss changes by $y - 1 = 1$ per unit of $y$; $y$
 # by $v = 4$ per unit of $h$; $h$ by $h (1 - h) = 0.25$ per unit of $a$. The product so far, $1
 # \cdot 4 \cdot 0.25 = 1$, is the slope at $a$. A weight's slope is *the slope behind it times what
 # came in*:
@@ -191,7 +191,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive_book.kit.profile import pick
@@ -281,7 +281,7 @@ print(f"eight hidden units differ by {spread:.1e}; error {error:.3f}")
 #   norms](../02_transformer/09_residuals_norms.ipynb) have the way out.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -319,7 +319,7 @@ print(f"eight hidden units differ by {spread:.1e}; error {error:.3f}")
 #
 #    <details><summary>Answer</summary>
 #
-#    None: it stands where all slopes are near 0. Slopes see the neighbourhood, and nothing beyond.
+#    None: it stands where all slopes are near 0. Slopes see the neighborhood, and nothing beyond.
 #
 #    </details>
 
@@ -361,7 +361,7 @@ for size in (0.1, 1.0, 5.0):
     print(f"starts of size {size}: {right:.0%} learn XOR")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Every step of a net knows its own slope, and the chain rule multiplies them from the loss back to
 # each weight. What is computed forward is kept and used once more, so all slopes together cost

@@ -4,8 +4,8 @@
 # A 7 that stands one pixel further right is still a 7. A layer in which every unit has weights of
 # its own must learn that anew for every place. What if all places share their weights?
 #
-# <small>Book 1.1 · side road · before this page: [back-propagation](02_backprop.ipynb) · 10 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [back-propagation](02_backprop.ipynb) · 10 min · runs on a laptop · book
+# 1.1 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -56,7 +56,7 @@ show(
 #
 # ## By hand: one row
 #
-# Ink is $+1$, paper $-1$. The kernel $(-1, +1)$ takes a pixel's left neighbour away from it:
+# Ink is $+1$, paper $-1$. The kernel $(-1, +1)$ takes a pixel's left neighbor away from it:
 #
 # | row | $-1$ | $-1$ | $+1$ | $+1$ | $-1$ | $-1$ |
 # |---|---|---|---|---|---|---|
@@ -193,7 +193,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 torch.manual_seed(0)
@@ -212,7 +212,7 @@ assert all(after < 0.75 * before for before, after in scores.values())
 
 # %% [markdown]
 # About as many right, with a twentieth of the weights: that is what sharing buys on these small,
-# centred digits. (One start each and 450 digits: a point more or less says nothing.) When the
+# centered digits. (One start each and 450 digits: a point more or less says nothing.) When the
 # digits move, both nets lose more than a third of their answers, for H3 has a weight for every
 # place in H2. What helps is more data (exercise 3), or an average over places above the maps, as
 # later nets have it.
@@ -279,7 +279,7 @@ figure
 # %% [markdown]
 # *Rows are the digits that were shown, columns what was said; the right answers are left out.*
 #
-# ## Experiment: does it need neighbours?
+# ## Experiment: does it need neighbors?
 #
 # Shuffle the pixels of all images in one and the same way. No information is lost, and to a fully
 # connected layer nothing has happened. But the maps were built on near pixels that belong together.
@@ -326,12 +326,12 @@ with_alt(figure, "The same memory read in two orders: left noise, right a digit.
 #
 # ## In practice
 #
-# - Fill the border with what the background is, here $-1$. Zeros draw a grey frame.
+# - Fill the border with what the background is, here $-1$. Zeros draw a gray frame.
 # - Test a convolution by moving its input: inside the borders the maps must move with it.
 # - Split by writer where you can. Digits of one hand in both parts make the test too easy.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -408,7 +408,7 @@ assert FeatureMaps(8, [[0]], 5, 2, 2).out == 4
 print("the answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A convolution asks the same small question at every place, so its weights are few and its maps
 # move with the image. On digits of 8 x 8 that saved nineteen weights of twenty, at about the same

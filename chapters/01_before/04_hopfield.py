@@ -5,8 +5,9 @@
 # put it back. How does a memory find what it holds from a part of it, and what has that to do with
 # attention?
 #
-# <small>Book 1.1 · side road · before this page: [neurons](01_neurons.ipynb), [attention in ten
-# minutes](../00_start/01_ten_minutes.ipynb) · 15 min to read · a laptop is enough</small>
+# <small>Prerequisites: [neurons](01_neurons.ipynb),
+# [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · 15 min · runs on a laptop · book
+# 1.1 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -40,7 +41,7 @@ show(
 # *Drawn by hand: each stored pattern is a valley. A damaged one lies on the slope, and rolls down.*
 #
 # A computer's memory is asked by address. This one is asked by **content**: give it a part, and it
-# returns the whole. Hopfield showed in 1982 that units which know only their neighbours' signs can
+# returns the whole. Hopfield showed in 1982 that units which know only their neighbors' signs can
 # do that, because every move makes one number smaller, the **energy**.
 
 # %% [markdown]
@@ -222,7 +223,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 for count in (2, 3, 4, 10):
@@ -466,7 +467,7 @@ print("with the projection rule no unit wants to leave any of the ten digits")
 # tests measure both.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | Hopfield 1982 | modern form | attention |
 # |---|---|---|---|
@@ -487,7 +488,7 @@ print("with the projection rule no unit wants to leave any of the ten digits")
 #   the state that the paper calls metastable. A larger $\beta$, or a better key, fixes it.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -575,7 +576,7 @@ without_mean = store(first - first.mean(0))
 print("units that want to leave:", ((first @ without_mean * first) < 0).sum(1).tolist())
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Hebb's links make stored patterns the valleys of an energy that no single move raises, so a part
 # rolls down into the whole. With Hebb's rule, random patterns up to 0.138 per unit fit in, and far

@@ -2,11 +2,12 @@
 # # Restricted Boltzmann machines: layers trained without labels
 #
 # Before 2006 deep networks were hard to train. Then Hinton, Osindero and Teh let each layer first
-# learn, alone and without labels, what its input looks like. With 100 labelled digits, does that
+# learn, alone and without labels, what its input looks like. With 100 labeled digits, does that
 # help?
 #
-# <small>Book 1.1 · side road · before this page: [Hopfield networks](04_hopfield.ipynb),
-# [back-propagation](02_backprop.ipynb) · 12 min to read · a laptop is enough</small>
+# <small>Prerequisites: [Hopfield networks](04_hopfield.ipynb),
+# [back-propagation](02_backprop.ipynb) · 12 min · runs on a laptop · book 1.1 · optional
+# page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -249,7 +250,7 @@ assert torch.allclose(likelihood, torch.tensor(-8 * 0.6931471805599453).double()
 # %% [markdown]
 # ## Experiment: 100 labels
 #
-# Now the question. A network 64-100-100-100-10 of sigmoids learns from 100 labelled digits and is
+# Now the question. A network 64-100-100-100-10 of sigmoids learns from 100 labeled digits and is
 # tested on 500 others. Five starts, all trained by labels in the same way afterwards:
 #
 # - `small`: random numbers of size 0.01, from which RBMs begin too (below, the old start);
@@ -306,7 +307,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 scores = {}
@@ -360,7 +361,7 @@ with_alt(
 #
 # What lived on is the order of things: learn first from data without labels, then fine-tune on few
 # labels. BERT and GPT do that, with another task in the place of the RBM. Our experiment is small
-# (8 x 8 pixels, one network, one recipe), and says nothing of larger images, where unlabelled data
+# (8 x 8 pixels, one network, one recipe), and says nothing of larger images, where unlabeled data
 # may give more than a start: Erhan et al. (2010) found that pre-training also regularizes.
 
 # %% [markdown]
@@ -374,7 +375,7 @@ with_alt(
 #   show there, and nowhere else.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -437,14 +438,14 @@ with_alt(
 #    $Z = \prod_i (1 + e^{b_i}) \prod_j (1 + e^{c_j})$.
 #
 #    </details>
-# 3. *(measure, 15 min)* In the experiment, pre-train on the 100 labelled images alone, with 13
+# 3. *(measure, 15 min)* In the experiment, pre-train on the 100 labeled images alone, with 13
 #    times as many epochs. How much of the gain is left, and what does that say of the other 1,197?
 #
 #    <details><summary>Answer</summary>
 #
 #    In our run (20 epochs, then 260; four seeds) three layers came to 86%, against 83% with all
 #    images. In a rerun with 780 epochs against 60 they came to 88.7% and 89.5%. Four seeds are
-#    few, but they show no gain from the unlabelled images: a start was what was missing.
+#    few, but they show no gain from the unlabeled images: a start was what was missing.
 #
 #    </details>
 
@@ -462,7 +463,7 @@ assert abs(free.log_partition() - expected) < 1e-9
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A restricted Boltzmann machine gives every state of its visible units a free energy, and learns
 # by lowering it on the data and raising it on what the machine itself shows. Contrastive

@@ -3,8 +3,8 @@
 #
 # Nobody tells a program what *king* means. Can it find out from the words that stand near it?
 #
-# <small>Book 1.1 · side road · before this page: [dot products and
-# slopes](../00_start/02_maths.ipynb) · 12 min to read · a laptop is enough</small>
+# <small>Prerequisites: [dot products and slopes](../00_start/02_maths.ipynb) · 12 min · runs on a
+# laptop · book 1.1 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -37,20 +37,20 @@ shown = "king is tied by arcs to the four words around it; arrows push away thre
 show(svg(560, 190, drawing), shown)
 
 # %% [markdown]
-# *Blue: words that stand near* king *are pulled towards it. Pink: words drawn at random are pushed
+# *Blue: words that stand near* king *are pulled toward it. Pink: words drawn at random are pushed
 # away. Do this for every word of a text, many times.*
 #
 # That is **word2vec** (Mikolov et al. 2013), in the form called **skip-gram**: from the word in
 # the center, predict the words around it, up to a fixed distance, the **window** (here up to 5
 # words on each side). The other form, **CBOW** (continuous bag of words), predicts the center word
 # from the mean of its neighbors' vectors. Each word has a row of numbers, its **vector**. Words
-# with the same neighbours are pulled to the same places, so they end near each other.
+# with the same neighbors are pulled to the same places, so they end near each other.
 
 # %% [markdown]
 # ## By hand: one pull, one push
 #
-# A word has two vectors: one for when it is in the centre, one for when it is a neighbour. Say
-# *king* is $(1, 2)$ in the centre, and as neighbours *crown* is $(1, 0.5)$ and *river* $(1, -1)$.
+# A word has two vectors: one for when it is in the center, one for when it is a neighbor. Say
+# *king* is $(1, 2)$ in the center, and as neighbors *crown* is $(1, 0.5)$ and *river* $(1, -1)$.
 #
 # | | score: dot product with *king* | $\sigma$(score) | should be |
 # |---|---|---|---|
@@ -59,10 +59,10 @@ show(svg(560, 190, drawing), shown)
 #
 # $\sigma(s) = 1 / (1 + e^{-s})$ turns a score into a share. The loss is
 # $-\ln 0.881 - \ln(1 - 0.269) = 0.127 + 0.313 = 0.440$. Its slope for *king* is each error times
-# the neighbour's vector: $-0.119 \cdot (1, 0.5) + 0.269 \cdot (1, -1) = (0.150, -0.329)$. One step
+# the neighbor's vector: $-0.119 \cdot (1, 0.5) + 0.269 \cdot (1, -1) = (0.150, -0.329)$. One step
 # against it: *king* moves to $(0.850, 2.329)$. The scores become $2.01$ and $-1.48$: both better.
 #
-# For a word $w$, a neighbour $c$ and $k$ drawn words $n_j$, the loss is
+# For a word $w$, a neighbor $c$ and $k$ drawn words $n_j$, the loss is
 #
 # $$-\ln \sigma(u_w \cdot v_c) - \sum_{j=1}^{k} \ln \sigma(-u_w \cdot v_{n_j})$$
 
@@ -254,7 +254,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 ASKED = pick(
@@ -278,7 +278,7 @@ print(f"right: {right['sum']}; alone {right['alone']}; both {right['both']}")
 assert right["both"] >= right["sum"] - 2
 
 # %% [markdown]
-# Most neighbours make sense, those of *king* hardly. Of twelve analogies three came out right, no
+# Most neighbors make sense, those of *king* hardly. Of twelve analogies three came out right, no
 # more than the control finds without a sum, and two of them are the same. Twelve are too few for a
 # percentage, and three correct ones in a corpus this small show nothing either way. Linzen (2016)
 # proposes such controls: how much they explain depends on the relation. The authors report about
@@ -355,7 +355,7 @@ for group in (water, money):
 # - **Today** such a table is the first layer of a Transformer, trained with the rest.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -370,7 +370,7 @@ for group in (water, money):
 #
 #    <details><summary>Answer</summary>
 #
-#    Yes: if they have the same neighbours, they are pulled to the same places.
+#    Yes: if they have the same neighbors, they are pulled to the same places.
 #
 #    </details>
 # 3. Why is the guess so much cheaper than in the neural language model?
@@ -425,9 +425,9 @@ for group in (water, money):
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
-# A word's vector is trained to tell its neighbours in the text from words drawn at random, with
+# A word's vector is trained to tell its neighbors in the text from words drawn at random, with
 # dot products alone. Words that keep the same company end near each other, given enough text: ours
 # was too small for *king*, whose neighbors make little sense. An analogy that comes out right
 # proves nothing before its control. One vector a word mixes the meanings of the word, and only its

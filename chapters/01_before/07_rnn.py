@@ -4,9 +4,9 @@
 # A network reads one row after another. How can its third answer depend on the first row? And how
 # does an error at the end find its way back to the start?
 #
-# <small>Book 1.1, 2.2.4, KAIST deck 1 · before this page: [the chain
-# rule](../00_start/02_maths.ipynb), [back-propagation](02_backprop.ipynb) · main line · 8 min to
-# read · a laptop is enough</small>
+# <small>Prerequisites: [the chain rule](../00_start/02_maths.ipynb),
+# [back-propagation](02_backprop.ipynb) · core page · 8 min · runs on a laptop · book 1.1, 2.2.4,
+# KAIST deck 1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -124,7 +124,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 def reach(gain, lengths=range(1, 101), d=32):
@@ -269,7 +269,7 @@ print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction
 # - **Cut long texts** into pieces and hand the state on, without its gradient (`detach`).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -350,7 +350,7 @@ assert 0.5**50 < 1e-15 * 1.1
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A recurrent layer reads its own last state beside each new row, with the same weights at every
 # step. The gradient through $T$ steps is a product of $T$ Jacobians, so it vanishes or explodes

@@ -5,8 +5,8 @@
 # likes, what she has. In the shop you have to know: milk. A network that reads one word at a time
 # has to carry *milk* past all fifty. What kind of memory can learn to do that?
 #
-# <small>Before this page: [Recurrent networks (RNNs)](07_rnn.ipynb) · main line · 10 min to read ·
-# a laptop is enough</small>
+# <small>Prerequisites: [Recurrent networks (RNNs)](07_rnn.ipynb) · core page · 10 min · runs on a
+# laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -225,7 +225,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Teach the three tags=["surprise", "fold"]
 KINDS = {"Elman": (1, 0.0), "LSTM, bias 1": (4, 1.0), "LSTM, bias 3.9": (4, 3.9)}
@@ -334,7 +334,7 @@ with_alt(figure, f"How much of an error arrives, by words back, before any lesso
 # the usual start, less than a hundredth of the error came back to the word *milk*.
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An LSTM keeps a cell beside its state; three gates say how much of it stays, what is added and
 # what is shown. Along the cell an error is multiplied by the forget gate alone, so it arrives from
@@ -463,7 +463,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 #   is lost.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #

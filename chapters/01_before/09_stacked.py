@@ -4,8 +4,8 @@
 # One recurrent layer is deep in time and shallow otherwise. What do more layers add, what does
 # reading from the end add, and what if the way up through the layers had a memory too?
 #
-# <small>Book 1.1, KAIST deck 1 · before this page: [the LSTM](08_lstm.ipynb) · side road · 10 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [the LSTM](08_lstm.ipynb) · optional page · 10 min · runs on a laptop · book
+# 1.1, KAIST deck 1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -76,7 +76,7 @@ print(f"weights: ours {sum(p.numel() for p in both.parameters())}, torch's the s
 #
 # $$s_t = [\overrightarrow{h}_t; \overleftarrow{h}_t]$$
 #
-# A number task to see it: at each place name the **sum of the two neighbours**, left and right.
+# A number task to see it: at each place name the **sum of the two neighbors**, left and right.
 # From left to right, half of it has not been read yet.
 
 # %%
@@ -110,7 +110,7 @@ for name, build in (("one way", stacked), ("both ways", bidirectional)):
 assert errors["both ways"] < errors["one way"] / 3
 
 # %% [markdown]
-# The right neighbour is uniform in 0 to 1, its variance $1/12 = 0.083$. Who cannot see it can do no
+# The right neighbor is uniform in 0 to 1, its variance $1/12 = 0.083$. Who cannot see it can do no
 # better than guess the mean, and errs by that at nine places of ten: 0.075. One way ends near it,
 # and no width could help: what has not been read is not there.
 #
@@ -208,7 +208,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 depths, d = (2, 4, 8, 16), 24
@@ -272,7 +272,7 @@ print(f"{len(sent)} blocks, one set of weights, {sum(p.numel() for p in cube.par
 # - **torch.nn.LSTM** has stacked and bidirectional; `deepdive.recurrent.from_torch` reads it in.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -358,7 +358,7 @@ assert arriving(tied)[-1] > 10 * lines["stack"][-1]
 print("answers 1 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Layers over one another read each other's states; two layers side by side read from both ends, and
 # so cannot predict what follows. A Grid LSTM gives every side of a block, depth included, a memory

@@ -4,9 +4,9 @@
 # *Bank* had one vector for the side of a river and for a house of money. Can the sentence decide
 # which of the two it is?
 #
-# <small>Straka, contextualized embeddings · side road · before this page: [word
-# vectors](06_word_vectors.ipynb), [recurrent networks](../02_transformer/01_seq2seq.ipynb) · 13 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [word vectors](06_word_vectors.ipynb),
+# [recurrent networks](../02_transformer/01_seq2seq.ipynb) · 13 min · runs on a laptop · Straka,
+# contextualized embeddings · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -319,7 +319,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 score = {}
@@ -410,7 +410,7 @@ print(*(f"{nn.functional.cosine_similarity(rows[0], row, dim=0):.2f}" for row in
 #   directions meet in every layer ([self-attention](../02_transformer/05_self_attention.ipynb)).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -465,7 +465,7 @@ print(*(f"{nn.functional.cosine_similarity(rows[0], row, dim=0):.2f}" for row in
 #
 #    <details><summary>Answer</summary>
 #
-#    With weights $w$: $\gamma\, w_j (h_j - \sum_i w_i h_i)$. A level pulls towards itself, and away
+#    With weights $w$: $\gamma\, w_j (h_j - \sum_i w_i h_i)$. A level pulls toward itself, and away
 #    from the mix; if all levels are equal, $s$ learns nothing.
 #
 #    </details>
@@ -480,7 +480,7 @@ print(*(f"{nn.functional.cosine_similarity(rows[0], row, dim=0):.2f}" for row in
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # ELMo reads a sentence with two language models, one from each end, and gives each word the mix of
 # all their levels. One word in two sentences gets two vectors, and a linear tagger on them is right

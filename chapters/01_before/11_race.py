@@ -5,9 +5,9 @@
 # lessons. Which of them remembers over forty steps, and which still does when the test is longer
 # than the lessons?
 #
-# <small>Book 1.1, KAIST deck 1 · before this page: [Recurrent networks (RNNs)](07_rnn.ipynb), [the
-# LSTM](08_lstm.ipynb) · side road · 12 min to read · a laptop is enough; the long runs are kept
-# beside the page</small>
+# <small>Prerequisites: [Recurrent networks (RNNs)](07_rnn.ipynb), [the LSTM](08_lstm.ipynb) ·
+# optional page · 12 min · runs on a laptop; results of the long runs are included · book 1.1, KAIST
+# deck 1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -215,7 +215,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive.training import fit
@@ -389,7 +389,7 @@ print("the sentences below hold" if complete else "no complete race to check")
 # - **More than one seed:** look how far the kept seeds lie apart.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -465,7 +465,7 @@ assert count(GRU(6, 54)) == 10_044
 print("answer 1 holds")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # At equal weights and lessons of length 20, gates and attention are mostly right in all three
 # tasks at that length; without gates, addition fails. Tested at 40, all four lose copy and

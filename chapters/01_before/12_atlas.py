@@ -4,8 +4,8 @@
 # The companion covers some two hundred systems, from a neuron of 1943 to today's decoders. Almost
 # all of them change one thing in an older one. Which thing, where, and at what cost?
 #
-# <small>Book 1.2 · side road · before this page: nothing; the words are explained in chapter 2 ·
-# 8 min to read · a laptop is enough</small>
+# <small>No prerequisites; the words are explained in chapter 2 · 8 min · runs on a laptop · book
+# 1.2 · optional page</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -163,7 +163,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 view = compare("masked_attention")
@@ -213,7 +213,7 @@ gallery()
 # of the atlas](../../book/atlas.md) has these tables, written anew, with the places where ours
 # differ; and the rows to filter, and the whole family tree.
 #
-# ## What differs
+# ## How it differs
 #
 # | | a taxonomy | a family tree |
 # |---|---|---|
@@ -227,7 +227,7 @@ gallery()
 # - **Ask for the limit.** A change that has a setting at which it equals its parent can be tested.
 # - **`deepdive list systems`** says what is proved, in a terminal.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -307,7 +307,7 @@ assert sum(p.numel() for p in shared.parameters()) == 816
 print(" from ".join(max(map(ancestors, atlas.values()), key=len)))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Almost every system changes one thing in an older one, in one of four places: in a head, in a
 # layer, between layers, or around the stack. What differs is written once, beside the code, and

@@ -4,9 +4,9 @@
 # One lecture prints 41.8, another 41.0, for the same model on the same test. Which is right, and
 # how could you know?
 #
-# <small>Book 1.2, KAIST lecture 3, Fleuret 13.3, Straka · before this page:
-# [positions](../02_transformer/08_positions.ipynb), what a softmax is · side road · 18 min to
-# read · a laptop is enough</small>
+# <small>Prerequisites: [positions](../02_transformer/08_positions.ipynb), what a softmax is ·
+# optional page · 18 min · runs on a laptop · book 1.2, KAIST lecture 3, Fleuret 13.3,
+# Straka</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -88,7 +88,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 for (model, lecture), (scores, average) in printed.items():
@@ -203,7 +203,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 sizes = {
@@ -398,7 +398,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 right = {name: [] for name in schemes}
@@ -484,7 +484,7 @@ for lecture in ("KAIST", "Straka"):
 # - **Try a formula at $d = 2$ or 4** and at place 0 and 1 before you code it.
 # - **Read the verb**: *may allow* in the paper became *is better* on the slide.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -564,7 +564,7 @@ per_layer = (palm() - palm(n=0)) / 118
 print(f"layers for 580 billion: {(580e9 - palm(n=0)) / per_layer:.1f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Sources disagree because papers have versions, letters get lost, sizes are rounded, formulas are
 # retyped and claims grow stronger on the way. Most of it can be settled in minutes: add up the

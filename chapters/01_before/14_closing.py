@@ -3,8 +3,7 @@
 #
 # The chapter is over. Where do you go with a question that these pages do not answer?
 #
-# <small>Book 1.3 · before this page: the main line of this chapter · 2 min to
-# read</small>
+# <small>Prerequisites: this chapter's core pages · 2 min · book 1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -64,7 +63,7 @@ from deepdive_book.kit.predictions import score
 score("01_before/")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # Weighted sums, gradients and word vectors are older than attention and stayed. Recurrence carried
 # them for twenty-five years and gave way, because it forgets and cannot be computed side by side.

@@ -477,11 +477,11 @@ def energies():  # thinks that each wrong unit costs the same
 #
 # *Derive, then write · 9 min · medium · book 1.1*
 #
-# The loss of word2vec for one word $u$, its neighbour $v$ and $k$ drawn words $n_j$ is
+# The loss of word2vec for one word $u$, its neighbor $v$ and $k$ drawn words $n_j$ is
 # $-\ln \sigma(u \cdot v) - \sum_j \ln \sigma(-u \cdot n_j)$. Derive its slope for $u$ on paper, and
 # write it **without** autograd: each error times the other vector. ([Word
 # vectors](06_word_vectors.ipynb) does it with numbers.) The check takes $u$ = {{WORD}},
-# $v$ = {{NEIGHBOUR}} and the drawn words {{DRAWN}}.
+# $v$ = {{Neighbor}} and the drawn words {{DRAWN}}.
 
 # %% tags=["variant"] exercise="sgns"
 WORD = choose((1.0, 2.0), (2.0, -1.0), (0.5, 1.5), (-1.0, 1.0))

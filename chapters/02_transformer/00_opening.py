@@ -5,8 +5,8 @@
 # did so without reading word after word, and better. What had to be found in between, and which
 # part does what?
 #
-# <small>Book 2 · before this page: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) ·
-# 5 min to read · whole chapter: 8 h reading + 3 h exercises</small>
+# <small>Prerequisites: [attention in ten minutes](../00_start/01_ten_minutes.ipynb) · 5 min · whole
+# chapter: 8 h reading + 3 h exercises · book 2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -61,7 +61,7 @@ show(
 #
 # | you should be able to | if not |
 # |---|---|
-# | read a dot product as *how alike* | [the maths](../00_start/02_maths.ipynb) |
+# | read a dot product as *how alike* | [the math](../00_start/02_maths.ipynb) |
 # | read shapes, and predict a broadcast | [PyTorch](../00_start/03_torch.ipynb) |
 # | (not sure? They say what to read) | [ten questions](../00_start/04_diagnostic.ipynb) |
 #

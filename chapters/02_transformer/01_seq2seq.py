@@ -4,8 +4,8 @@
 # A network reads a sentence of twenty words into one vector of 64 numbers. From that vector alone
 # it must write the translation. How much of the first word is still there?
 #
-# <small>Book 2.1 and 2.2 · before this page: the chain rule and cross-entropy · 30 min to read · a
-# laptop is enough</small>
+# <small>Prerequisites: the chain rule and cross-entropy · 30 min · runs on a laptop · book 2.1 and
+# 2.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -247,7 +247,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.training import fit
@@ -339,7 +339,7 @@ predict(
 
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 def reach(layer, n=60):
@@ -549,7 +549,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 turned = {kind.__name__: learn(kind, turned=True) for kind in (RNN, LSTM)}
@@ -611,7 +611,7 @@ with_alt(
 # the last word of the source, the trick takes it farther away.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | Elman | GRU | LSTM |
 # |---|---|---|---|
@@ -639,7 +639,7 @@ with_alt(
 #   is much stricter.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -699,7 +699,7 @@ with_alt(
 #
 #    $h = 0.7616, 0.9093, 0.9487$. The factors are $0.4200$, $2 \cdot 0.1733 = 0.3465$ and
 #    $2 \cdot 0.1000 = 0.2000$; the product is $0.0291$. It vanishes: a large $u$ drives the state
-#    towards 1, where tanh is flat. Among 64 numbers that pull in all directions few get there, so
+#    toward 1, where tanh is flat. Among 64 numbers that pull in all directions few get there, so
 #    that the layer above exploded.
 #
 #    </details>
@@ -757,7 +757,7 @@ assert gradient.abs().max() < 1e-12
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An encoder reads a sequence into one vector, a decoder writes another sequence from it, and is
 # trained on the right words shifted by one. The gradient between two words is a product with one

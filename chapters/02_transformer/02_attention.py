@@ -4,8 +4,8 @@
 # A translator has read *the black cat sleeps* and written *le*. Which of the words it read should
 # decide the word it writes next?
 #
-# <small>Book 2.3 and 2.4.2 · before this page: vectors and the dot product · 25 min to read · a
-# laptop is enough</small>
+# <small>Prerequisites: vectors and the dot product · 25 min · runs on a laptop · book 2.3 and
+# 2.4.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -154,7 +154,7 @@ f"largest difference below 1e-6: {bool(difference < 1e-6)}"
 # ## Why the square root?
 #
 # Let the entries of $q$ and $k$ be independent, with mean 0 and variance (spread squared) 1. Then
-# their dot product spreads by $\sqrt d$, as in [the maths](../00_start/02_maths.ipynb): variances
+# their dot product spreads by $\sqrt d$, as in [the math](../00_start/02_maths.ipynb): variances
 # add up, and $d$ products of variance 1 have variance $d$. In 1,024 dimensions that is
 # $\sqrt{1024} = 32$. Between two keys whose scores are 32 apart, the weights differ by a factor of
 # $e^{32}$. Dividing by $\sqrt d$ brings the variance back to 1, whatever $d$.
@@ -173,7 +173,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown]
 # Measure it. For each number of dimensions, draw a thousand queries with seven keys each, and look
@@ -431,7 +431,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Weights that can be read tags=["slide", "surprise"]
 word = [letters.index(c) for c in "attention"]
@@ -491,7 +491,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from collections import Counter
@@ -543,7 +543,7 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # cause; only an intervention like this one tells.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | look-up in a dictionary | average over all values | attention | RNN's last state |
 # |---|---|---|---|---|
@@ -569,7 +569,7 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # - **Do not read one map as a proof.** Count over many inputs, and intervene.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -595,7 +595,7 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 #
 #    <details><summary>Answer</summary>
 #
-#    $\sqrt{64} = 8$. The largest of seven weights rose towards 1 and the derivative fell towards 0,
+#    $\sqrt{64} = 8$. The largest of seven weights rose toward 1 and the derivative fell toward 0,
 #    so that such a softmax can hardly learn. Divided by $\sqrt d$, both stayed level.
 #
 #    </details>
@@ -680,7 +680,7 @@ assert torch.allclose((0 * scores).softmax(-1), torch.full((3,), 1 / 3))
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Attention answers a query with a weighted average of values; the weights are the softmax of how
 # well each key fits the query. The square root of $d$ keeps the scores small enough for the softmax

@@ -4,8 +4,8 @@
 # A query and the keys mean the same things, but in other coordinates: what is *up* for one is
 # *right* for the others. Which score functions still find the key that fits, and at what cost?
 #
-# <small>Book 2.3.2 · before this page: [attention](02_attention.ipynb) · 25 min to read · a laptop
-# is enough</small>
+# <small>Prerequisites: [attention](02_attention.ipynb) · 25 min · runs on a laptop · book
+# 2.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -306,7 +306,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 angles = pick(ci=(0, 90, 180), laptop=(0, 30, 60, 90, 120, 150, 180), gpu=(0, 45, 90, 135, 180))
@@ -434,7 +434,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 unturned = draw(500, torch.eye(d), equal_lengths=False)
@@ -592,7 +592,7 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 # right for his model; with self-attention, where every word asks, it no longer was.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | dot | scaled dot | general | additive |
 # |---|---|---|---|---|
@@ -616,7 +616,7 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 # - **Compare scores at their own best learning rate.** At one rate for all, the order can turn.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -733,7 +733,7 @@ assert passed > limit + 0.05
 print(f"answers 2, 3 and 4 hold; for 5, dot with the ninth number finds {passed:.1%}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A dot product compares only what is drawn in one coordinate system; general learns the way from
 # one to the other, additive learns a small network for each pair. Learned projections before a dot

@@ -4,8 +4,8 @@
 # *ninety-five* is *fünfundneunzig* in German: five-and-ninety. Whoever writes *fünf* must have
 # found *five*, and go back one word for *neunzig*. Nobody says so. Does a translator find out?
 #
-# <small>Book 2.3.3 · before this page: [encoder and decoder](01_seq2seq.ipynb),
-# [attention](02_attention.ipynb) · 30 min to read · a laptop is enough</small>
+# <small>Prerequisites: [encoder and decoder](01_seq2seq.ipynb), [attention](02_attention.ipynb) ·
+# 30 min · runs on a laptop · book 2.3.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -254,7 +254,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Unit and ten, crosswise tags=["slide", "surprise"]
 from deepdive_book.kit.plotting import heatmap
@@ -401,7 +401,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from collections import Counter
@@ -475,7 +475,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.models.seq2seq.seq2seq import seq2seq
@@ -653,7 +653,7 @@ for name, model in trained.items():
 #   did not.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -781,7 +781,7 @@ kept = {name: sum(same) / len(same) for name, same in kept.items()}
 print("still right with equal weights:", ", ".join(f"{k} {v:.0%}" for k, v in kept.items()))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Before each word the decoder's state asks all states of the encoder, and the mix that it gets
 # takes the place of one vector for everything. The weights learn which source word a target word

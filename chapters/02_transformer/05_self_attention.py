@@ -4,8 +4,8 @@
 # *Bank* has one embedding. In *the river bank* it should mean a shore, in *the bank loan* a
 # business. Which words change it, and by how much?
 #
-# <small>Book 2.4.2.1 · before this page: [attention](02_attention.ipynb), the product of two
-# matrices · 30 min to read · a laptop is enough</small>
+# <small>Prerequisites: [attention](02_attention.ipynb), the product of two matrices · 30 min · runs
+# on a laptop · book 2.4.2.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -158,7 +158,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 loan = torch.tensor([[0.0, 0, 0, 1], [1, 1, 1, 0], [0, 2, 0, 0]])  # the bank loan
@@ -168,7 +168,7 @@ print("bank in the river bank:", [f"{v:.2f}" for v in Z[2]])
 print("bank in the bank loan: ", [f"{v:.2f}" for v in again[1]])
 
 # %% [markdown]
-# So the neighbour decides. *River* or *loan* gets the weight 0.787, *bank* itself and *the* get
+# So the neighbor decides. *River* or *loan* gets the weight 0.787, *bank* itself and *the* get
 # 0.107 each.
 
 # %% [markdown]
@@ -317,7 +317,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Does it know the order? Two tasks on five digits tags=["slide", "surprise"]
 from torch.nn.functional import cross_entropy
@@ -385,7 +385,7 @@ assert accuracy["first", True] > 0.95
 assert 0.1 < accuracy["first", False] < 0.3
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | attention to a source | self-attention | recurrent layer |
 # |---|---|---|---|
@@ -516,7 +516,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.training.optim import constant
@@ -643,7 +643,7 @@ print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 # distance: a long key is near to every query that points its way.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -773,7 +773,7 @@ assert (steps_ - nearest).abs().median() < 1e-3
 print("answers 1, 2 and 4 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Three learned matrices give each word a query, a key and a value, and its new vector is the
 # average of all values under the softmax of its scores. Shuffled words give shuffled vectors, so

@@ -4,8 +4,8 @@
 # *Cats eat fish*: the verb needs to know who eats and what is eaten. One set of weights gives it
 # one average of the two. Can it still tell *cats eat fish* from *fish eat cats*?
 #
-# <small>Book 2.4.2.2 · before this page: [self-attention](05_self_attention.ipynb) · 30 min to
-# read · a laptop is enough</small>
+# <small>Prerequisites: [self-attention](05_self_attention.ipynb) · 30 min · runs on a laptop · book
+# 2.4.2.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -349,7 +349,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 one, two = train_reader(2, n_heads=1), train_reader(2, n_heads=2)
@@ -556,7 +556,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.core.hooks import ablate
@@ -597,10 +597,10 @@ print(f"correlation of weight and cost over 4 heads and 4 places: {agreement:.2f
 #
 # In large trained models the picture is milder. Michel et al. (2019) removed heads from a trained
 # translator one at a time, and most removals cost little. Voita et al. (2019) found that the few
-# that matter have clear jobs, such as looking at the neighbour word.
+# that matter have clear jobs, such as looking at the neighbor word.
 
 # %% [markdown]
-# ## What differs: heads that share keys and values
+# ## How it differs: heads that share keys and values
 #
 # When a decoder writes word by word, it keeps the keys and values of all earlier words in a
 # **cache** (more on the [decoding page](14_decoding.ipynb)). Each head keeps its own. **Grouped**
@@ -655,7 +655,7 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #   it saves little.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -734,7 +734,7 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #
 #    Put the keys on a circle, one angle each. A query that points at the angle of its key, and is
 #    long, has the largest dot product with that key. Its length makes the map as sharp as you
-#    like. With $T$ words the length must grow like $T^2$, since neighbours on the circle come
+#    like. With $T$ words the length must grow like $T^2$, since neighbors on the circle come
 #    closer.
 #
 #    </details>
@@ -780,7 +780,7 @@ assert (circle_weights[range(24), chosen] > 0.99).all()
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A head computes one average for each word; several heads compute several, on their own slices of
 # the same matrices, for the same parameters and products. A task that needs two things from two

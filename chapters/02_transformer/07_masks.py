@@ -4,9 +4,9 @@
 # A model learns to write by guessing, at every word of a text, the next one. But the whole text
 # is its input. What keeps it from reading the answer?
 #
-# <small>Book 2.4.2.3 and 2.4.2.4 · before this page: [attention](02_attention.ipynb),
-# [self-attention](05_self_attention.ipynb), [several heads](06_multi_head.ipynb) · 25 min to read ·
-# a laptop is enough</small>
+# <small>Prerequisites: [attention](02_attention.ipynb), [self-attention](05_self_attention.ipynb),
+# [several heads](06_multi_head.ipynb) · 25 min · runs on a laptop · book 2.4.2.3 and
+# 2.4.2.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -246,7 +246,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 def write(model, prompt, rows=40):
@@ -420,7 +420,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 scores = torch.tensor([[0.0, 1.0, 2.0]])
@@ -530,7 +530,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 # corner.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | no mask | causal | padding | causal and padding |
 # |---|---|---|---|---|
@@ -553,7 +553,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 #   fused kernels skip it ([2.15](15_complexity.ipynb)).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -661,7 +661,7 @@ assert torch.tensor(-1e9).half() == float("-inf")
 print("answers 1 to 4 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A mask says which keys a query may see, and acts before the softmax, so that each row still sums
 # to one. The causal mask makes one pass over a text ask a question at every word, each with its

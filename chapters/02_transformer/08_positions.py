@@ -4,9 +4,8 @@
 # *the dog bites the man* and *the man bites the dog* hold the same five words. What tells attention
 # who bites?
 #
-# <small>before this page: [attention](02_attention.ipynb),
-# [self-attention](05_self_attention.ipynb), [masks](07_masks.ipynb) · 25 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [attention](02_attention.ipynb), [self-attention](05_self_attention.ipynb),
+# [masks](07_masks.ipynb) · 25 min · runs on a laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -60,7 +59,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Make the sentences tags=["fold", "nbval-check-output"]
 import random
@@ -200,7 +199,7 @@ show(
 # %% [markdown]
 # ## The idea: a row of clocks
 #
-# Take several hands that turn at different speeds. The first tells neighbours apart, and the slow
+# Take several hands that turn at different speeds. The first tells neighbors apart, and the slow
 # ones tell near from far. Read all of them, and you have the place.
 #
 # How do you write down a hand with numbers? By where its tip is: how far right, which is the
@@ -373,7 +372,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 PE = SinusoidalPosition(8).table(torch.arange(1007))
@@ -508,7 +507,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Count the right answers tags=["fold"]
@@ -864,7 +863,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %%
@@ -904,7 +903,7 @@ with_alt(
 # matrix moves it by $k$. Take the exponent $2i/d$ in both columns.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | none | sinusoidal | learned |
 # |---|---|---|---|
@@ -931,7 +930,7 @@ with_alt(
 #   that ([masks](07_masks.ipynb)). The encoder without positions had no such clue.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -1051,7 +1050,7 @@ assert torch.isclose(PE[9] @ PE[14], (5 * speeds).cos().sum().double(), atol=1e-
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # What tells attention who bites? Only the row of numbers that is added to each word for its place:
 # without it our model gave one answer to *the dog bites the man* and *the man bites the dog*, and

@@ -4,9 +4,9 @@
 # Sixty-four layers in a row multiply sixty-four derivatives. What lets a gradient arrive at the
 # first layer, neither gone nor huge?
 #
-# <small>Book 2.4.3 · before this page: [self-attention](05_self_attention.ipynb), [many
-# heads](06_multi_head.ipynb), [the chain rule](../00_start/02_maths.ipynb) · 25 min to read · a
-# laptop is enough</small>
+# <small>Prerequisites: [self-attention](05_self_attention.ipynb),
+# [many heads](06_multi_head.ipynb), [the chain rule](../00_start/02_maths.ipynb) · 25 min · runs on
+# a laptop · book 2.4.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -129,7 +129,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 residual = [flow(depth, lambda rows, f: rows + f(rows)) for depth in depths]
@@ -478,7 +478,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 def grid(depths, steps, seeds=(0,), rates=(3e-3,)):
@@ -684,7 +684,7 @@ assert lead > pick(ci=-1.0, laptop=0.2, gpu=0.2)  # too few steps in ci to see i
 # from top right to bottom left. Pre-norm has found it, post-norm has not.*
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | no norm | post-norm | pre-norm | sandwich |
 # |---|---|---|---|---|
@@ -716,11 +716,11 @@ assert lead > pick(ci=-1.0, laptop=0.2, gpu=0.2)  # too few steps in ci to see i
 #   $x + \mathrm{dropout}(f(x))$. On the stream itself it would damage all later layers.
 # - **Copying weights? Compare epsilon.** $10^{-5}$, $10^{-6}$ and $10^{-12}$ are all in use, inside
 #   the root, and another one moves the output by less than an eye sees.
-# - **No weight decay on gains and shifts**: it pulls weights towards 0. The library's `adam` leaves
+# - **No weight decay on gains and shifts**: it pulls weights toward 0. The library's `adam` leaves
 #   them out.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -770,7 +770,7 @@ assert lead > pick(ci=-1.0, laptop=0.2, gpu=0.2)  # too few steps in ci to see i
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Normalise the row $(1, 1, 1, 5)$ by layer norm and by RMSNorm.
+# 1. *(pencil, 4 min)* Normalize the row $(1, 1, 1, 5)$ by layer norm and by RMSNorm.
 #
 #    <details><summary>Answer</summary>
 #
@@ -825,7 +825,7 @@ assert round(1.149**64, -3) == 7_000  # and 64 of them
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A sublayer adds to the residual stream, so one path leads back to the first layer with factor 1. A
 # norm brings each row, alone, back to size, and divides the gradient by that size. Post-norm puts

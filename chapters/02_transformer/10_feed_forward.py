@@ -4,8 +4,8 @@
 # Attention brings a word what it needs from the others, as an average. An average cannot add two
 # hours on a clock. Which part of a Transformer can?
 #
-# <small>Book 2.4.4 · before this page: [self-attention](05_self_attention.ipynb), [residuals and
-# norms](09_residuals_norms.ipynb) · 20 min to read · a laptop is enough</small>
+# <small>Prerequisites: [self-attention](05_self_attention.ipynb),
+# [residuals and norms](09_residuals_norms.ipynb) · 20 min · runs on a laptop · book 2.4.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -91,7 +91,7 @@ feed_forward(torch.tensor([2.0, -1]), w_in, b_in, w_out, b_out)
 
 # %% [markdown]
 # The library's `FeedForward` gives the same. So do two **convolutions of width 1**. A convolution
-# sums over a word and its neighbours, each times a matrix; at width 1 only the word itself is left.
+# sums over a word and its neighbors, each times a matrix; at width 1 only the word itself is left.
 # That is how the paper puts it: "two convolutions with kernel size 1".
 
 # %% tags=["nbval-check-output"]
@@ -270,7 +270,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from collections import Counter
@@ -394,7 +394,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 print(", ".join(f"{name} {share:.0%}" for name, share in accuracy.items()))
@@ -506,7 +506,7 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 # whose key a reader can put into words.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | activation | matrices | inner width | used by |
 # |---|---|---|---|---|
@@ -530,7 +530,7 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #   of words, since no word needs another.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -621,8 +621,8 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #
 #    <details><summary>Answer</summary>
 #
-#    In our runs of 900 steps 8 units got 27 % of the sums, 16 got 35 %, 32 got 67 %. 48 units got
-#    86 %, and 64 all of them: each unit knows something coarse, and enough of them must vote.
+#    In our runs of 900 steps 8 units got 27% of the sums, 16 got 35%, 32 got 67%. 48 units got
+#    86%, and 64 all of them: each unit knows something coarse, and enough of them must vote.
 #
 #    </details>
 
@@ -640,7 +640,7 @@ assert abs(below[gelu(below).argmin()] + 0.75) < 5e-3  # and at which x
 print("answers 1 to 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # The feed-forward network works on each word alone: widen, bend, narrow. Without the bend it is one
 # matrix, and our model could not add on a clock. It holds two thirds of the weights of an encoder

@@ -4,9 +4,9 @@
 # In `( [ x { x x` every closing bracket has been replaced by an `x`. Which `x` was which? Each
 # enters the model as the same row of numbers. What happens to that row on its way up the layers?
 #
-# <small>Book 2.4.5 · before this page: [multi-head attention](06_multi_head.ipynb),
+# <small>Prerequisites: [multi-head attention](06_multi_head.ipynb),
 # [positions](08_positions.ipynb), [norms](09_residuals_norms.ipynb),
-# [feed-forward](10_feed_forward.ipynb) · 30 min to read · a laptop is enough</small>
+# [feed-forward](10_feed_forward.ipynb) · 30 min · runs on a laptop · book 2.4.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -384,7 +384,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["fold", "surprise"]
 from deepdive_book.kit.plotting import heads
@@ -396,7 +396,7 @@ heads(maps, signs, signs, names=names)
 
 # %% [markdown]
 # *Queries down, each mark with its place. The partners of the four* `x` *stand at 1, 4, 3 and 0.
-# Look for a line of strong colour one place left of the diagonal in layer 1.*
+# Look for a line of strong color one place left of the diagonal in layer 1.*
 #
 # Now count over all test sequences, for the `x` that are three places or more from their partner:
 # where is the largest weight?
@@ -545,7 +545,7 @@ assert knows["partner of a far x"][2] > knows["partner of a far x"][1] + 0.1
 
 # %% [markdown]
 # *At the bottom all* `x` *are one row, but for their place, so a probe can only guess. The first
-# layer brings in the neighbour and some of the far partners, the second most of the others.*
+# layer brings in the neighbor and some of the far partners, the second most of the others.*
 #
 # That is what happens to the row of an `x` on its way up, and what "contextual" means: the same
 # token, at another height, in another sequence, is another row. And the order is the lesson of the
@@ -614,7 +614,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 quiet = Tagger(2, scale=1.0)
@@ -673,7 +673,7 @@ assert not torch.equal(mended[0].ff.inner.weight, mended[1].ff.inner.weight)
 print("torch's layers start equal, ours do not")
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | recurrent encoder | transformer encoder | feed-forward layers alone |
 # |---|---|---|---|
@@ -694,7 +694,7 @@ print("torch's layers start equal, ours do not")
 #   of [residuals and norms](09_residuals_norms.ipynb).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -731,7 +731,7 @@ print("torch's layers start equal, ours do not")
 #    <details><summary>Answer</summary>
 #
 #    At the bottom a row knows its own mark and its place. The attention of layer 1 added something
-#    of the neighbour to it, so the same token is now another row in another sequence.
+#    of the neighbor to it, so the same token is now another row in another sequence.
 #
 #    </details>
 # 5. With $d = 128$, how long is a row of sines and cosines, and how long is a row of $E$ without
@@ -808,7 +808,7 @@ assert torch.allclose(of_x, of_x[:1].expand_as(of_x), atol=1e-5)
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An encoder layer is self-attention, which mixes tokens, and a feed-forward layer, which thinks
 # about each alone; both add to the row and are normed. A stack of them turns a row that knows its

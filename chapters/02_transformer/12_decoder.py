@@ -4,8 +4,8 @@
 # A translator has read *quatre vingt dix sept* and has written *ninety*. What must it look at to
 # write the next word, and how does one layer look at all of that?
 #
-# <small>Book 2.4.6 · before this page: [the encoder](11_encoder.ipynb) and
-# [masks](07_masks.ipynb) · 30 min to read · a laptop is enough</small>
+# <small>Prerequisites: [the encoder](11_encoder.ipynb) and [masks](07_masks.ipynb) · 30 min · runs
+# on a laptop · book 2.4.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -313,7 +313,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive.core.hooks import record
@@ -432,7 +432,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from contextlib import ExitStack
@@ -543,7 +543,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive_book.ch02.toys.number_words import number_words
@@ -661,7 +661,7 @@ for name, part in (("shifted", slice(None, -1)), ("unshifted", slice(1, None))):
 assert moves == {"shifted": False, "unshifted": True}
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | RNN decoder with attention | Transformer decoder |
 # |---|---|---|
@@ -683,7 +683,7 @@ assert moves == {"shifted": False, "unshifted": True}
 # - **Change the last word of the target,** as above, before the first long run.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -783,7 +783,7 @@ assert (4 * 20 + 7, 10 + 7) == (87, 17)  # quatre vingt sept, dix sept
 print("answers 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A decoder layer looks at what is written under a causal mask, looks at the encoder's output, and
 # then thinks about each row alone. In training it reads the answer shifted by one, so all words are

@@ -4,9 +4,8 @@
 # A Transformer learns by guessing the next word of sentences that are already translated. What
 # number is made small, with steps of what size, and what did it cost?
 #
-# <small>Book 2.4 · before this page: [the encoder](11_encoder.ipynb), [the
-# decoder](12_decoder.ipynb), [cross-entropy](../00_start/02_maths.ipynb) · 25 min to read · a
-# laptop is enough</small>
+# <small>Prerequisites: [the encoder](11_encoder.ipynb), [the decoder](12_decoder.ipynb),
+# [cross-entropy](../00_start/02_maths.ipynb) · 25 min · runs on a laptop · book 2.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -224,7 +223,7 @@ predict(
 
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 @torch.no_grad()
@@ -446,7 +445,7 @@ predict(
 
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 def twice(model, batch):  # wrong: the loss takes the softmax itself
@@ -537,7 +536,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 for name, steps, days, printed in (("base", 1e5, 0.5, 3.3e18), ("big", 3e5, 3.5, 2.3e19)):
@@ -619,7 +618,7 @@ with_alt(
 # - For big, En-Fr, the paper's version with BLEU 41.8 in table 2 still has 41.0 in section 6.1.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | Vaswani et al. 2017 | GPT-2 and after | the number translators here |
 # |---|---|---|---|
@@ -643,7 +642,7 @@ with_alt(
 # - **Look at what it writes** early. A loss cannot see a missing shift.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -735,7 +734,7 @@ assert abs(math.log(0.775 / 0.075) - 2.3) < 0.05  # smoothing 0.3 of four words
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Training makes the mean of $-\ln p$ over the true next words small, all places of a sentence at
 # once, padding not counted. Label smoothing gives the logits a finite goal; the rate rises before

@@ -4,8 +4,8 @@
 # A trained model gives every possible next word a probability. A reader wants a whole sentence.
 # How does one come from the other, and is the most probable sentence the one to want?
 #
-# <small>Book 2.4.6 and 2.5 · before this page: [the decoder](12_decoder.ipynb) and
-# [masks](07_masks.ipynb) · 30 min to read · a laptop is enough</small>
+# <small>Prerequisites: [the decoder](12_decoder.ipynb) and [masks](07_masks.ipynb) · 30 min · runs
+# on a laptop · book 2.4.6 and 2.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -400,7 +400,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown]
 # The known fix is to divide $\log p$ by a **length penalty**, so that a long sentence is not
@@ -832,7 +832,7 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 # by one full pass, without a cache. It must get the log-probability that the search reported.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | greedy | beam search | sampling |
 # |---|---|---|---|
@@ -859,7 +859,7 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 #   classic mistake, and this test finds it too.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -971,7 +971,7 @@ assert 500 * 501 // 2 == 125_250 == 500 * 250 + 250
 print("answers 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A model gives next-word probabilities, and a search turns them into a sentence: greedy takes the
 # best word, beam search keeps several paths, sampling draws. The most probable sentence can be a

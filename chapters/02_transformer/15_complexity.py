@@ -5,9 +5,9 @@
 # text: in operations, in steps that wait for each other, in distance from the first word to the
 # last?
 #
-# <small>Book 2.4 and 5.2.1.2 · before this page: [self-attention](05_self_attention.ipynb),
-# [multi-head](06_multi_head.ipynb), [masks](07_masks.ipynb) · 30 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [self-attention](05_self_attention.ipynb),
+# [multi-head](06_multi_head.ipynb), [masks](07_masks.ipynb) · 30 min · runs on a laptop · book 2.4
+# and 5.2.1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -91,7 +91,7 @@ show(
 #   costs the same again. Together **128**, or $4 n^2 d$.
 # - **Recurrent.** A step multiplies the input by one $2 \times 2$ matrix, the state by another: 4
 #   dot products, 16 operations. Four steps: **64**, or $4 n d^2$.
-# - **Convolutional.** Each word meets three $2 \times 2$ matrices, one a neighbour: 6 dot products,
+# - **Convolutional.** Each word meets three $2 \times 2$ matrices, one a neighbor: 6 dot products,
 #   24 operations. Four words: **96**, or $2 k n d^2$.
 # - **Restricted.** Each of 4 queries meets 3 keys, and mixes 3 values: 24 dot products: **96**, or
 #   $4 r n d$.
@@ -139,8 +139,8 @@ counted
 # %% [markdown]
 # ## Two layers that are new here
 #
-# A **convolution** reads its neighbours, each through a matrix that belongs to the distance. No
-# query asks, no key answers: how much a neighbour counts is fixed after training.
+# A **convolution** reads its neighbors, each through a matrix that belongs to the distance. No
+# query asks, no key answers: how much a neighbor counts is fixed after training.
 #
 # $$y_t = \sum_{j} W_j \, x_{t + j - \mathrm{left}}$$
 #
@@ -166,7 +166,7 @@ f"largest difference below 1e-6: {bool((by_loop - layer(words)).abs().max() < 1e
 
 # %% [markdown]
 # **Restricted self-attention** is attention under a mask: a query meets the keys of its own
-# neighbourhood only. The mask `Window(left, right)` says how many of them before and after.
+# neighborhood only. The mask `Window(left, right)` says how many of them before and after.
 
 # %% tags=["fold"]
 from deepdive.core.hooks import record
@@ -208,7 +208,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 n, d, r = 1024, 64, 33
@@ -336,7 +336,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "surprise"]
 d, rows = 512, []
@@ -595,7 +595,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from time import thread_time
@@ -793,7 +793,7 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 # - **Stack restricted layers with care.** $L$ layers of $r$ words see $L (r - 1)$ words back.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -859,7 +859,7 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 #    $6 \cdot 32 = 192$. For 999 words back: $\lceil 999 / 32 \rceil = 32$ layers.
 #
 #    </details>
-# 3. *(find the bug, 10 min)* A colleague centres the dilated convolution: one word to the left, one
+# 3. *(find the bug, 10 min)* A colleague centers the dilated convolution: one word to the left, one
 #    to the right, gaps 1, 3, 9. Three layers should reach 13 words either way. In a text of 8
 #    words, does everybody hear of everybody?
 #
@@ -899,7 +899,7 @@ assert 6 * 512 + 30 == 3_102
 print("answers 2 and 3 hold; never heard of each other:", (centred == 0).nonzero().tolist()[:4])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Self-attention links every pair of words in one step and pays with $n^2 d$ operations; a recurrent
 # layer pays $n d^2$ and makes everybody wait. In a real block the square is invisible until $n$

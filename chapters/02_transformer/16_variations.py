@@ -5,9 +5,9 @@
 # changed one thing at a time and printed what it did. Which of their findings hold in a model that
 # fits on a laptop?
 #
-# <small>Book 2.4 · before this page: [multi-head](06_multi_head.ipynb),
-# [positions](08_positions.ipynb), [training](13_training.ipynb) · 25 min to read · a laptop is
-# enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [multi-head](06_multi_head.ipynb), [positions](08_positions.ipynb),
+# [training](13_training.ipynb) · 25 min · runs on a laptop; results of the long runs are included ·
+# book 2.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -88,7 +88,7 @@ with_alt(
 #
 # The base has $d_{model} = 512$, 8 heads of $d_k = 64$, 6 layers, $d_{ff} = 2048$, dropout
 # 0.1, label smoothing 0.1, and sinusoids for positions. The groups are: (A) heads, at the same
-# total width; (B) narrower keys; (C) size; (D) regularisation; (E) learned positions. The base was
+# total width; (B) narrower keys; (C) size; (D) regularization; (E) learned positions. The base was
 # trained 100,000 steps on English to German, 8 GPUs for 12 hours.
 #
 # We cannot repeat that. We can do three things: check the one column that needs no training, run
@@ -122,7 +122,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown]
 # (B) needs a part that the library does not have: queries and keys narrower than values. A subclass
@@ -320,7 +320,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive_book.kit.experiments import results_path, share, sweep
@@ -582,7 +582,7 @@ for title, weights in zip(titles, maps, strict=True):
 # why one head is worse.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | Vaswani et al., table 3 | here |
 # |---|---|---|
@@ -608,7 +608,7 @@ for title, weights in zip(titles, maps, strict=True):
 # - **Keep results with their commit, seeds and steps.** Without them nobody can add a row.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -720,9 +720,9 @@ smallest = -(target * target.log()).sum().item()
 print(f"answer 1: {saved:.1f} million; answer 3: {smallest:.3f} nats, {np.exp(smallest):.2f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
-# Vaswani et al. changed one thing at a time: size and regularisation moved the result most, the
+# Vaswani et al. changed one thing at a time: size and regularization moved the result most, the
 # number of heads and the kind of positions least. In a small copy width, one head, one layer,
 # narrow keys and smoothing came out on the printed side after 2,000 steps, depth and narrow keys
 # on the other side after 400; dropout did not. These are single runs: corrected for eighteen

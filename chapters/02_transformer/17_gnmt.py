@@ -5,8 +5,8 @@
 # ways. Nobody ever showed it Spanish beside Portuguese. Ask it for Portuguese all the same: what
 # does it write?
 #
-# <small>Book 2.3.3, KAIST deck 2 · before this page: [alignment](04_alignment.ipynb),
-# [decoding](14_decoding.ipynb) · 35 min to read · a laptop is enough</small>
+# <small>Prerequisites: [alignment](04_alignment.ipynb), [decoding](14_decoding.ipynb) · 35 min ·
+# runs on a laptop · book 2.3.3, KAIST deck 2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -162,7 +162,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["nbval-check-output"]
 from deepdive.data import BucketBatches
@@ -393,7 +393,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.decoding import greedy
@@ -489,7 +489,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive.core.hooks import record
@@ -803,7 +803,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive_book.kit.experiments import results_path, share, sweep
@@ -940,12 +940,12 @@ for row in long_rows:
 # is also copied: relatives come first. Not reproduced: that the hub is enough.
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | [attention seq2seq](04_alignment.ipynb) | GNMT | [Transformer](12_decoder.ipynb) |
 # |---|---|---|---|
 # | layers | 1 + 1 | 8 + 8 | 6 + 6 |
-# | a token hears its neighbours by | recurrence | recurrence | self-attention |
+# | a token hears its neighbors by | recurrence | recurrence | self-attention |
 # | cross-attention asks in | one layer | the bottom layer, for all | every layer |
 # | a way past a layer | no | from the third on | around every sublayer |
 # | tokens | words | word pieces | BPE (German), word pieces (French) |
@@ -963,7 +963,7 @@ for row in long_rows:
 #
 # - **Do not build a GNMT.** Build what it left: residual connections, word pieces, length
 #   penalty, the token that asks.
-# - **Name the target language, and as an id**, not as text that the tokeniser may cut. Later
+# - **Name the target language, and as an id**, not as text that the tokenizer may cut. Later
 #   systems (M2M-100, NLLB) let the *target* begin with it, and name the source's language before
 #   the source; in `transformers` that is `forced_bos_token_id`.
 # - **Check the language first** when a multilingual model translates badly between two languages.
@@ -972,7 +972,7 @@ for row in long_rows:
 # - **Look at the attention map** before you trust a score that is made of it.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -1082,7 +1082,7 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # GNMT is the attention RNN made deep: an addition past each layer keeps eight layers alive, the
 # bottom decoder layer asks for all, and every word, known or new, is made of pieces. Its beam ranks

@@ -4,7 +4,7 @@
 # You have built a Transformer from nothing, and measured each of its parts. Which ten things should
 # stay, and do they?
 #
-# <small>Book 2 · before this page: the pages of this chapter · 15 min to read and answer</small>
+# <small>Prerequisites: the pages of this chapter · 15 min · book 2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -213,7 +213,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive_book.kit.predictions import score
@@ -265,7 +265,7 @@ score("02_transformer/test")
 # [opening](00_opening.ipynb) leads to them.
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # Attention gives each word a weighted average of what other words hand over, one step away. Masks,
 # positions, residuals, norms and feed-forward networks make of it a stack that learns from all

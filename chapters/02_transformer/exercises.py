@@ -107,7 +107,7 @@ for d in WIDTHS:
 # %% [markdown] nbgrader={"grade_id": "dot-size-why", "grade": true, "solution": true, "points": 3}
 # ### BEGIN SOLUTION
 # The spread of the scores decides: at {{WIDTHS}} dimensions it grows with $\sqrt{d}$, and with it
-# the largest weight, towards 1. Dividing by $\sqrt{d}$ takes the width out, so that the three
+# the largest weight, toward 1. Dividing by $\sqrt{d}$ takes the width out, so that the three
 # numbers agree, but leaves a spread of {{SIGMA}} squared. Above 1, the weights are sharper than
 # they need be; below, flatter. The divisor is $\sigma^2 \sqrt{d}$ with $\sigma$ = {{SIGMA}}.
 # ### END SOLUTION
@@ -707,7 +707,7 @@ def mended_loss(model, tokens):
 # ### BEGIN SOLUTION
 # The bug: {{bug of loss}}. A right loss gives {{SURE}} to each model that is sure of a wrong token
 # (adds -1, 0 and 2), nearly 0 to the one that adds one, and log {{VOCABULARY}} to the one that
-# knows nothing. Where the shift is wrong, another step has the 0, and the curve falls towards it:
+# knows nothing. Where the shift is wrong, another step has the 0, and the curve falls toward it:
 # to 0 at once, where the label can be read. A second softmax leaves logits between 0 and 1: no
 # model comes near 0, and the curve stays high. A reshape mixes places and classes, and the curve
 # stays near chance. A sum over 24 tokens is 24 times the mean: a curve of the right form, that

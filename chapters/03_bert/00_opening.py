@@ -1,13 +1,12 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 3: BERT
 #
-# A model fills gaps in sentences that nobody labelled, for days. Then a few thousand labels make it
+# A model fills gaps in sentences that nobody labeled, for days. Then a few thousand labels make it
 # sort reviews, find names, or answer questions. What did it learn from gaps, and how much of that
 # does each task use?
 #
-# <small>Book 3, Fleuret 13.3, KAIST deck 3, Straka · before this page:
-# [the encoder](../02_transformer/11_encoder.ipynb) · 2 min to read ·
-# whole chapter: 4½ h reading + 3 h exercises</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb) · 2 min · whole chapter:
+# 4½ h reading + 3 h exercises · book 3, Fleuret 13.3, KAIST deck 3, Straka</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

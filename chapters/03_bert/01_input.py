@@ -5,10 +5,10 @@
 # numbers. How do two strings become one table, and what in it says which text a word came from, and
 # where it stood?
 #
-# <small>Book 3.1, Straka, Fleuret · before this page:
-# [positions](../02_transformer/08_positions.ipynb),
-# [norms](../02_transformer/09_residuals_norms.ipynb), [word pieces of
-# GNMT](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is enough</small>
+# <small>Prerequisites: [positions](../02_transformer/08_positions.ipynb),
+# [norms](../02_transformer/09_residuals_norms.ipynb),
+# [word pieces of GNMT](../02_transformer/17_gnmt.ipynb) · 15 min · runs on a laptop · book 3.1,
+# Straka, Fleuret</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -113,7 +113,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 letters = {"##" + letter for letter in "abcdefghijklmnopqrstuvwxyz"}
@@ -214,7 +214,7 @@ for name, row in (("piece", pieces), ("id", ids), ("segment", segments)):
 # | place 3 | $(2, 1, -5, 11)$ |
 # | sum | $(4, 2, -4, 10)$ |
 #
-# The sum is normalised, as on [page 2.9](../02_transformer/09_residuals_norms.ipynb): mean 3,
+# The sum is normalized, as on [page 2.9](../02_transformer/09_residuals_norms.ipynb): mean 3,
 # deviations $(1, -1, -7, 7)$, variance 25, root 5. BERT reads $(0.2, -0.2, -1.4, 1.4)$. For the
 # token $t$ at place $p$ in segment $s$:
 #
@@ -472,7 +472,7 @@ print("mostly unknown:", ", ".join(c for c in order if english[c][1] >= 0.5) or 
 # we compared. They may differ at characters younger than the library's Unicode tables (2015).
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -567,11 +567,11 @@ assert (dog, kinds[dog]) == (5, 0)
 print("they hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A text is cut into words, and each word from the left into the longest pieces that a vocabulary
 # has. Two texts become one row, `[CLS] a [SEP] b [SEP]`, and each token's row of numbers is the sum
-# of its piece's, its segment's and its place's, normalised. The vocabulary decides which languages
+# of its piece's, its segment's and its place's, normalized. The vocabulary decides which languages
 # are cheap, dear or unreadable, before any network is trained.
 #
 # ## Further reading

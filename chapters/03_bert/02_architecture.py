@@ -4,9 +4,10 @@
 # BERT base is printed with 110 million parameters, BERT large with 340 million. Where do they sit,
 # and does the encoder that we build have as many?
 #
-# <small>Book 3.1 · before this page: [what enters a BERT](01_input.ipynb), [the
-# encoder](../02_transformer/11_encoder.ipynb), [residuals and
-# norms](../02_transformer/09_residuals_norms.ipynb) · 9 min to read · a laptop is enough</small>
+# <small>Prerequisites: [what enters a BERT](01_input.ipynb),
+# [the encoder](../02_transformer/11_encoder.ipynb),
+# [residuals and norms](../02_transformer/09_residuals_norms.ipynb) · 9 min · runs on a laptop ·
+# book 3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -135,7 +136,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.published.pretrained import minilm
@@ -311,7 +312,7 @@ assert nearest["tanh"] == nearest["exact"] == nearest["sigmoid"]
 # similarity of any two sentences moves at most; then the nearest sentence under each form.*
 #
 # The tanh form moves a similarity in its fourth digit, the sigmoid form in its second. Neither
-# changes a neighbour here. That is what makes the mistake so hard to find: nothing breaks. Only a
+# changes a neighbor here. That is what makes the mistake so hard to find: nothing breaks. Only a
 # comparison with the reference, number by number, shows it.
 
 # %% [markdown]
@@ -356,7 +357,7 @@ assert cosine.max() < 0.9
 #   refuses what it does not build.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -427,7 +428,7 @@ assert cosine.max() < 0.9
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # BERT is a post-norm encoder with learned places, two segments and GELU: 108.9 million parameters
 # in base, 110 with its heads, and 335, not 340, in large with its pooler. Half of base is

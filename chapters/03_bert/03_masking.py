@@ -5,9 +5,9 @@
 # often said on its right: "the **bank** of the river". How can a network that sees both sides be
 # trained to guess, if the answer is one of the words it sees?
 #
-# <small>Book 3.1, Straka's deck, KAIST deck 3 · before this page: [BERT's
-# architecture](02_architecture.ipynb), [masks](../02_transformer/07_masks.ipynb) · 13 min to read ·
-# a laptop is enough</small>
+# <small>Prerequisites: [BERT's architecture](02_architecture.ipynb),
+# [masks](../02_transformer/07_masks.ipynb) · 13 min · runs on a laptop · book 3.1, Straka's deck,
+# KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -231,7 +231,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 many = tokens.repeat(200, 1)
@@ -395,7 +395,7 @@ f"{len(pairs):,} pairs of our documents, {followed:.1%} of them true"
 
 # %% [markdown]
 # The random B comes from another document, so it mostly has another *topic*. Is the task then about
-# what follows, or about what it is about? ALBERT asks instead for the **order** of two neighbours
+# what follows, or about what it is about? ALBERT asks instead for the **order** of two neighbors
 # (SOP): same topic, half of them exchanged. Let us answer both tasks, on 200 documents drawn
 # from the treebank, with a rule that cannot read: "yes, if the two sentences share a longer word".
 
@@ -411,7 +411,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 def shares_a_word(a, b):
@@ -472,7 +472,7 @@ assert heads == []
 #   same.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -549,7 +549,7 @@ assert abs(asked - 0.28) < 0.005
 print(f"answer 1: {asked:.2f} nats; answer 2: {0.15**3:.2%} against 15%")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # To see both sides and still be asked something, some words must leave the input: BERT hides 15% of
 # the tokens and is asked for these alone. Of the hidden ones 80% become `[MASK]`, 10% a random

@@ -5,9 +5,8 @@
 # What does a small BERT learn from them: more than which words are frequent, more than which word
 # stands beside which?
 #
-# <small>Book 3.1, Straka's deck, KAIST deck 3 · before this page: [hide a word, and guess
-# it](03_masking.ipynb) · 11 min to read · a laptop is enough; the long run is kept beside the
-# page</small>
+# <small>Prerequisites: [hide a word, and guess it](03_masking.ipynb) · 11 min · runs on a laptop;
+# results of the long runs are included · book 3.1, Straka's deck, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -50,7 +49,7 @@ show(svg(780, 225, drawing), shown + "[MASK] the masked head. The two losses are
 # | model | 12 layers, 768 wide, 110 M weights | 2 layers, 128 wide |
 # | a batch | 256 texts of up to 512 tokens | 32 pairs of up to 48 tokens |
 # | steps | 1,000,000 | some thousands |
-# | optimiser | Adam, rate 1e-4, weight decay 0.01 | the same, rate 1e-3 |
+# | optimizer | Adam, rate 1e-4, weight decay 0.01 | the same, rate 1e-3 |
 # | rate | up for 10,000 steps, then down in a line | up for a tenth, then down |
 #
 # The text is the English Web Treebank: weblogs, newsgroups, mails, reviews and answers.
@@ -67,7 +66,7 @@ show(svg(780, 225, drawing), shown + "[MASK] the masked head. The two losses are
 #
 # - the **unigram** guesses each piece with its share of the text. In a toy text of
 #   `a a a b`, it says $p(a) = 3/4$ and pays $-(3 \ln 0.75 + \ln 0.25) / 4 = 0.56$ nats a word;
-# - the **bigram** looks at the piece on the left, and a two-sided one at both neighbours:
+# - the **bigram** looks at the piece on the left, and a two-sided one at both neighbors:
 #   $p(x \mid l, r) \propto p(x \mid l) \, p(r \mid x)$.
 #
 # These have no training but counting. A BERT that does not pass them has learned less than a table.
@@ -231,7 +230,7 @@ for row in measured:
 # ## The tables to beat
 #
 # Counted on the same text, and asked at the same gaps as BERT. One advantage is left to them: they
-# see the true neighbours, while BERT may find a second gap beside the first.
+# see the true neighbors, while BERT may find a second gap beside the first.
 
 
 # %%
@@ -294,7 +293,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 import json
@@ -359,9 +358,9 @@ if kind.startswith("kept"):
     assert all(row["masked_loss"] > tables["bigram"] for row in short)
 
 # %% [markdown]
-# Read the last line first. A table of neighbours knows nothing beyond the neighbours, but what it
-# knows it has from counting, at once. A network must find out by gradients that neighbours matter:
-# a tenth of the long run is not enough to pass the table of one neighbour, the whole run passes
+# Read the last line first. A table of neighbors knows nothing beyond the neighbors, but what it
+# knows it has from counting, at once. A network must find out by gradients that neighbors matter:
+# a tenth of the long run is not enough to pass the table of one neighbor, the whole run passes
 # all three.
 
 # %% [markdown]
@@ -447,7 +446,7 @@ assert at_the_same < at_others
 # - **Bucket by length.** A batch of 20-token pairs costs half of one of 40.
 # - **Do not pre-train** if you can have a pre-trained model: [the next pages](06_weights.ipynb) do.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -462,14 +461,14 @@ assert at_the_same < at_others
 #
 #    <details><summary>Answer</summary>
 #
-#    Frequencies need the output's bias only. Anything better needs attention that finds neighbours.
+#    Frequencies need the output's bias only. Anything better needs attention that finds neighbors.
 #
 #    </details>
 # 3. Which advantage do the tables have over BERT at the same gaps?
 #
 #    <details><summary>Answer</summary>
 #
-#    They see the true neighbours; for BERT a neighbour may itself be hidden or replaced.
+#    They see the true neighbors; for BERT a neighbor may itself be hidden or replaced.
 #
 #    </details>
 # 4. Why is the curve kept as a buffer of the module?
@@ -521,11 +520,11 @@ assert round(math.exp(3.0)) == 20
 print("both hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Pre-training is one loop: draw masks, fill gaps, ask whether B follows, add the losses. A fresh
-# model pays $\ln V$ a gap, soon the unigram's price, and must then find its neighbours by itself.
-# Tables of counts say how much of what it learned is more than frequency and neighbourhood.
+# model pays $\ln V$ a gap, soon the unigram's price, and must then find its neighbors by itself.
+# Tables of counts say how much of what it learned is more than frequency and neighborhood.
 #
 # ## Further reading
 #

@@ -5,9 +5,8 @@
 # again with each choice undone. Which of their answers does a BERT confirm that is hundreds of
 # times smaller?
 #
-# <small>Book 3.1, Straka's deck · before this page: [hide a word](03_masking.ipynb),
-# [pre-training](04_pretraining.ipynb) · 11 min to read · a laptop is enough; the long runs are kept
-# beside the page</small>
+# <small>Prerequisites: [hide a word](03_masking.ipynb), [pre-training](04_pretraining.ipynb) ·
+# 11 min · runs on a laptop; results of the long runs are included · book 3.1, Straka's deck</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -53,7 +52,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "fold"]
 from matplotlib.figure import Figure
@@ -510,7 +509,7 @@ if len(base) > 1:
 # ## What cannot be seen at this scale
 #
 # Our BERT reads its 0.2 million words about eight times; the paper's read sixteen thousand times as
-# many, forty times over. Ours learns frequencies, neighbours and some grammar. Effects on the
+# many, forty times over. Ours learns frequencies, neighbors and some grammar. Effects on the
 # meaning of pairs need a model that has meanings: where even 80/10/10 is a coin on pairs, no
 # ablation of it says anything about pairs, whatever the verdict in the table.
 #
@@ -521,7 +520,7 @@ if len(base) > 1:
 # - **Leave NSP out** when you train a model yourself: RoBERTa matched BERT without it, or gained.
 # - **Two-sided or not** is the choice that matters.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -603,7 +602,7 @@ assert abs(apart.float().mean() - 1 / 8) < 0.02
 print(f"without a difference, {apart.float().mean():.1%} of the pairs lie outside the band")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # In print, what a gap becomes is a matter of tenths, largest where states are read frozen; NSP
 # matters for some tasks on pairs, and seeing both sides most where the head can't make up for it.

@@ -4,8 +4,8 @@
 # We have written an encoder. Somebody else has trained weights for one, with other names, in
 # another program. Can ours take them and give the same numbers?
 #
-# <small>Book 3.1 · before this page: [BERT's architecture](02_architecture.ipynb),
-# [pre-training](04_pretraining.ipynb) · 8 min to read · a laptop is enough</small>
+# <small>Prerequisites: [BERT's architecture](02_architecture.ipynb),
+# [pre-training](04_pretraining.ipynb) · 8 min · runs on a laptop · book 3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -164,7 +164,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 import logging
@@ -297,7 +297,7 @@ assert min(cosines) == cosines[-1]
 # - **Compare with the reference first**, on texts of several lengths, before any training.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -370,7 +370,7 @@ assert min(cosines) == cosines[-1]
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A checkpoint is a list of named tensors, and rules rename, join or leave out each of them. Loading
 # is strict, and its proof is equal numbers: our encoder and the reference agree at every layer to

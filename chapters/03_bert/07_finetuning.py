@@ -5,8 +5,8 @@
 # compares two sentences, tags words, answers questions, or picks one of four, and how much do a few
 # hundred examples teach it?
 #
-# <small>Book 3.1, 3.6 · before this page: [the input](01_input.ipynb), [real
-# weights](06_weights.ipynb) · 18 min to read · a laptop is enough</small>
+# <small>Prerequisites: [the input](01_input.ipynb), [real weights](06_weights.ipynb) · 18 min ·
+# runs on a laptop · book 3.1, 3.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -169,7 +169,7 @@ assert (logits - chooser(options)).abs().max() < 1e-6
 # ## Words are tagged, pieces are read
 #
 # A tag belongs to a word, and the encoder reads pieces. The rule of the paper: the **first piece**
-# of a word carries its tag, and the loss ignores the others. To find it, the tokeniser says where
+# of a word carries its tag, and the loss ignores the others. To find it, the tokenizer says where
 # in the text each piece stands.
 
 # %%
@@ -222,7 +222,7 @@ for piece, good, bad in zip(ids, right, wrong, strict=True):
 assert right[1:] == wrong[:-1]
 
 # %% [markdown]
-# **Symptom:** training works, because a state sees its neighbours, so it can say the *next* word's
+# **Symptom:** training works, because a state sees its neighbors, so it can say the *next* word's
 # tag. Nothing but the score tells. **Fix:** build labels with the special tokens in place.
 # **Test:** labels to pieces and back gives the tags.
 
@@ -608,7 +608,7 @@ for name, (ours, baseline) in scores.items():
 #   classes, the score says nothing about meaning.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -692,7 +692,7 @@ for name, (ours, baseline) in scores.items():
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Every task becomes sequences of pieces with a few special tokens, one matrix on some of the
 # states, and one cross-entropy. Labels of words and characters find their pieces by offsets, and

@@ -5,9 +5,9 @@
 # most scripts since. It was written for a model of 12 layers or more and for thousands of examples.
 # Does it hold for six layers and some hundred sentences?
 #
-# <small>Book 3.1, 3.6 · before this page: [fine-tuning](07_finetuning.ipynb), [training a
-# Transformer](../02_transformer/13_training.ipynb) · 8 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# <small>Prerequisites: [fine-tuning](07_finetuning.ipynb),
+# [training a Transformer](../02_transformer/13_training.ipynb) · 8 min · runs on a laptop; results
+# of the long runs are included · book 3.1, 3.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -311,7 +311,7 @@ else:
 # - **A loss that stays at its start** means a rate that is too low, or so high that the encoder was
 #   destroyed in the first steps. The curves look alike; how far the weights moved tells which.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -382,7 +382,7 @@ else:
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Adam's rate says how far a weight may go in a step, and rate times steps how far in a run. The
 # printed advice was written for runs of thousands of steps. With few examples, train for more

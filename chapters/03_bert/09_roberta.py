@@ -5,9 +5,9 @@
 # where some have no answer) BERT large reaches an F1 of 81.8, RoBERTa 89.4. If the model is the
 # same, what was changed, and which change brought how much?
 #
-# <small>Book 3.2.1, KAIST deck 3, Straka's deck · before this page: [hide a
-# word](03_masking.ipynb), [what matters in pre-training](05_ablations.ipynb) · 16 min to read · a
-# laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [hide a word](03_masking.ipynb),
+# [what matters in pre-training](05_ablations.ipynb) · 16 min · runs on a laptop; results of the
+# long runs are included · book 3.2.1, KAIST deck 3, Straka's deck</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -45,7 +45,7 @@ show(svg(690, 304, drawing), told + "Below, one box across both: the blocks are 
 # long.* Liu et al. (2019) changed one thing at a time, kept what helped, and went on.
 
 # %% [markdown] tags=["slide"]
-# ## What differs
+# ## How it differs
 #
 # In the module: hardly anything. There is no second head, and a row of the table of segments less.
 # The table of positions has two rows more, which no token uses.
@@ -338,7 +338,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 few = feed(documents[:30], "full", 32)[:1]
@@ -442,7 +442,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 ours_of("full sentences", "batch of 128")
@@ -631,7 +631,7 @@ except ValueError as error:
 # %% [markdown]
 # **Symptom:** no error. The model is a little, or much, worse than its card says: each token reads
 # the place of the one two before it, and the first two read rows that were never trained. Our toy
-# depends on absolute places; in long text neighbours move together, which hides the mistake and
+# depends on absolute places; in long text neighbors move together, which hides the mistake and
 # does not undo it. The other face of it: a text that is one or two tokens longer than 512, which
 # `max_position_embeddings` allows, fails in a proper RoBERTa. **Fix:** `load(folder)`, or places
 # from `unused_positions` = 2 on, counted over the real tokens; and cut texts at 512.
@@ -658,7 +658,7 @@ except ValueError as error:
 # - **Leave out NSP, draw masks in the loop**: simpler, and in print no worse.
 # - Case and spaces count: `hen` and ` hen` are different pieces.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -742,7 +742,7 @@ assert [round(n) for n in passes] == [118, 59]
 print(f"read {passes[0]:.0f} times and {passes[1]:.0f} times")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # RoBERTa is BERT's module without the second head, with its places shifted by two. Each change of
 # its training is mostly worth tenths of a point in print; together, with sixteen times the tokens,

@@ -4,9 +4,9 @@
 # ALBERT has a tenth of BERT base's parameters, DistilBERT three fifths. One does as much work as
 # BERT, the other half. What did each leave out, and what does it cost?
 #
-# <small>Book 3.2 · before this page: [architecture](02_architecture.ipynb),
-# [pre-training](04_pretraining.ipynb) · 22 min to read · a laptop is enough; the
-# long run is kept beside the page</small>
+# <small>Prerequisites: [architecture](02_architecture.ipynb),
+# [pre-training](04_pretraining.ipynb) · 22 min · runs on a laptop; results of the long runs are
+# included · book 3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -51,7 +51,7 @@ show(svg(590, 300, drawing), told + "DistilBERT: every second block of BERT on w
 # | tokens | $V H = 23{,}040{,}000$ | $V E + E H + H = 3{,}939{,}072$ with $E = 128$ |
 # | blocks | $12 \cdot 7{,}087{,}872 = 85{,}054{,}464$ | $7{,}087{,}872$ |
 #
-# The narrow table is the **factorised embedding**: a row says which piece it is, without context,
+# The narrow table is the **factorized embedding**: a row says which piece it is, without context,
 # and 128 numbers may be enough for that; a state says what it means here, and needs 768.
 
 # %% tags=["nbval-check-output"]
@@ -120,7 +120,7 @@ print("by hand = library")
 #
 # BERT's second task asks whether B follows A; a wrong B is from another document. ALBERT's authors
 # found this too easy, because a wrong B speaks of something else. Their task, **sentence order**
-# (SOP), swaps two neighbours: the topic cannot tell. How easy are the two? Let us give both
+# (SOP), swaps two neighbors: the topic cannot tell. How easy are the two? Let us give both
 # to somebody who cannot read: the share of A's words that are also in B, and a threshold.
 
 # %% tags=["fold"]
@@ -135,7 +135,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive.data.documents import generated_documents, web_documents
@@ -237,9 +237,9 @@ print(f"{ours.item():.3f}")
 # | alone | 1 block, begun from nothing | gaps |
 #
 # Three things let so small a model learn in minutes. Rows are short, 14 pieces: in a row of 48 a
-# gap's neighbours are two among 47, and a small BERT rests for thousands of steps
-# [on the unigram's plateau](04_pretraining.ipynb). In training 40 % of the pieces are gaps, which
-# gives more to learn from a step; held-out text has 15 % as ever. And first weights are
+# gap's neighbors are two among 47, and a small BERT rests for thousands of steps
+# [on the unigram's plateau](04_pretraining.ipynb). In training 40% of the pieces are gaps, which
+# gives more to learn from a step; held-out text has 15% as ever. And first weights are
 # $0.02 \sqrt{768 / 64} = 0.07$: BERT's 0.02 is meant for a width of 768.
 
 # %%
@@ -408,7 +408,7 @@ def tags_right(encoder):
 
 # %% [markdown]
 # Two guesses by counting, from [the page on pre-training](04_pretraining.ipynb), say how much a
-# loss is worth: each piece by its share of the text, and by its left neighbour. And a BERT that has
+# loss is worth: each piece by its share of the text, and by its left neighbor. And a BERT that has
 # learned nothing says how many tags can be read from the pieces alone.
 
 # %%
@@ -475,7 +475,7 @@ def moves(encoder, tokens):
 
 # %% [markdown]
 # The second task needs pairs, and longer rows: 32 pairs of up to 48 pieces, a model twice as wide,
-# and 15 % gaps, as on the page on pre-training, where NSP was learned. One shared block learns
+# and 15% gaps, as on the page on pre-training, where NSP was learned. One shared block learns
 # either NSP or SOP beside the gaps, and is then asked **both**, with the head it has.
 
 # %%
@@ -812,7 +812,7 @@ if complete and of("SOP", "SOP"):
 # - Distil on text like that of the task; no labels are needed for it.
 # - Multiply the soft loss by $T^2$, or its gradient shrinks when $T$ rises.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -863,7 +863,7 @@ if complete and of("SOP", "SOP"):
 #    $100{,}000$ and $10{,}000 + 1{,}000 + 100 = 11{,}100$.
 #
 #    </details>
-# 2. *(derive, 3 min)* From which $E$ on does factorising cost more than it saves?
+# 2. *(derive, 3 min)* From which $E$ on does factorizing cost more than it saves?
 #
 #    <details><summary>Answer</summary>
 #
@@ -887,7 +887,7 @@ assert 91 * 1100 + 100 > 100_000 > 90 * 1100 + 100
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # ALBERT uses one block for all layers and a narrow embedding: a tenth of the parameters, the same
 # work. DistilBERT keeps half the layers and learns from its teacher's whole distribution, its

@@ -4,8 +4,8 @@
 # Ten thousand questions have been answered before. A new one comes in, in other words. Which of the
 # old ones asks the same, and must a BERT read all ten thousand again to find it?
 #
-# <small>Book 3.4.1 · before this page: [architecture](02_architecture.ipynb), [the weights of
-# MiniLM](06_weights.ipynb) · 15 min to read · a laptop is enough</small>
+# <small>Prerequisites: [architecture](02_architecture.ipynb),
+# [the weights of MiniLM](06_weights.ipynb) · 15 min · runs on a laptop · book 3.4.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -66,7 +66,7 @@ assert 10_000 * 9_999 // 2 == 49_995_000
 
 # %% [markdown]
 # The cosines are counted too: two operations for each of MiniLM's 384 numbers. With many texts they
-# are what is left: an index of neighbours saves most of them.
+# are what is left: an index of neighbors saves most of them.
 #
 # ## States to one vector
 #
@@ -181,7 +181,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from deepdive.core.masks import padding
@@ -487,7 +487,7 @@ for name, make in (("before", None), ("classes", by_classes), ("ranking", by_ran
 #   more vectors than directions, and look at $k$. The standard answer to the cone since 2021 is
 #   contrastive training, such as SimCSE.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -567,7 +567,7 @@ assert abs(direct.item() - similarity.anisotropy(x)) < 1e-5
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # The states of a text become one vector by their mean, by [CLS] or by the maximum, over real
 # tokens only. Without training for it the size of their cosines means little, though the order can

@@ -6,9 +6,8 @@
 # learned from plain text, and their heads of attention hand out weights as they like. Does one of
 # them point from *the* to *table*? Is that more than luck? And does the model need that head?
 #
-# <small>Before this page: [real weights](06_weights.ipynb),
-# [several heads](../02_transformer/06_multi_head.ipynb) · 16 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [real weights](06_weights.ipynb),
+# [several heads](../02_transformer/06_multi_head.ipynb) · 16 min · runs on a laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -182,7 +181,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Judge on the other half tags=["fold"]
 from deepdive.evaluate import Interval
@@ -421,7 +420,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Collect the questions tags=["fold"]
 import csv
@@ -734,7 +733,7 @@ assert v.accuracy > v.baseline + 0.2
 # - A map is no cause. Use `replace` or `ablate` at the hook point to see what changes.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -835,7 +834,7 @@ assert abs(1 - (1 - six) ** 144 - 0.60) < 5e-3
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # One sentence proves nothing, since of 72 heads that point blindly some are right. Counted on other
 # sentences than those that chose them, some heads of a model that never saw a tree point from a

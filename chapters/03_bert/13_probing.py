@@ -4,8 +4,8 @@
 # A linear map reads nine of ten parts of speech off the states of a layer. Does the layer hold
 # grammar, or has the map learned a list of words by heart?
 #
-# <small>Book 3.4.2, 7.3.3.1 · before this page: [what the heads look at](12_bertology.ipynb),
-# [ELMo](../01_before/10_elmo.ipynb) · 13 min to read · a laptop is enough</small>
+# <small>Prerequisites: [what the heads look at](12_bertology.ipynb),
+# [ELMo](../01_before/10_elmo.ipynb) · 13 min · runs on a laptop · book 3.4.2, 7.3.3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -55,7 +55,7 @@ show(
 #
 # Let a state be one number $x$, and the label $y$ be 1 for a verb and 0 for others. Four words:
 # $x = (0, 1, 2, 5)$, $y = (0, 0, 0, 1)$. The probe $w x + b$ shall have small errors and a small
-# weight: minimise $\sum (w x_i + b - y_i)^2 + \lambda w^2$ with $\lambda = 4$.
+# weight: minimize $\sum (w x_i + b - y_i)^2 + \lambda w^2$ with $\lambda = 4$.
 #
 # The means are $\bar x = 2$ and $\bar y = 0.25$. The deviations of $x$ are $(-2, -1, 0, 3)$, and
 # those of $y$ are $(-0.25, -0.25, -0.25, 0.75)$. So
@@ -190,7 +190,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "surprise"]
 task = by_level(seen, new, tags, tags_new).mean(1)
@@ -394,14 +394,14 @@ for level in (0, 3, 6):
 # ## In practice
 #
 # - Prefer a probe with a closed form or a convex loss: then the number is the states', not the
-#   optimiser's.
+#   optimizer's.
 # - Report four numbers: task, control, embeddings, random weights.
 # - Split by sentences, and look at unseen types apart.
 # - A probe says what *can be read*, not what the model *uses*. For use, change the states and look
 #   at the output, as with the heads.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -441,7 +441,7 @@ for level in (0, 3, 6):
 #
 #    <details><summary>Answer</summary>
 #
-#    Because many edges of a tree join neighbours. A probe that had found only the order of the
+#    Because many edges of a tree join neighbors. A probe that had found only the order of the
 #    words would reach it.
 #
 #    </details>
@@ -502,7 +502,7 @@ assert distances(corners, torch.eye(2))[0].tolist() == [0, 1, 2]
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A probe is a small map trained on frozen states, and it shows what can be read off them. A control
 # task with a random label for each word type shows how much of that the probe has by heart; the

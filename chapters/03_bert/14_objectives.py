@@ -5,9 +5,8 @@
 # finds what stood twice. Give all four lessons the same small model, the same text and the same
 # number of operations, the bill: from which lesson does the model learn most?
 #
-# <small>Book 3.1, 3.2 and 5.3.1 · before this page: [hide a word, and guess it](03_masking.ipynb),
-# [probing](13_probing.ipynb) · 20 min to read · a laptop is enough; the long runs are kept
-# beside the page</small>
+# <small>Prerequisites: [hide a word, and guess it](03_masking.ipynb), [probing](13_probing.ipynb) ·
+# 20 min · runs on a laptop; results of the long runs are included · book 3.1, 3.2 and 5.3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -70,7 +69,7 @@ film([lesson_drawn(*each) for each in SHOWN.values()], told,
 # %% [markdown] tags=["slide"]
 # ## By hand: what a question costs
 #
-# ELECTRA's claim (Clark et al. 2020): masked language modelling wastes most of what it computes. It
+# ELECTRA's claim (Clark et al. 2020): masked language modeling wastes most of what it computes. It
 # reads all words and is asked about one in seven. Ask about all of them, and the same work teaches
 # more. Let us count.
 #
@@ -618,7 +617,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The losses of those who know nothing tags=["surprise"]
 from math import log
@@ -674,7 +673,7 @@ print(f"ln V = {log(len(pieces)):.2f}; start and end, 2 ln T = {2 * log(T):.2f};
 #   lesson (its authors show gains with few examples; it is not measured here).
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -734,7 +733,7 @@ print(f"ln V = {log(len(pieces)):.2f}; start and end, 2 ln T = {2 * log(T):.2f};
 #    $20 / (10 + g) = 5 \cdot 3 / 10$, so $g = 10 / 3$: a third of the encoder's price.
 #
 #    </details>
-# 3. *(extend, 20 min)* Add a fifth lesson: masked, with a rate of 40 %.
+# 3. *(extend, 20 min)* Add a fifth lesson: masked, with a rate of 40%.
 #
 #    <details><summary>Answer</summary>
 #
@@ -749,7 +748,7 @@ assert abs(20 / (10 + 10 / 3) - 5 * 3 / 10) < 1e-12
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # Equal operations are the fair price, and a common judge is needed, since losses over different
 # answers do not compare. After 4,800 billion operations, by five seeds and with rates chosen at

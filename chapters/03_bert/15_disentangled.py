@@ -18,10 +18,10 @@
 # | `rye+red` | rye; my cap is red | |
 # | `=red` | the same as the other red cap | both: the caps are equal |
 #
-# <small>Book 3.2, and the list of models in the transformers library · before this page:
-# [positions](../02_transformer/08_positions.ipynb), [multi-head
-# attention](../02_transformer/06_multi_head.ipynb) · 20 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# <small>Prerequisites: [positions](../02_transformer/08_positions.ipynb),
+# [multi-head attention](../02_transformer/06_multi_head.ipynb) · 20 min · runs on a laptop; results
+# of the long runs are included · book 3.2, and the list of models in the transformers
+# library</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -361,7 +361,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Measure tags=["fold"]
@@ -440,7 +440,7 @@ table(lines, ["model", "distances", "`<k`"],
 #
 # Eight models of one layer, 64 wide, four heads, three seeds each, trained for 600 steps of 32
 # queues of 24 people, and asked in new ones of 24 and of 48. DeBERTa computes more with distances,
-# so BERT, T5 and ConvBERT get wider feed-forward layers; they have up to 5 % more operations than
+# so BERT, T5 and ConvBERT get wider feed-forward layers; they have up to 5% more operations than
 # it.
 #
 # - **absolute**: BERT. **Absolute, moved**: BERT again; in training each queue begins at a place
@@ -529,7 +529,7 @@ if kept_runs:
 #   training, when all are, it learns less in 600 steps and still loses a quarter of them.
 # - **T5 carries over, but has learned too little**: it loses a few points of `<k` and hardly any of
 #   `?`, from less than half and from two thirds. And two thirds are what guessing brings: few who
-#   stand before a `?` can have ordered for it, and to take one of them is right in 67 %.
+#   stand before a `?` can have ordered for it, and to take one of them is right in 67%.
 
 # %% How far does guessing get? tags=["nbval-check-output", "fold"]
 draw, luck = random.Random(0), []
@@ -611,7 +611,7 @@ assert apart == [False, True]
 # ## ConvBERT: a kernel that words make
 #
 # ConvBERT goes another way. Half of the heads are left; the other half of the stream is a
-# convolution, whose kernel is made anew at each place, from the word and its neighbours. No table
+# convolution, whose kernel is made anew at each place, from the word and its neighbors. No table
 # knows a distance: a kernel has a weight for each place from 8 before to 8 behind (in the
 # published models, 4 and 4). We chose this reach, and it is just as far as a word can name. Is the
 # kernel of `<3` a peak at three before?
@@ -655,7 +655,7 @@ heads(maps, asks, [str(-k) if k % 4 == 0 else "" for k in range(-FAR, FAR + 1)],
 #   above the rivals got wider feed-forward layers for as many operations.
 # - Keep a table's reach below the longest training text, or some rows are never trained.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -730,7 +730,7 @@ with torch.no_grad():
 print((c @ c[1] + both).round().int().tolist(), RelativeRows(768, 512).table.weight.numel())
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # DeBERTa keeps what a word is and where it stands in vectors of their own, and a score has three
 # parts: word with word, the wish of the one who asks for a distance, and that of the one who is

@@ -5,9 +5,9 @@
 # TaBERT does not read tables whole: it chooses three rows, and looks for the answer there. How
 # often is it in them, and can a model learn to point at it?
 #
-# <small>Book 3.3.1; LUKE and I-BERT from the list of models in the transformers library · before
-# this page: [BERT's architecture](02_architecture.ipynb), [real weights](06_weights.ipynb) · 20 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [BERT's architecture](02_architecture.ipynb),
+# [real weights](06_weights.ipynb) · 20 min · runs on a laptop · book 3.3.1; LUKE and I-BERT from
+# the list of models in the transformers library</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -73,7 +73,7 @@ film([drawn([], False), drawn([]), drawn(best[:1]), drawn(best)],
 # at most. TaBERT (Yin et al. 2020) therefore
 #
 # 1. chooses $K$ rows, the **content snapshot**: those that share most n-grams with the question,
-#    which are its words, pairs and triples of neighbours;
+#    which are its words, pairs and triples of neighbors;
 # 2. writes each as a line after the question, `name | type | cell [SEP]` for each column, where the
 #    type is `text`, or `real` for numbers;
 # 3. reads each line with BERT; a cell's vector is the mean of the output vectors of its tokens;
@@ -300,7 +300,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# ### What happens: open this once you have predicted
+# ### Answer: open after you predict
 
 # %% Differences, on the same questions tags=["slide", "surprise", "fold"]
 apart = [("made up", "first", 1), ("made up", "overlap", 1), ("overlap", "first", 1),
@@ -615,8 +615,8 @@ table([["MiniLM, not trained for it", told(least, "minilm", "cell"), ""],
 # name, the one whose column's name shares most with it. MiniLM takes the nearest row and in it the
 # column with the nearest name; it was asked all 1,675 questions of the table further up.*
 #
-# As printed, larger models answer 48.7 % (TAPAS, which picks cells and may count or add them;
-# Herzig et al. 2020) and 51.8 % (TaBERT, whose vectors feed a parser that writes programs; Yin et
+# As printed, larger models answer 48.7% (TAPAS, which picks cells and may count or add them;
+# Herzig et al. 2020) and 51.8% (TaBERT, whose vectors feed a parser that writes programs; Yin et
 # al. 2020, table 1) of all test questions. A published checkpoint of either would stand in MiniLM's
 # place here, as what `read` calls.
 
@@ -633,7 +633,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The rivals, trained alike tags=["slide", "surprise", "fold"]
 from deepdive_book.kit.flops import count_flops
@@ -663,7 +663,7 @@ table(
 # than counting by 2.7% in absolute terms (points), by an interval that just excludes zero. That
 # interval resamples tables only; over the seeds accuracy also varies by more than two points, so
 # with the seeds in it the interval wouldn't safely exclude zero. Of the answers that are in its
-# three rows it finds 39 %; more than half of all answers are not in them.
+# three rows it finds 39%; more than half of all answers are not in them.
 
 # %% [markdown] tags=["slide"]
 # ## A name is more than its words
@@ -839,7 +839,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# ### What happens: open this once you have predicted
+# ### Answer: open after you predict
 
 # %% One kind at a time tags=["slide", "surprise"]
 from deepdive.evaluate.confidence_intervals import bootstrap
@@ -947,13 +947,13 @@ with_alt(figure, f"What enters layer 1's feed-forward part, by column: one bar r
 #
 # - Measure the ceiling of every choice that is made before the model: rows, passages, cut texts.
 # - Resample tables, not questions: five questions on one table are not five tables.
-# - Before you quantise, print the largest absolute value of each column; look for one that stands
+# - Before you quantize, print the largest absolute value of each column; look for one that stands
 #   alone.
 # - An entity's row costs one token. Without a table of entities that fits your names, it is a mask
 #   with a place, as here.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -1030,7 +1030,7 @@ for given in ([1.0, 2, 3], [12.0, 8, 4]):
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # A table needs a choice before reading, and may have attention down its columns; our small reader
 # of tables did not profit from it. A name gets a vector and a position of its own, and may have
@@ -1039,7 +1039,7 @@ print("answers 1 and 2 hold")
 #
 # *Which team won previous to Crettyard?* The answer, *Wolfe Tones*, is not in the three rows that
 # TaBERT reads, so no training can make it point there. The rows hold the answer to about half of
-# such questions. Where it is one cell, our small TaBERT points at it in 18.2 % of the questions,
+# such questions. Where it is one cell, our small TaBERT points at it in 18.2% of the questions,
 # hardly more often than counting shared words does.
 #
 # ## Further reading

@@ -5,10 +5,10 @@
 # part of BERT did each one change? And when its paper printed a better score, was it the change
 # that won?
 #
-# <small>Book 3.2, 3.3.1 and 5.3.1, the list of models in the transformers library · before this
-# page: [RoBERTa](09_roberta.ipynb), [ALBERT and DistilBERT](10_albert_distilbert.ipynb),
-# [DeBERTa](15_disentangled.ipynb), [LUKE, TaBERT, I-BERT](16_beyond_words.ipynb) · 20 min to read ·
-# a laptop is enough: nothing is trained here</small>
+# <small>Prerequisites: [RoBERTa](09_roberta.ipynb),
+# [ALBERT and DistilBERT](10_albert_distilbert.ipynb), [DeBERTa](15_disentangled.ipynb),
+# [LUKE, TaBERT, I-BERT](16_beyond_words.ipynb) · 20 min · runs on a laptop: nothing is trained
+# here · book 3.2, 3.3.1 and 5.3.1, the list of models in the transformers library</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -209,7 +209,7 @@ both
 # %% [markdown]
 # ## MPNet
 #
-# XLNet's order of guessing in BERT's encoder: tokens are shuffled, the last 15 % are guessed one
+# XLNet's order of guessing in BERT's encoder: tokens are shuffled, the last 15% are guessed one
 # after another, and masks stand for what is still to come. The encoder itself gains a table with
 # one number for each head and distance, which is added to the scores of every layer.
 
@@ -334,9 +334,9 @@ table(rows, ["who", "matrix", "scores"], caption="5 words and 2 entities: 49 sco
 # %% [markdown] tags=["aside"]
 # ## ConvBERT
 #
-# Many heads look at neighbours and nothing else. ConvBERT gives up half of the heads for a
+# Many heads look at neighbors and nothing else. ConvBERT gives up half of the heads for a
 # convolution whose weights are made at each position: from the word, and from what a small
-# convolution sees around it. So one word has another kernel in another neighbourhood.
+# convolution sees around it. So one word has another kernel in another neighborhood.
 
 # %% Make a kernel for one word in two texts tags=["nbval-check-output", "fold"]
 torch.manual_seed(0)
@@ -410,7 +410,7 @@ for row in content_snapshot(people_of, asked, k=2).rows:
 # Years after BERT (Warner et al. 2024) the same idea, with what decoders had found in between:
 # positions that act as [rotations](../02_transformer/08_positions.ipynb) of queries and keys, a
 # [gate](../02_transformer/10_feed_forward.ipynb) in the feed-forward layer, and two layers of three
-# that see 128 neighbours only. It is not built here; its parameters can be counted from our parts.
+# that see 128 neighbors only. It is not built here; its parameters can be counted from our parts.
 
 # %% Count it from our parts tags=["nbval-check-output", "fold"]
 from deepdive.core import GatedFeedForward, MultiHeadAttention
@@ -452,7 +452,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# ### What happens: open this once you have predicted
+# ### Answer: open after you predict
 
 # %% The eight tasks, as printed tags=["surprise", "nbval-check-output", "fold"]
 TASKS = ["CoLA", "SST", "MRPC", "STS", "QQP", "MNLI", "QNLI", "RTE"]
@@ -515,7 +515,7 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 #   at 2 (RoBERTa, MPNet, LUKE, I-BERT) and shared tables are where a copy goes wrong first.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -564,7 +564,7 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 #
 #    <details><summary>Answer</summary>
 #
-#    34 to 39, on average 36.5: 91.25 %.
+#    34 to 39, on average 36.5: 91.25%.
 #
 #    </details>
 # 2. *(pencil, 4 min)* In the example of DeBERTa the second word asks the third. What is the sum of
@@ -580,7 +580,7 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 #
 #    <details><summary>Answer</summary>
 #
-#    `scores[:, 1:].mean(1)`: 1.80 of 4.44 points, 41 %.
+#    `scores[:, 1:].mean(1)`: 1.80 of 4.44 points, 41%.
 #
 #    </details>
 

@@ -3,7 +3,7 @@
 #
 # Which of BERT's claims did you see for yourself, and at which scale?
 #
-# <small>Book 3.6 · before this page: the pages of this chapter · 2 min to read</small>
+# <small>Prerequisites: the pages of this chapter · 2 min · book 3.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -53,7 +53,7 @@ from deepdive_book.kit.predictions import score
 score("03_bert/")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # A gap in a sentence is a question whose answer is known, so any text is a lesson. What a model
 # learns from such lessons is left in its weights, and a small head with few labels finds it there.

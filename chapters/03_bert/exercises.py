@@ -231,8 +231,8 @@ def encoder_size(vocab_size, d_model, n_layers, d_ff, max_length):  # d_ff is al
 # *Predict, then run · 6 min · medium · book 3.1*
 #
 # A batch has {{TOKENS}} tokens, of which {{MARKS}} are `[CLS]`, `[SEP]` or padding. BERT's masking
-# chooses {{PERCENT}} % of the others; of the chosen ones 80 % become `[MASK]`, 10 % another
-# token, 10 % stay. **Before you run anything:** how many tokens, on average,
+# chooses {{PERCENT}}% of the others; of the chosen ones 80% become `[MASK]`, 10% another
+# token, 10% stay. **Before you run anything:** how many tokens, on average,
 #
 # - `"predicted"`: enter the loss,
 # - `"hidden"`: are shown as `[MASK]`,
@@ -299,7 +299,7 @@ for name, found in (("changed", drawn(shown != text)), ("easy", drawn(chosen & (
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="shares"
-# First the tokens that may be chosen at all, then {{PERCENT}} % of them. All chosen ones enter the
+# First the tokens that may be chosen at all, then {{PERCENT}}% of them. All chosen ones enter the
 # loss, whatever they are shown as.
 
 # %% [markdown] tags=["hint"] exercise="shares"
@@ -733,7 +733,7 @@ def predicted_weights():  # without the 1 in the logarithm
 
 
 # %% [markdown]
-# ## 8. A vector that depends on its neighbours
+# ## 8. A vector that depends on its neighbors
 #
 # *Find and fix a planted bug · 10 min · hard · book 3.4.1*
 #
@@ -1056,7 +1056,7 @@ for head, places in looked.items():
 # Head B: it is right in about nine of ten at every distance, the larger ones of {{DISTANCES}} too,
 # and in all in more cases than the best fixed offset; head A has that offset's share exactly, and
 # nothing at the others. A guess among all words is too weak a rival: where a noun mostly stands
-# next to its determiner, any head that looks at its neighbour beats it without any grammar. The
+# next to its determiner, any head that looks at its neighbor beats it without any grammar. The
 # best of 72 is chosen for its luck too, so its score is too high; choose on one half of the
 # sentences, and measure on the other.
 # ### END SOLUTION

@@ -8,8 +8,8 @@
 # language get (4.2)? And what does a model learn in one language that helps it in another (4.9,
 # 4.10)?
 #
-# <small>Book 4 · before this page: [BERT](../03_bert/02_architecture.ipynb) · 2 min to read ·
-# whole chapter: 3 h reading + 2½ h exercises</small>
+# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb) · 2 min · whole chapter: 3 h
+# reading + 2½ h exercises · book 4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

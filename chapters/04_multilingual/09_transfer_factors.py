@@ -7,9 +7,9 @@
 # nouns. **Does it find the nouns of the other language, and what would keep it from finding
 # them?**
 #
-# <small>Book 4.3.1 · before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
-# [gaps in two languages](03_translation_lm.ipynb) · 20 min to read · a laptop is enough; the
-# long runs were made beforehand, and their results are loaded</small>
+# <small>Prerequisites: [hide a word, and guess it](../03_bert/03_masking.ipynb),
+# [gaps in two languages](03_translation_lm.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included, and their results are loaded · book 4.3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -397,7 +397,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### Two clouds: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Go through the training tags=["surprise", "fold"]
 from deepdive_book.ch04.figures.embedding_alignment import embedding_alignment
@@ -472,8 +472,8 @@ def apart(change, name):
 
 
 # %% [markdown]
-# Without taking the means off, 16 to 40 % of the translations are found, depending on the seed.
-# With each language's mean off it is the same vectors, and more than 80 %. The two languages lie in
+# Without taking the means off, 16 to 40% of the translations are found, depending on the seed.
+# With each language's mean off it is the same vectors, and more than 80%. The two languages lie in
 # different places and have nearly the same shape.
 #
 # The tagger crosses with them. Taught on English alone, it is right on seven of ten words and marks
@@ -501,7 +501,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What each change does: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Which change matters? tags=["surprise", "slide", "fold"]
 measured = {row["change"] for row in rows} - {"nothing"}
@@ -544,7 +544,7 @@ table([{"change": change, "found": told(change, "found"), "tags": told(change, "
 # %% [markdown]
 # **Order matters most.** With the last word first, or with each sentence in an order of its own,
 # 79 and 78 points of 84 are lost. The words and their frequencies are what they were. A sentence
-# that is read backwards even keeps all its neighbours. Their sides are changed, and with them the
+# that is read backwards even keeps all its neighbors. Their sides are changed, and with them the
 # words' places; these runs do not part the two.
 #
 # **Shared places help much.** Give the second language rows of its own for first, second, third
@@ -640,7 +640,7 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 # marks alone, and calls every word a noun, is right on nearly a quarter of the tags.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # <!--
 # System: zero_shot_factors
@@ -676,7 +676,7 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 # - A claim on transfer needs seeds: two runs of the same settings differ here by points.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -737,7 +737,7 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 #
 #    <details><summary>Answer</summary>
 #
-#    One in 100 of each length: 10 of 1,000, or 1 %. Without the length it would be one.
+#    One in 100 of each length: 10 of 1,000, or 1%. Without the length it would be one.
 #
 #    </details>
 # 3. *(measure, 15 min)* Turn each sentence of `rest` and `test` round, and the words and tags of
@@ -761,7 +761,7 @@ assert sum(100 * (1 / 100) for length in range(2, 12)) / 1000 == 0.01
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Two languages without a word in common are read by the same layers, and what stands in like
 # company gets similar states in both. Each language lies in a place of its own, so that its mean

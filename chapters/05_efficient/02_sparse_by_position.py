@@ -5,10 +5,10 @@
 # them next to nothing. Which pairs can be left out before anybody has looked at the text, by their
 # positions alone, and what is lost?
 #
-# <small>Book 5.2.2.1 and 5.2.2.4, KAIST deck 3, table 1.2 · before this page:
-# [masks](../02_transformer/07_masks.ipynb), [what attention
-# costs](../02_transformer/15_complexity.ipynb), [what the heads look
-# at](../03_bert/12_bertology.ipynb) · 22 min to read · a laptop is enough</small>
+# <small>Prerequisites: [masks](../02_transformer/07_masks.ipynb),
+# [what attention costs](../02_transformer/15_complexity.ipynb),
+# [what the heads look at](../03_bert/12_bertology.ipynb) · 22 min · runs on a laptop · book 5.2.2.1
+# and 5.2.2.4, KAIST deck 3, table 1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -303,7 +303,7 @@ figure
 
 # %% [markdown]
 # *33 of 256 keys; even weights would put about an eighth inside. Early layers have local heads; the
-# last layer's heads spread their weight over the whole text. No head keeps 90 % of its weight
+# last layer's heads spread their weight over the whole text. No head keeps 90% of its weight
 # inside, on these six texts.*
 #
 # So a window alone must do harm. We measure it where it matters, at the output of the heads:
@@ -345,7 +345,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 ends = Global((0, n - 1)).dense(n)[0, 0]
@@ -617,7 +617,7 @@ print("with the first token global:", (told.abs().amax(-1)[0] > 0).int().tolist(
 #
 # Zaheer et al. (2020) add a third part to window and global tokens: **random** keys. And everything
 # comes in blocks of 64, since a processor reads blocks, not tokens. A block of queries meets its
-# two neighbours, the first and the last block of the text, and three more, drawn once for each
+# two neighbors, the first and the last block of the text, and three more, drawn once for each
 # head. In code, block by block:
 
 
@@ -643,7 +643,7 @@ assert close.abs().max() < 1e-6
 print("block 5 meets", blocks_met(16, drawn)[5].nonzero().flatten().tolist())
 
 # %% [markdown]
-# **Why random?** In a graph where everyone knows only neighbours, ways are long. A few random
+# **Why random?** In a graph where everyone knows only neighbors, ways are long. A few random
 # acquaintances make all ways short. Take the global blocks away, and count layers:
 
 # %%
@@ -869,7 +869,7 @@ assert short_cost < cost_before < full_cost
 #   the cache breaks it: these are **attention sinks** (Xiao et al. 2024, StreamingLLM, keep the
 #   first 4 keys plus a window).
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -887,7 +887,7 @@ assert short_cost < cost_before < full_cost
 #    <details><summary>Answer</summary>
 #
 #    Heads of the middle layers rest much of their weight on [CLS], which no window of far queries
-#    holds. Without it, softmax shares that weight out among the neighbours.
+#    holds. Without it, softmax shares that weight out among the neighbors.
 #
 #    </details>
 # 3. How many layers does a window of $w$ on each side need until the last of $n$ tokens has heard
@@ -965,11 +965,11 @@ assert min(range(1, 4096), key=lambda stride: stride + 4096 / stride) == 64
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A pattern by position closes pairs before the text is read, so its cost is known and its products
 # are plain matrices; softmax shares the closed weight out among the keys that stay. None of
-# MiniLM's 72 heads kept 90 % of its weight in a window of 33 keys, and two columns, for the tokens
+# MiniLM's 72 heads kept 90% of its weight in a window of 33 keys, and two columns, for the tokens
 # on which heads rest, were worth more than a window twice as wide. Windows alone make far words not
 # faint but absent, and a global token, a block or a crossing brings them back in two layers,
 # through a narrow place.

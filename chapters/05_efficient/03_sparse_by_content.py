@@ -5,9 +5,9 @@
 # far, and comparing all pairs of words costs the square of the length. Which keys a query needs
 # depends on what they say. How do you find them without looking at all of them?
 #
-# <small>Book 5.2.2.2 · before this page: [several heads](../02_transformer/06_multi_head.ipynb),
-# [complexity](../02_transformer/15_complexity.ipynb),
-# [real weights](../03_bert/06_weights.ipynb) · 24 min to read · a laptop is enough</small>
+# <small>Prerequisites: [several heads](../02_transformer/06_multi_head.ipynb),
+# [complexity](../02_transformer/15_complexity.ipynb), [real weights](../03_bert/06_weights.ipynb) ·
+# 24 min · runs on a laptop · book 5.2.2.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -253,7 +253,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 from deepdive.core.masks import Causal
@@ -339,7 +339,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "surprise"]
 counts = pick(ci=(1, 4, 16), laptop=(1, 2, 4, 8, 16), gpu=(1, 2, 4, 8, 16, 32))
@@ -565,7 +565,7 @@ assert right < 1e-3
 assert wrong > 0.1
 
 # %% [markdown]
-# ## What differs: Reformer
+# ## How it differs: Reformer
 #
 # From the [transformer](../02_transformer/11_encoder.ipynb), Reformer differs in five points:
 #
@@ -672,7 +672,7 @@ for name, make in forms.items():
 # ## In brief: Routing Transformer
 #
 # **What differs:** no hash; k-means finds the clusters, and a query meets the keys of its cluster
-# (Roy et al. 2021). Each head has a few **centroids**. Queries and keys are normalised; each
+# (Roy et al. 2021). Each head has a few **centroids**. Queries and keys are normalized; each
 # centroid takes the $w$ queries and the $w$ keys nearest to it, and these attend to each other. The
 # centroids are no parameters: in training they follow the rows by a moving mean.
 
@@ -705,7 +705,7 @@ with_alt(figure, f"Left: the entries that exist, {pairs.mean():.0%}. Right: the 
 # *Left: 64 queries and keys, four clusters of 16. Empty rows belong to queries that no centroid
 # took. Right: in twelve passes the centroids move towards the rows.*
 #
-# - **Limit:** one cluster of all rows is full attention on normalised rows.
+# - **Limit:** one cluster of all rows is full attention on normalized rows.
 # - **Cost:** $T \cdot (\text{clusters} + w)$ products of length $d$; with $\sqrt T$ clusters,
 #   $T^{1.5}$.
 # - **Failure:** a query that no cluster takes gets 0, and one that two take gets their mean. Which
@@ -800,7 +800,7 @@ assert last[0] < last[1] < last[2] < last[3]
 #   select keys by content, block by block, and are trained that way from the start.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -897,7 +897,7 @@ assert (16 - 2 * 6, 6 - (4 + 1)) == (4, 1)
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Rows that point the same way can be found by hashing, sorting and cutting into chunks, without
 # comparing all pairs; several rounds fix what one round misses, and each key must count once.

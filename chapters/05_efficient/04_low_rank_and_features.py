@@ -5,9 +5,8 @@
 # more of what they like. That makes 65,536 portions to measure. Can every plate be filled without
 # measuring each portion?
 #
-# <small>Before this page: [several heads](../02_transformer/06_multi_head.ipynb),
-# [what a layer costs](../02_transformer/15_complexity.ipynb) · 15 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [several heads](../02_transformer/06_multi_head.ipynb),
+# [what a layer costs](../02_transformer/15_complexity.ipynb) · 15 min · runs on a laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -215,7 +214,7 @@ def linformer(q, k, v, E, F):
 
 # %% [markdown]
 # In a Linformer $E$ and $F$ are trained with the rest of the model. MiniLM has neither. So *by
-# place* on this page means that each bowl holds the mean of some neighbours, and nobody trained it.
+# place* on this page means that each bowl holds the mean of some neighbors, and nobody trained it.
 # What we measure is how much such bowls can hold, and not how good a trained Linformer is.
 
 # %% [markdown] tags=["aside"]
@@ -291,7 +290,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Count the bowls tags=["surprise", "fold"]
@@ -459,7 +458,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Measure by number of features tags=["surprise", "fold"]
 n = pick(ci=128, laptop=256, gpu=256)
@@ -673,7 +672,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 # those of Linformer and Performer about double. At 512 tokens the three lie close together.*
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # Each against softmax attention with $T = S = n$, a head of width $d$:
 #
@@ -699,7 +698,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 #   for.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -797,7 +796,7 @@ assert torch.allclose(mixed / total, library(*rows, Causal()), atol=1e-6)
 print("the three answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # If weights are products of thin tables, the values can be summed up once for all queries, and
 # attention becomes linear in the length. On MiniLM the number of bowls that make up 90% of a table

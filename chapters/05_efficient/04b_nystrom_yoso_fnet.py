@@ -4,8 +4,8 @@
 # The 256 guests of the buffet sit in 16 rows. Each row sends one speaker, who likes what the row
 # likes on average. Can 16 speakers choose for everybody?
 #
-# <small>Before this page: [low rank and features](04_low_rank_and_features.ipynb) · 12 min to
-# read · a laptop is enough</small>
+# <small>Prerequisites: [low rank and features](04_low_rank_and_features.ipynb) · 12 min · runs on a
+# laptop</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -90,8 +90,8 @@ low_rank_approximation(words, tables, forms, k=3, off="plates off by")
 #
 # On [the page before](04_low_rank_and_features.ipynb), bowls were filled by place or by chance, and
 # nobody looked at the guests. Speakers, or **landmarks**, do look: each is the mean of a few
-# neighbours. Move the slider from one speaker to twelve, for each head. The head of the diagonal,
-# layer 1, head 2, is again the hard one: in it neighbours want different things.
+# neighbors. Move the slider from one speaker to twelve, for each head. The head of the diagonal,
+# layer 1, head 2, is again the hard one: in it neighbors want different things.
 
 # %% [markdown] tags=["slide"]
 # ## One speaker, by hand
@@ -205,7 +205,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Take more steps tags=["surprise", "fold"]
 from deepdive_book.kit.tables import table
@@ -235,7 +235,7 @@ low_rank_approximation(words, tables, by_number, k=6, off="plates off by")
 # steps: in some tables the portions grow far beyond their places, above and below zero.*
 
 # %% [markdown]
-# The means of neighbouring stretches of text look alike. So the small table is nearly singular, and
+# The means of neighboring stretches of text look alike. So the small table is nearly singular, and
 # its true inverse blows up whatever the speakers miss. A step raises a small singular value of $Z$
 # by $13/4$ at most, so six of them stop at $(13/4)^6 \approx 1{,}180$: to stop early *is* the
 # safeguard. (A model that was trained with six has learned to live with six. Change the number, and
@@ -245,7 +245,7 @@ low_rank_approximation(words, tables, by_number, k=6, off="plates off by")
 # ## Speakers against bowls
 #
 # Now by number of speakers, with six steps. Beside them stand the bowls by place of the page
-# before, with the same means of neighbours but no small table; the best there is of rank $m$; and
+# before, with the same means of neighbors but no small table; the best there is of rank $m$; and
 # the cook who gives everybody the same plate.
 
 
@@ -294,7 +294,7 @@ with_alt(figure, f"Error against m, from {budgets[0]} to {budgets[-1]}. {told}."
 #
 # **So can 16 speakers choose for 256 guests?** Half: the plates are 51% off. That is nearer than 16
 # bowls by place, in each passage, and nearly twice as far as the best 16. The speakers are the same
-# means of neighbours as those bowls. But a bowl by place holds its neighbours alone, while a
+# means of neighbors as those bowls. But a bowl by place holds its neighbors alone, while a
 # speaker takes from all 256 dishes. And the small table corrects what the speakers share: with 32
 # of them, the plates are 47% off with it, and 55% without. These are errors in a model that was
 # trained without speakers. Models that are trained with them are on [page 5.9](09_choosing.ipynb).
@@ -459,7 +459,7 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 # mask.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # Each against softmax attention with $T = S = n$, a head of width $d$; the first two are those of
 # [the page before](04_low_rank_and_features.ipynb).
@@ -472,7 +472,7 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 # | YOSO | shared buckets | $n h d$ for $h$ hashes | yes, running sums | left out |
 # | FNet | waves | $n d \log(n d)$ | no | each text alone |
 #
-# What the error falls with. Nystrom: no rate, exact at $m = n$. YOSO: $1/\sqrt h$, towards another
+# What the error falls with. Nystrom: no rate, exact at $m = n$. YOSO: $1/\sqrt h$, toward another
 # kernel than the softmax. FNet approximates nothing.
 
 # %% [markdown] tags=["aside"]
@@ -484,7 +484,7 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 #   the future.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -577,9 +577,9 @@ assert (without > by_steps[6]).all()
 print(f"without the inverse {without.mean():.2f}, six steps {by_steps[6].mean():.2f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
-# A few means of neighbours can stand for all queries and keys, if a small inverted table says how
+# A few means of neighbors can stand for all queries and keys, if a small inverted table says how
 # they relate. On six passages and MiniLM's heads they came nearer to the exact outputs than bowls
 # by place, in each passage, and twelve steps of the inverse did worse than six. YOSO counts
 # meetings in random buckets. FNet has no queries at all, and in print it still reaches 92 to 97%

@@ -4,10 +4,9 @@
 # A row of 512 tokens asks 512 questions of 512 keys. Many of the questions are nearly the same, and
 # so are many of the answers. How few of them are enough?
 #
-# <small>Book 5.2.5.1, 5.2.6.1, table 1.2 · before this page:
-# [several heads](../02_transformer/06_multi_head.ipynb),
-# [what attention costs](../02_transformer/15_complexity.ipynb) · 35 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [several heads](../02_transformer/06_multi_head.ipynb),
+# [what attention costs](../02_transformer/15_complexity.ipynb) · 35 min · runs on a laptop · book
+# 5.2.5.1, 5.2.6.1, table 1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -78,7 +77,7 @@ print("shared", *(f"{value:.3f}" for value in shared))
 assert torch.allclose(shared, torch.tensor([0.75, 0.75, 0.25, 0.25]))
 
 # %% [markdown]
-# With a pencil: the centre 1 gives $3/4$, the centre −1 gives $(1/3)/(4/3) = 1/4$. So 0.839 and
+# With a pencil: the center 1 gives $3/4$, the center −1 gives $(1/3)/(4/3) = 1/4$. So 0.839 and
 # 0.634 both become 0.750. Two questions were asked, not four, and each query is off by about a
 # tenth. Queries that are equal would lose nothing.
 
@@ -92,7 +91,7 @@ assert torch.allclose(shared, torch.tensor([0.75, 0.75, 0.25, 0.25]))
 #
 # Which queries belong together? Comparing all with all would cost what we want to save. So each
 # query is reduced to signs: on which side of some random planes does it lie? Lloyd's algorithm then
-# runs on these codes: give each code to the nearest centre, replace each centre by the majority of
+# runs on these codes: give each code to the nearest center, replace each center by the majority of
 # its codes, repeat.
 
 
@@ -127,8 +126,8 @@ print("sizes of the clusters:", torch.bincount(group, minlength=5).tolist())
 
 # %% [markdown]
 # The **improved** form spends a little more. For each cluster take the `top` keys of largest weight
-# under the centre. There each query computes its own softmax, scaled to the mass that the centre
-# gave those keys; the other keys keep the centre's weights:
+# under the center. There each query computes its own softmax, scaled to the mass that the center
+# gave those keys; the other keys keep the center's weights:
 #
 # $$y_t = m \cdot \mathrm{softmax}(q_t K_\text{top}^\top / \sqrt d)\, V_\text{top} +
 # \sum_{s \notin \text{top}} A^c_{g(t), s}\, v_s \qquad m = \sum_{s \in \text{top}} A^c_{g(t), s}$$
@@ -203,7 +202,7 @@ with_alt(figure, "Weights of heads 1-0 and 1-5 for 64 tokens. Softmax: scattered
 # content (above) that keeps the columns that many queries share. By place (below) it fails: each
 # query looks somewhere else, and a cluster spreads over all their places at once.*
 #
-# **Limit**: with as many clusters as queries, each centre is its query, and the result is exact (if
+# **Limit**: with as many clusters as queries, each center is its query, and the result is exact (if
 # no two queries have the same signs; those that do stay together). How fast does the error fall on
 # the way there? We measure the output, $\lVert \hat Y - Y \rVert / \lVert Y \rVert$, as a mean over
 # the 72 heads. Two rivals: clusters drawn at random, and the best matrix of the same rank (a
@@ -266,7 +265,7 @@ with_alt(figure, f"Error, from {budgets[0]} clusters to {budgets[-1]}: {'; '.joi
 # than 64 clusters (0.45), if not as near as 128 (0.35).*
 #
 # **Failure**: a cluster holds early and late queries, so one answer cannot hide the future; the
-# class refuses `Causal`. And where queries do not repeat, centres stand far from all of them.
+# class refuses `Causal`. And where queries do not repeat, centers stand far from all of them.
 
 # %% [markdown] tags=["slide"]
 # ## Lazy queries: ProbSparse attention
@@ -320,7 +319,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 distance = (exact - v.mean(2, keepdim=True)).norm(dim=-1)  # what being lazy costs each query
@@ -359,10 +358,10 @@ assert 0.5 * lazy["at random"][2] < lazy["by the full measure"][2] < lazy["at ra
 # decoder fills all steps to come in one pass.
 
 # %% [markdown] tags=["slide"]
-# ## Memory-compressed attention: neighbours melt
+# ## Memory-compressed attention: neighbors melt
 #
 # Now the other side, the keys. Liu et al. (2018) wrote articles from many sources and had rows of
-# thousands of tokens. A convolution with kernel and stride 3 makes one key of three neighbours, and
+# thousands of tokens. A convolution with kernel and stride 3 makes one key of three neighbors, and
 # one value of their values:
 #
 # $$k'_j = \sum_{i < r} W_i\, k_{rj + i} \qquad y_t = \mathrm{softmax}(q_t K'^\top / \sqrt d)\, V'$$
@@ -622,7 +621,7 @@ for length in (256, 1024, 4096):
 #
 # $$\lVert I - W_p \rVert / \lVert I \rVert = \sqrt{1 - p/T}$$
 #
-# in the Frobenius norm: with a quarter of the rows, still 87 %. MiniLM's own maps are kinder, on
+# in the Frobenius norm: with a quarter of the rows, still 87%. MiniLM's own maps are kinder, on
 # average.
 
 # %%
@@ -692,7 +691,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 steps = pick(ci=200, laptop=300, gpu=2000)
@@ -838,7 +837,7 @@ with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four 
 # - For a few hundred rows, measure first: full attention is one fused product, and exact.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -846,7 +845,7 @@ with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four 
 #
 #    <details><summary>Answer</summary>
 #
-#    A softmax over one key is 1, scaled to the mass that the centre gave that key: its old weight.
+#    A softmax over one key is 1, scaled to the mass that the center gave that key: its old weight.
 #
 #    </details>
 # 2. The measure of a query is 0. What are its weights?
@@ -889,7 +888,7 @@ with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four 
 #
 #    <details><summary>Answer</summary>
 #
-#    Both centres are 0, so all return $1/2$. The true outputs 0.839, 0.634, 0.366, 0.161 are missed
+#    Both centers are 0, so all return $1/2$. The true outputs 0.839, 0.634, 0.366, 0.161 are missed
 #    by 0.339, 0.134, 0.134, 0.339: a bad grouping is worse than none.
 #
 #    </details>
@@ -936,7 +935,7 @@ assert torch.allclose(off, torch.tensor([1.40, 0.76]), atol=5e-3)
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Attention gets cheaper when few rows stand between queries and keys: clusters or active queries on
 # one side, melted keys or memory rows on the other. Each of them is exact in a limit and bounded by

@@ -4,9 +4,9 @@
 # Twelve heads read the same rows, and none knows what the others found until the last matrix. What
 # could they do if they talked earlier? And do twelve heads need twelve times as many columns?
 #
-# <small>Book 5.2.3, 5.2.3.1, 1.2.1.2 · before this page:
-# [several heads](../02_transformer/06_multi_head.ipynb),
-# [masks](../02_transformer/07_masks.ipynb) · 25 min to read · a laptop is enough</small>
+# <small>Prerequisites: [several heads](../02_transformer/06_multi_head.ipynb),
+# [masks](../02_transformer/07_masks.ipynb) · 25 min · runs on a laptop · book 5.2.3, 5.2.3.1,
+# 1.2.1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -157,10 +157,10 @@ for name, mixing in (("identity", torch.eye(4)), ("minus signs", -torch.eye(4)))
 # %% [markdown]
 # ## A task for heads that talk
 #
-# Four items of the picture's kind: one has the colour and the shape of the query, one only its
-# colour, one only its shape, one neither. Each carries a digit. The answer is two digits: that of
-# the item that is both, and that of the item with the colour but **not** the shape. One attention
-# layer, four colours, four shapes; all data are generated.
+# Four items of the picture's kind: one has the color and the shape of the query, one only its
+# color, one only its shape, one neither. Each carries a digit. The answer is two digits: that of
+# the item that is both, and that of the item with the color but **not** the shape. One attention
+# layer, four colors, four shapes; all data are generated.
 
 # %% tags=["nbval-check-output"]
 from torch.nn.functional import one_hot
@@ -184,7 +184,7 @@ print(rows[0].int(), digits.argmax(-1).tolist(), "->", answers.tolist())
 
 # %% [markdown]
 # The heads are as narrow as they can be: a query has 4 numbers in all, either one head of 4 or two
-# heads of 2. Two numbers are enough to tell four colours (points on a circle), not four colours
+# heads of 2. Two numbers are enough to tell four colors (points on a circle), not four colors
 # and four shapes. As a yardstick, two heads of 4: twice the columns.
 
 # %%
@@ -212,7 +212,7 @@ class Finder(nn.Module):
 
 
 # %% [markdown]
-# For the talkers, a solution can be written down. Head 0 holds the colours on a circle, head 1 the
+# For the talkers, a solution can be written down. Head 0 holds the colors on a circle, head 1 the
 # shapes; map 0 adds the two scores, map 1 subtracts; the values are the digits themselves.
 
 # %%
@@ -281,7 +281,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "surprise"]
 seeds = range(pick(ci=3, laptop=6, gpu=6))
@@ -303,7 +303,7 @@ assert max(score["one head of 4"]) < 0.6 < 0.95 < min(score["two heads of 4"])
 # Each column of the output is one start. One head has one map, and one average cannot hold two
 # digits in order. From three of six starts the talkers do with 4 columns what plain heads do
 # with 8. Two things are less tidy. Plain heads of 2 come nearer, from some starts, than two
-# means would let them: a direction in the plane can favour a colour and a shape at once, for
+# means would let them: a direction in the plane can favor a color and a shape at once, for
 # some of the sixteen queries. And not every start of the talkers gets there: scores that serve
 # two maps at once make training less sure, where two heads of 4 got there from all six starts.
 
@@ -472,7 +472,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 converted, errors = {}, {}
@@ -655,7 +655,7 @@ with_alt(figure, "Operations a token against length. Plain and talking are close
 # D_\text{position} = -\frac1{H^2} \sum_{i,j} |A_i \odot A_j| \qquad
 # D_\text{output} = -\frac1{H^2} \sum_{i,j} \cos(O_i, O_j)$$
 #
-# Training maximises likelihood $+ D$. **Its matrix** is that of plain attention. **Its limits**:
+# Training maximizes likelihood $+ D$. **Its matrix** is that of plain attention. **Its limits**:
 # heads that are copies have mean cosine 1, orthogonal heads $1/H$ (each agrees with itself). How
 # far apart are MiniLM's twelve heads, which nobody paid?
 
@@ -744,7 +744,7 @@ assert kept["8 key-value heads"] * 4 == kept["32 key-value heads"]
 # - **Print the agreement of your heads** before you pay them to disagree.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -763,7 +763,7 @@ assert kept["8 key-value heads"] * 4 == kept["32 key-value heads"]
 #    32: the mixture is a product of all queries and keys side by side, each weighed.
 #
 #    </details>
-# 3. Which key does $-10^9$ before a mixing of $-1$ make the favourite?
+# 3. Which key does $-10^9$ before a mixing of $-1$ make the favorite?
 #
 #    <details><summary>Answer</summary>
 #
@@ -824,9 +824,9 @@ assert kept["8 key-value heads"] * 4 == kept["32 key-value heads"]
 #    <details><summary>Answer</summary>
 #
 #    From the identity each map begins as one head's question, and must take on the other's with
-#    the right sign. Of our six starts, with the laptop's steps, one gets there and one nearly (84 %
-#    right). In the other four both maps ask for the colour alone and give half of the weight to
-#    each item that has it. Nothing then says which digit comes first: about 18 % right.
+#    the right sign. Of our six starts, with the laptop's steps, one gets there and one nearly (84%
+#    right). In the other four both maps ask for the color alone and give half of the weight to
+#    each item that has it. Nothing then says which digit comes first: about 18% right.
 #
 #    </details>
 
@@ -842,7 +842,7 @@ assert agreement(three[None, :, None], torch.ones(1, 1).bool()) < 1e-9
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Mixed before the softmax, the scores of narrow heads become joint questions that neither asks
 # alone, at the price of maps that must be written out. A trained model's heads share few columns as

@@ -4,10 +4,9 @@
 # A word often attends to the word beside it, whatever the two words are. How far does attention get
 # that looks at places only, and never at what stands there?
 #
-# <small>Book 5.2.4, table 1.2 · before this page:
-# [attention](../02_transformer/02_attention.ipynb),
-# [positions](../02_transformer/08_positions.ipynb), [better heads](06_head_variants.ipynb) · 25 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [attention](../02_transformer/02_attention.ipynb),
+# [positions](../02_transformer/08_positions.ipynb), [better heads](06_head_variants.ipynb) ·
+# 25 min · runs on a laptop · book 5.2.4, table 1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -67,7 +66,7 @@ show(
 # The Gaussian Transformer (Guo, Zhang and Liu 2019) adds $-|w d^2 + b|$ with trained $w > 0$ and
 # $b \le 0$. Take $w = \ln 2$ and $b = -\ln 2$: at $d = 0$ the term is $-\ln 2$, at $d = 1$ it is
 # 0, at $d = 2$ it is $-3 \ln 2$. Powers: $\frac12, 1, \frac18$, over $\frac{13}{8}$. The word
-# itself now counts less than its neighbour: its own content reaches it anyway, by the residual.
+# itself now counts less than its neighbor: its own content reaches it anyway, by the residual.
 
 # %%
 import torch
@@ -291,7 +290,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "surprise"]
 from deepdive_book.kit.plotting import heatmap
@@ -323,8 +322,8 @@ print("each task is learned by the first kind that can see what it depends on, a
 # %% [markdown]
 # ### Fewer numbers: two factors
 #
-# A table of $H L^2$ numbers is more than the rest of the layer for long texts. The factorised
-# random form has $R = R_1 R_2^\top$ of rank $r$. The factorised dense form guesses $a + b$ numbers
+# A table of $H L^2$ numbers is more than the rest of the layer for long texts. The factorized
+# random form has $R = R_1 R_2^\top$ of rank $r$. The factorized dense form guesses $a + b$ numbers
 # and multiplies them into $ab = L$. The paper tiles both: $A$ repeated $b$ times, $B$ repeated $a$
 # times, and the product entry by entry. Then score $s$ is $A_{s \bmod a} B_{s \bmod b}$:
 
@@ -395,7 +394,7 @@ assert work["random"] < work["plain"] == work["Gaussian"]
 # numbers remains, and so does their product with the values: **every Synthesizer is quadratic**,
 # and none of these is a way to long texts. And where plain attention runs in a kernel that never
 # writes the scores, a trained prior must be there to get its gradient, so time may go up while
-# operations go down. The book's table 1.2 lists the Synthesizer under "low rank" for its factorised
+# operations go down. The book's table 1.2 lists the Synthesizer under "low rank" for its factorized
 # forms; their factors are low in rank, their softmax is not.
 
 # %% [markdown] tags=["slide"]
@@ -474,7 +473,7 @@ predict(
 
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 def misplaced(guess):
@@ -534,7 +533,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from contextlib import ExitStack
@@ -618,7 +617,7 @@ with_alt(
 # %% [markdown]
 # ## A window for each query
 #
-# **What differs**: the bell has a centre and a width that the query predicts; Yang et al. (2018)
+# **What differs**: the bell has a center and a width that the query predicts; Yang et al. (2018)
 # call it localness, and use it in the lower layers. **Its matrix**: all entries, falling off around
 # $P_t$. **Its limit**: $D_t \to \infty$ is plain attention; vectors of zeros put every window at
 # the middle, as wide as half the text. **Its cost**: one more product of $d_\text{head}^2$ a
@@ -693,11 +692,11 @@ print("entries of 4 heads:", sum(int(mask.sum()) for mask in masks), "of", 4 * 1
 # - **A relative bias is the prior in wide use**: a number for each offset and head (T5), or a slope
 #   (ALiBi), on the page about positions. They say "near" without a table that ends.
 # - **Before you call a head interesting, subtract its prior.** Most of a map is marks and
-#   neighbours.
+#   neighbors.
 # - **Check lengths**: a table refuses longer texts; make sure that it raises, and does not wrap.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -793,7 +792,7 @@ assert abs(reach - 9.3) < 0.05
 print("answers 1, 2 and 3 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A term added to the scores multiplies the weights by a prior, which may depend on the distance, on
 # the asking row, or on a table of places. Attention without content does what places decide,

@@ -5,10 +5,9 @@
 # the place 300 was never trained. But "the character before me" is at place 300 what it was at
 # place 3. Can a score be told *how far*, and not *where*?
 #
-# <small>Book table 1.3, KAIST deck 3 · before this page:
-# [positions](../02_transformer/08_positions.ipynb),
-# [several heads](../02_transformer/06_multi_head.ipynb) · 30 min to read · a laptop is enough; the
-# long runs are kept beside the page</small>
+# <small>Prerequisites: [positions](../02_transformer/08_positions.ipynb),
+# [several heads](../02_transformer/06_multi_head.ipynb) · 30 min · runs on a laptop; results of the
+# long runs are included · book table 1.3, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -322,7 +321,7 @@ with_alt(
 # offsets that a window of 64 shows in training. To its right and left the slow planes stand at
 # angles that they never had there.*
 #
-# ### Common mistake: halves for neighbours
+# ### Common mistake: halves for neighbors
 #
 # RoFormer pairs entry $2i$ with $2i + 1$. Many later programs pair $i$ with $i + d/2$, because it
 # is two slices. Both are fine, and a checkpoint of one read by the other's code is noise:
@@ -493,7 +492,7 @@ print("row 0 changed; states that moved:", changed.nonzero().flatten().tolist())
 # %% [markdown]
 # **Limit:** a window as long as the text is the recurrent network. **Cost:** $M$ small steps more
 # in each layer. **Failure:** two tokens farther back than $M$, in swapped order, are told apart
-# only by their neighbours.
+# only by their neighbors.
 #
 # ## Places in a tree
 #
@@ -799,7 +798,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %%
 from IPython.display import display
@@ -941,7 +940,7 @@ table([(name, *found) for name, found in shares.items()], ["scheme", *LENGTHS.va
 # deepdive run 5.8 --profile experiment --share 0.1   # a tenth of the steps
 # ```
 #
-# ## What differs
+# ## How it differs
 #
 # From plain self-attention, as the library sees it:
 
@@ -973,7 +972,7 @@ view
 # - **Keys of a cache** are turned once, at their own place, when they enter. Turning them again at
 #   each step is a common mistake.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -1074,7 +1073,7 @@ assert torch.equal(written, two_sides.buckets(offsets))
 print("three answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A relative scheme tells a score how far two tokens stand apart, as a bias on the diagonals or by
 # turning queries and keys, and is the same wherever in the text they stand. The schemes differ in

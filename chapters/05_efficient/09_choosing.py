@@ -4,8 +4,8 @@
 # Your texts have 8,000 tokens, and the last seven pages offer thirty ways to read them. Each paper
 # has a table in which its own way wins. Which one do you take?
 #
-# <small>Book 5.2 · before this page: [what attention costs](01_cost.ipynb) and whichever of the
-# others you like · 20 min to read · a laptop is enough</small>
+# <small>Prerequisites: [what attention costs](01_cost.ipynb) and whichever of the others you like ·
+# 20 min · runs on a laptop · book 5.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -254,7 +254,7 @@ assert all(row["within_4_gb"] for row in alone), "16,384 tokens in 4 GB"
 # ### How time grows
 #
 # Papers claim $n$, $n \log n$ or $n \sqrt n$. The exponent of the fitted power, from 2,048 tokens
-# up, with its 95 % interval and the largest residual of the logarithm:
+# up, with its 95% interval and the largest residual of the logarithm:
 
 # %%
 print("                        fitted           interval        residual   claimed")
@@ -286,7 +286,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["surprise"]
 errors = {row["name"]: row for row in alone if row["n"] == 4096}
@@ -663,7 +663,7 @@ with_alt(figure, f"Quality on {', '.join(useful)} against speed at 4,096 tokens:
 # shows.*
 
 # %% [markdown]
-# ## What differs: the families in one table
+# ## How it differs: the families in one table
 #
 # | family | leaves out | exact at | fails where | causal |
 # |---|---|---|---|---|
@@ -754,11 +754,11 @@ if {"copy", "retrieval"} <= set(found):
 #
 # - Measure at *your* length, forward and backward, against the fused call, on your machine.
 # - Put a bag of words beside every result on a long-range task.
-# - Compare at equal time as well as at equal steps: they favour different methods.
+# - Compare at equal time as well as at equal steps: they favor different methods.
 # - Read what a mechanism refuses before you build on it: masks, causal use, a greatest length.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -776,7 +776,7 @@ if {"copy", "retrieval"} <= set(found):
 #    A task that it learns does not need attention, so all attentions look equally good on it.
 #
 #    </details>
-# 3. What is different between equal steps and equal time, and whom does each favour?
+# 3. What is different between equal steps and equal time, and whom does each favor?
 #
 #    <details><summary>Answer</summary>
 #
@@ -845,7 +845,7 @@ assert 4096 / 8 == 512
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # What a faster attention saves is capped by its share of the block, which is small below some
 # thousand tokens, and its opponent is one fused, exact call with memory in proportion to $n$.

@@ -5,9 +5,9 @@
 # `347` goes in; `three hundred and forty-seven` comes out, or `trois cent quarante-sept`. Can one
 # clerk do both jobs as well as the two, if a word on the slip says which job it is?
 #
-# <small>Book 5.3.2 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
-# [positions for long texts](08_relative_positions.ipynb) · 18 min to read · a laptop is
-# enough</small>
+# <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
+# [positions for long texts](08_relative_positions.ipynb) · 18 min · runs on a laptop · book
+# 5.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -157,7 +157,7 @@ def scaled_step(p, direction, rate):
 
 # %% [markdown]
 # Does it matter for a small model? We train one of 2 + 2 layers, 64 wide, on hidden spans of
-# Shakespeare's bytes: both optimisers, five rates each, three seeds, from the same start and on the
+# Shakespeare's bytes: both optimizers, five rates each, three seeds, from the same start and on the
 # same texts.
 
 # %% The text, in bytes tags=["fold"]
@@ -227,7 +227,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Measure, or read what was measured tags=["surprise", "fold"]
 from deepdive_book.kit.experiments import results_path, share, sweep
@@ -309,7 +309,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### One clerk or two: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The slips tags=["fold"]
 from deepdive.data.generated import number_words
@@ -392,7 +392,7 @@ table(answers, ["slip", *says], caption="what the one clerk writes, seed 1")
 # What happens after a long training, or when two jobs share nothing, these runs do not say.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 
 # %%
 from deepdive_book.site.atlas import compare
@@ -444,7 +444,7 @@ print(f"the scores of the next token are off by {(wrong - right).norm() / right.
 # - Half precision: T5, in both versions, can overflow in float16; bfloat16 has the range.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -530,7 +530,7 @@ for m in (1.0, 3.0):
 print("the three answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # T5 makes every task a text that is read and a text that is written, so one loss and one model
 # serve all. It tells places apart by a number for each bucket of distances, and reads before it

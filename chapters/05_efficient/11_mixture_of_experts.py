@@ -5,9 +5,9 @@
 # each visitor to one of them. A visitor still talks to one clerk, so the work for each is the same
 # as before. For the same work, does a town hall with eight clerks serve its visitors better?
 #
-# <small>Book 5.4.1 · before this page: [the feed-forward
-# layer](../02_transformer/10_feed_forward.ipynb), [T5](10_t5.ipynb) · 16 min to read · a laptop is
-# enough; the runs are kept beside the page</small>
+# <small>Prerequisites: [the feed-forward layer](../02_transformer/10_feed_forward.ipynb),
+# [T5](10_t5.ipynb) · 16 min · runs on a laptop; results of the long runs are included · book
+# 5.4.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -182,7 +182,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### How crowded it gets: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "fold"]
 from statistics import mean
@@ -272,7 +272,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What the work bought: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% tags=["slide", "fold"]
 from deepdive_book.ch06a.runs.decoder_challenge import paired
@@ -371,7 +371,7 @@ from deepdive_book.site.atlas import compare
 compare("sparse_moe")
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 
 # %%
 compare("switch")
@@ -422,7 +422,7 @@ for name, router in (("over the chosen one", TopKRouter(16, 4, 1)),
 # - Compare at equal operations, and again at equal time.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -507,7 +507,7 @@ assert round(float(even), 5) == 1
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A mixture of experts puts several feed-forward layers side by side and asks one for each token,
 # so that weights grow and operations do not. A router chooses; a loss, times a small weight, keeps

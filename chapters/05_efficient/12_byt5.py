@@ -6,8 +6,8 @@
 # Which of two models keeps more of its skill when the spelling goes wrong: one that reads pieces of
 # words, or one that reads bytes?
 #
-# <small>Book 6.1.2.1 · before this page: [tokenisers](../03_bert/01_input.ipynb), [T5](10_t5.ipynb)
-# · 15 min to read · a laptop is enough; the runs are kept beside the page</small>
+# <small>Prerequisites: [tokenizers](../03_bert/01_input.ipynb), [T5](10_t5.ipynb) · 15 min · runs
+# on a laptop; results of the long runs are included · book 6.1.2.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -21,9 +21,9 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 # %% [markdown]
 # A computer keeps text as bytes, numbers of eight bits. In UTF-8 an English letter is one byte, a
-# Greek one two, a Chinese sign three. Most models never see them: a tokeniser joins frequent
-# neighbours into pieces, thousands of them, and the model reads the numbers of pieces. ByT5 (Xue et
-# al. 2022) leaves the tokeniser out. It is mT5, the T5 of many languages, reading and writing
+# Greek one two, a Chinese sign three. Most models never see them: a tokenizer joins frequent
+# neighbors into pieces, thousands of them, and the model reads the numbers of pieces. ByT5 (Xue et
+# al. 2022) leaves the tokenizer out. It is mT5, the T5 of many languages, reading and writing
 # bytes. Nothing can be unknown to it, in any script.
 #
 # ## Spoil a request
@@ -299,7 +299,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### Who can still read it: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Right answers tags=["slide", "fold"]
 from statistics import mean
@@ -353,7 +353,7 @@ table(shown or [{"letters": "no kept file here"}],
 # training may help the reader of pieces; exercise 3 asks how much.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 
 # %%
 from deepdive_book.site.atlas import compare
@@ -399,7 +399,7 @@ assert octets[:4].decode() == "Grü"
 #   and that it is slower to train and to use.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -478,9 +478,9 @@ assert 96 * n * d**2 + 64 * n**2 * d == 8 * (24 * n * d**2 + 4 * n**2 * d)
 print("answers 1 and 2 hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
-# A model of bytes needs no tokeniser and reads every text, and pays with length: here with three
+# A model of bytes needs no tokenizer and reads every text, and pays with length: here with three
 # times as many tokens, and for Thai with 2.8 times as many bytes as for English. ByT5 spends on its
 # layers, most of them the encoder's, what mT5's table of pieces had taken. For the same
 # operations the help desk's reader of pieces is ahead with each of three seeds while all is spelled

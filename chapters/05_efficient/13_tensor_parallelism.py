@@ -5,9 +5,9 @@
 # of it. An order comes in, and one shopping list must go out: the list that one kitchen with the
 # whole book would write. How often must the two kitchens speak?
 #
-# <small>Before this page: [several heads](../02_transformer/06_multi_head.ipynb),
+# <small>Prerequisites: [several heads](../02_transformer/06_multi_head.ipynb),
 # [the feed-forward layer](../02_transformer/10_feed_forward.ipynb),
-# [GPT](../06a_text/01_gpt.ipynb) · 17 min to read · a laptop is enough</small>
+# [GPT](../06a_text/01_gpt.ipynb) · 17 min · runs on a laptop</small>
 
 
 # %% tags=["setup"]
@@ -241,7 +241,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Show the losses tags=["surprise", "fold"]
 at = [i for i in (1, 2, 5, 10, 20, 60) if i <= steps]
@@ -404,7 +404,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Count the caches tags=["surprise", "fold"]
 from deepdive.layers.tensor_parallel import TensorParallelAttention
@@ -474,7 +474,7 @@ print(f"a board has as many numbers as {state // measured['all heads their own']
 # after 60 steps of training, the answers of the pair were at most about 5e-11 from those of one.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 
 # %%
 from deepdive_book.site.atlas import compare
@@ -523,7 +523,7 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 # - Publish the whole weights. Who reads them may have another number of machines.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -605,7 +605,7 @@ assert measured["grouped queries, 8"][2] < 576 < measured["grouped queries, 8"][
 print("the answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A layer is cut by columns where a function follows that must see whole numbers, and by rows where
 # only a sum follows. Two sums a block are then enough, up to one machine a head, to say what one

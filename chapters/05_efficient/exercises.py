@@ -449,7 +449,7 @@ def candidates(of_queries, of_keys):  # the first round only
 #
 # *Write · 10 min · medium · book table 1.3*
 #
-# Rotary positions turn each pair of neighbouring numbers of a query or key, (0, 1), (2, 3), and so
+# Rotary positions turn each pair of neighboring numbers of a query or key, (0, 1), (2, 3), and so
 # on, in its plane: pair $i$ of a row of width $d$ at place $p$ by the angle
 # $p \cdot \mathrm{base}^{-2i/d}$, counter-clockwise: $(a, b)$ becomes
 # $(a \cos - b \sin,\; a \sin + b \cos)$. Then the product of a query and a key depends on their

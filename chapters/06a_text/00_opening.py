@@ -6,9 +6,9 @@
 # the first had not, what is each of them worth, how does such a model fit into 98 MB, and what can
 # it do that nobody taught it?
 #
-# <small>Book 6.1 · before this page: [the decoder](../02_transformer/12_decoder.ipynb),
-# [decoding](../02_transformer/14_decoding.ipynb) · 2 min to read ·
-# whole chapter: 2½ h reading + 2 h exercises</small>
+# <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
+# [decoding](../02_transformer/14_decoding.ipynb) · 2 min · whole chapter: 2½ h reading + 2 h
+# exercises · book 6.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

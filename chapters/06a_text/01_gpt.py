@@ -5,9 +5,9 @@
 # what a misprint is. What does it know after training on a million letters of Shakespeare, and how
 # does one get at it?
 #
-# <small>Book 6.1.3.1 and 6.1.3.2 · before this page: [the
-# decoder](../02_transformer/12_decoder.ipynb), [masks](../02_transformer/07_masks.ipynb) · 17 min
-# to read · a laptop is enough; the longer runs are kept beside the page</small>
+# <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
+# [masks](../02_transformer/07_masks.ipynb) · 17 min · runs on a laptop; results of the long runs
+# are included · book 6.1.3.1 and 6.1.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -169,7 +169,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What is learned first: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% A text to compare with tags=["fold"]
 import re
@@ -280,13 +280,13 @@ film([drawn(rows) for rows in TASKS.values()], list(TASKS),
      "the last mark of each row an arrow to W h.")  # fmt: skip
 
 # %% [markdown]
-# GPT-2 (Radford et al. 2019) adds nothing. It asks for no new weight and no labelled example: of
+# GPT-2 (Radford et al. 2019) adds nothing. It asks for no new weight and no labeled example: of
 # two answers it takes the one that it finds the more probable as a continuation.
 #
 # ## Which is the misprint?
 #
 # Our task is a choice. A line of the play is cut at the blank next to its middle; two second halves
-# are offered, the line's own and one with a misprint: inside one word two neighbouring letters have
+# are offered, the line's own and one with a misprint: inside one word two neighboring letters have
 # changed places. The lines are of the last tenth of the text, which no model here has learned from.
 
 # %% Lines, and lines with a misprint tags=["fold"]
@@ -327,9 +327,9 @@ test = misprinted(halves(text.decode(torch.cat([text.chosen, text.test])).split(
 table([{"line": first, "goes on": own, "or": wrong} for first, own, wrong in test[:3]])
 
 # %% [markdown] tags=["slide"]
-# ## Tuned on labelled lines
+# ## Tuned on labeled lines
 #
-# Now GPT's way: three new marks, one new matrix, and all weights learn from labelled pairs of
+# Now GPT's way: three new marks, one new matrix, and all weights learn from labeled pairs of
 # answers. Beside the task's loss stands half of the surprise at the next letter, so that what was
 # learned before is not lost (`tuning_loss`). The same network with random weights learns from the
 # same lines.
@@ -413,7 +413,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Which is right: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Without any example: which is the more probable? tags=["fold"]
 from torch.nn.utils.rnn import pad_sequence
@@ -469,7 +469,7 @@ table(shown or [{"labelled lines": "no kept file here"}], formats=percent if sho
       caption="right choices; in brackets the lowest and the highest of three seeds")  # fmt: skip
 
 # %% [markdown]
-# Chance is 50 %. Random weights hardly leave it; the pre-trained network is far ahead of them with
+# Chance is 50%. Random weights hardly leave it; the pre-trained network is far ahead of them with
 # the same labels, which is GPT's case for pre-training. But the same network, asked without any
 # label, was right more often than after 300 steps of tuning on any of these sets. It was trained to
 # say how probable letters are, and a misprint is improbable; behind a new matrix this has to be
@@ -482,7 +482,7 @@ table(shown or [{"labelled lines": "no kept file here"}], formats=percent if sho
 # the order holds in that rerun, but the numbers of the table are not what tuning can reach.
 
 # %% [markdown] tags=["slide"]
-# ## What differs
+# ## How it differs
 #
 # | system | what differs from the one before |
 # |---|---|
@@ -534,7 +534,7 @@ print(controlled(torch.tensor([[4, 9, 6]]), reviews).tolist(), "is what CTRL rea
 #   begins (`Answerer.last`).
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -609,13 +609,13 @@ assert 3.2 / 4 < 0.9
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # A small GPT, asked on a million letters only for the next one, writes letters about as frequent as
 # Shakespeare's after 400 steps, when 8% of its longer words exist, and at the end 71% [68%, 74%] of
 # them do. It knows a misprint that nobody told it of: the line as printed is the more probable one
 # in 98.2% of 1,000 pairs. One gets at what it knows by asking how probable a text is, where a task
-# can be put that way; or by tuning, which with a set of 6,400 labelled lines reached 83.4% after
+# can be put that way; or by tuning, which with a set of 6,400 labeled lines reached 83.4% after
 # only 300 steps, and with random weights 56.6% (means of three seeds). In a rerun, ten times as
 # many steps closed most of this gap and still did not pass the untuned model.
 #

@@ -6,10 +6,10 @@
 # numbers. Give each part the same number of operations: what is it worth, in nats a letter, and
 # which is worth nothing?
 #
-# <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [residuals and
-# norms](../02_transformer/09_residuals_norms.ipynb), [rotary
-# positions](../05_efficient/08_relative_positions.ipynb) · 15 min to read · a laptop is enough; the
-# runs are kept beside the page</small>
+# <small>Prerequisites: [say what comes next](01_gpt.ipynb),
+# [residuals and norms](../02_transformer/09_residuals_norms.ipynb),
+# [rotary positions](../05_efficient/08_relative_positions.ipynb) · 15 min · runs on a laptop;
+# results of the long runs are included · book 6.1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -124,7 +124,7 @@ table([{"$W_g x$": a, "$W_1 x$": 2.0, "passes": float(F.silu(torch.tensor(a)) * 
 # | operations | those of 2,000 of its steps, forward and backward, counted as they run |
 # | rate | 0.001 for all, as in nanoGPT; five rows once more with 0.004 |
 # | seeds | five, three at 0.004; a part is compared with nanoGPT's decoder at the same seed |
-# | claim | the 95 % interval of the difference (Student's t over the seeds) leaves out 0 |
+# | claim | the 95% interval of the difference (Student's t over the seeds) leaves out 0 |
 #
 # The rows at 0.001, and nanoGPT's own at 0.004, were written down before the first run; three more
 # at 0.004 were added when the first seed was seen, and ReLU's when all the others were known. The
@@ -180,7 +180,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What each part is worth: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The records table tags=["slide", "fold"]
 shown = []
@@ -268,7 +268,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What the rate is worth: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Five of the rows at 0.004 tags=["slide", "fold"]
 shown = []
@@ -318,7 +318,7 @@ said = inspect.signature(decoder_ablations.decoder).parameters
 print(", ".join(name for name in said if name != "vocab_size"))
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # - a norm divides by the root mean square, and takes no mean away (`RMSNorm`)
 # - rotary position embeddings (RoPE): nothing is added to the embeddings for a position; queries
@@ -388,7 +388,7 @@ table([{"SmolLM2": name, "cache of a token (kB)": size, "of 2,048 tokens (MB)": 
 #   the interval does not show may still be there.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -466,7 +466,7 @@ assert round(2 * 512 * 2048 / (3 * 512)) == 1365
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # By five seeds and equal operations, at nanoGPT's rate, rotary positions lower the loss by 0.100
 # nats a letter, SwiGLU by 0.081, ReLU alone by 0.078, shared keys, with the steps that they buy,

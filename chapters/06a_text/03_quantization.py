@@ -6,10 +6,9 @@
 # 98 MB, and the model in it speaks. What was thrown away, and how much of that does the model
 # notice?
 #
-# <small>Book 6.1.3, and the papers under further reading · before this page:
-# [decoding](../02_transformer/14_decoding.ipynb), [what a
-# model reads](../03_bert/01_input.ipynb) · 16 min to read · a laptop is enough; the long
-# measurement is kept beside the page</small>
+# <small>Prerequisites: [decoding](../02_transformer/14_decoding.ipynb),
+# [what a model reads](../03_bert/01_input.ipynb) · 16 min · runs on a laptop; results of the long
+# runs are included · book 6.1.3, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -117,7 +116,7 @@ print("a matrix of MiniLM: the library's Q4_1")
 #
 # A GGUF file is read from its first byte on: four letters, the version, how many tensors and how
 # many settings follow; the settings by name (how many layers, how wide, all words of the
-# tokeniser); for each tensor its name, its shape, its kind and the place where it begins; then the
+# tokenizer); for each tensor its name, its shape, its kind and the place where it begins; then the
 # numbers. The model's code is not in it. (One setting, `tokenizer.chat_template`, is a short
 # template that says how a talk is laid out.)
 
@@ -190,7 +189,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Texts that it has to guess tags=["surprise", "fold"]
 from deepdive.data.text import shuffled
@@ -391,7 +390,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown]
 # A first answer needs no text. Of MiniLM's weights, which nobody has rounded: how large is the part
@@ -462,7 +461,7 @@ head = ["texts", "bytes a token", "nats a token", "nats a byte", "4 bits again"]
 table(lines, head, formats=dict.fromkeys(head[1:3], ".2f")) if lines else NOT_HERE
 
 # %% [markdown]
-# The bars are 95 % intervals over the 20 texts. With about 4 bits a weight, four bits and long
+# The bars are 95% intervals over the 20 texts. With about 4 bits a weight, four bits and long
 # rulers cost 0.94 nats a token on Wikipedia, three bits and short rulers 1.71. It is the same way
 # round with about 5 bits (0.14 against 0.23) and with about 6 (0.02 against 0.04), and on plays.
 # At the same number of marks short rulers are better (with 64 no difference shows); but a ruler
@@ -577,7 +576,7 @@ print(f"{c.max_length:,} tokens of 32 bits: {whole:.0f} MB, and {3 * whole:.0f} 
 # why the cache is rounded too, in practice.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | 32 bits | Q8_0 | Q4_1 |
 # |---|---|---|---|
@@ -620,7 +619,7 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 # - The norms are 35,136 numbers here, and keep their 32 bits.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -657,7 +656,7 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 #
 #    <details><summary>Answer</summary>
 #
-#    The settings, the words of the tokeniser, and for each tensor its name, shape, kind and place;
+#    The settings, the words of the tokenizer, and for each tensor its name, shape, kind and place;
 #    not the model's code.
 #
 #    </details>
@@ -704,7 +703,7 @@ w2 = ((w + big) / step + 0.5).floor() * step - big
 print(f"stay: {(w2 - w).abs().lt(1e-3 * step).float().mean():.0%}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A block of 32 weights is kept as a ruler, two numbers of 16 bits, and for each weight the nearest
 # of its 16 marks: 5 bits a weight, where the published file has 16. Rounded once more in this way,

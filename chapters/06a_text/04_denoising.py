@@ -6,9 +6,9 @@
 # out, shuffle the sentences, take out the sentence that matters. **If each way is given the same
 # number of operations, after which one is a small model better at its next task?**
 #
-# <small>Book 6.1.3 · before this page: [hide a word, and guess it](../03_bert/03_masking.ipynb),
-# [the decoder](../02_transformer/12_decoder.ipynb) · 20 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# <small>Prerequisites: [hide a word, and guess it](../03_bert/03_masking.ipynb),
+# [the decoder](../02_transformer/12_decoder.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included · book 6.1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -102,7 +102,7 @@ corruption_demo({lesson: [drawn(lesson, seed) for seed in range(1 if lesson == "
 # %% [markdown] tags=["slide"]
 # ## By hand: which sentence says most?
 #
-# Pegasus takes out the **principal** sentence, in the hope that to write it is nearly to summarise.
+# Pegasus takes out the **principal** sentence, in the hope that to write it is nearly to summarize.
 # For each sentence count the words that it shares with all others, each as often as both have it.
 # Double that, and divide by the number of words on both sides together: this is the F1 of
 # **ROUGE-1**, by which summaries are scored too.
@@ -179,7 +179,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What each damage asks: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Questions a text tags=["surprise"]
 from math import ceil, comb, factorial, log2
@@ -528,7 +528,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### The titles themselves: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% What was written tags=["surprise", "fold"]
 path = results_path("06a_text", "titles") if real else None
@@ -586,7 +586,7 @@ print(f"{sum(row['times'] >= 200 for row in looked)} of {len(looked)} trainings 
 # - **Code.** PLBART masks, deletes and infills programs; no program was read here.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | BART | PLBART | Pegasus |
 # |---|---|---|---|
@@ -630,7 +630,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 # ```
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -701,7 +701,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A text can be damaged in many ways, and each asks something else: a rotation 6 yes-or-no questions
 # of 46 pieces, hidden pieces more than 100. Equal operations are the fair price, and a task is the

@@ -6,9 +6,8 @@
 # then writes "There is no magic number. There is no magic number." Why does the likeliest text run
 # in circles, and what does each rule against it cut away?
 #
-# <small>Book 6.1.3, and the papers under further reading · before this page:
-# [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read · a laptop is enough; the long
-# measurements are kept beside the page</small>
+# <small>Prerequisites: [decoding](../02_transformer/14_decoding.ipynb) · 17 min · runs on a laptop;
+# results of the long runs are included · book 6.1.3, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -138,7 +137,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Paragraphs, and how a person went on tags=["fold"]
 from functools import cache
@@ -266,7 +265,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What each rule writes: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The rules tags=["fold"]
 from deepdive.decoding import beam, forbid, greedy, sample
@@ -480,7 +479,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Four drafts: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% [markdown]
 # The large model is that of [6a.1](01_gpt.ipynb), which writes Shakespeare letter by letter. There
@@ -606,7 +605,7 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 # the penalty does not.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | rule | looks at | keeps |
 # |---|---|---|
@@ -638,7 +637,7 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #   texts the large model is busy already, and there is little to win.
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -721,7 +720,7 @@ p, q = torch.tensor([0.3, 0.3, 0.4]), torch.tensor([0.6, 0.3, 0.1])
 print(f"{torch.minimum(p, q).sum():.0%} stay; {sum(0.5**n for n in range(5))} tokens a call")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # The likeliest text runs in circles because saying something makes it more probable that it is said
 # again: the same 16 tokens had a probability of 0.14 each the first time and 0.86 the fourth, and

@@ -6,9 +6,9 @@
 # operations: how large should the model be, and how long should it read?** You cannot pay for
 # trying several. Small runs cost less each. What do they say of a large one?
 #
-# <small>Book 6.1.3 · before this page: [say what comes next](01_gpt.ipynb), [today's
-# decoder](02_gpt2_to_llama.ipynb) · 20 min to read · a laptop is enough; the runs are kept beside
-# the page</small>
+# <small>Prerequisites: [say what comes next](01_gpt.ipynb),
+# [today's decoder](02_gpt2_to_llama.ipynb) · 20 min · runs on a laptop; results of the long runs
+# are included · book 6.1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -123,7 +123,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### Which grows: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Three budgets tags=["surprise", "nbval-check-output"]
 faster = Chinchilla(1, 4, 16, 0.5, 1)
@@ -183,7 +183,7 @@ print("found  ", [float(f"{x:.3g}") for x in found])
 # |---|---|
 # | text | film reviews, scientific abstracts, State of the Union addresses; in lower case |
 # | letters | 70 kinds |
-# | licences | CC BY 4.0, CC0, public domain |
+# | licenses | CC BY 4.0, CC0, public domain |
 # | held out | whole documents |
 # | passes | one: no run reads a letter twice |
 # | model | today's decoder (page 6a.2), which reads 64 letters; one table for letters in and out |
@@ -514,7 +514,7 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 #   the ring says, since each answer costs by its size (Sardana et al. 2024).
 
 # %% [markdown]
-# ## What differs
+# ## How it differs
 #
 # | | Kaplan et al. 2020 | Hoffmann et al. 2022 | this page |
 # |---|---|---|---|
@@ -553,7 +553,7 @@ table([{"a run is judged": name, "best size grows to the power": fit.interval(
 # ```
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -634,7 +634,7 @@ assert np.isclose(true.alpha * true.a / n**true.alpha, true.beta * true.b / d**t
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # One budget has a valley, too small a model on the left and too little text on the right; a law
 # fitted to small runs says where its lowest point lies, and two of its exponents by which power of

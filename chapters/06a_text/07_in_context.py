@@ -6,9 +6,9 @@
 # it, while none of its weights moves. What does it take from the four: the answers, or only what
 # an answer looks like? If somebody has filled them in wrongly, will it get the fifth one right?
 #
-# <small>Book 6.1.3.3, and the papers under further reading · before this page: [a language model in
-# 98 MB](03_quantization.ipynb), [decoding](../02_transformer/14_decoding.ipynb) · 17 min to read ·
-# a laptop is enough; the long measurement is kept beside the page</small>
+# <small>Prerequisites: [a language model in 98 MB](03_quantization.ipynb),
+# [decoding](../02_transformer/14_decoding.ipynb) · 17 min · runs on a laptop; results of the long
+# runs are included · book 6.1.3.3, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -38,13 +38,13 @@ few_shot_prompt(built, "1000", 1)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. It says "negative": with no form at all "positive" gets only 28.8 %.
-# 2. The forms decide: "positive" gets 94.6 % after the two good ones, 7.4 % after the two bad
-#    ones, and 40.5 % without.
-# 3. Not as the labels do: "I laughed, I cried" gets 33.2 % with true labels and 51.6 % with false
+# 1. It says "negative": with no form at all "positive" gets only 28.8%.
+# 2. The forms decide: "positive" gets 94.6% after the two good ones, 7.4% after the two bad
+#    ones, and 40.5% without.
+# 3. Not as the labels do: "I laughed, I cried" gets 33.2% with true labels and 51.6% with false
 #    ones. But look at the last form: where its label is turned, the answer tends to follow. Over
-#    all prompts of two forms or more, "positive" gets 56 % where the last label is positive, and
-#    13 % where it is negative.
+#    all prompts of two forms or more, "positive" gets 56% where the last label is positive, and
+#    13% where it is negative.
 #
 # </details>
 #
@@ -96,7 +96,7 @@ for label, word in enumerate(built.words):
 # | "I laughed, I cried" | 9 : 1 | 3 : 1 | positive |
 #
 # Before, all three were positive. Zhao et al. (2021) call this **contextual calibration**: it takes
-# no training and no labelled text, only a question about nothing.
+# no training and no labeled text, only a question about nothing.
 
 # %% The odds, checked tags=["fold", "nbval-check-output"]
 import numpy as np
@@ -199,7 +199,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What it takes from the forms: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% A few questions here tags=["fold"]
 live = in_context.by_shots(who, task, (0, 4), "true", 0, pick(ci=4, laptop=16, gpu=64))
@@ -331,7 +331,7 @@ table([[name, *(mean_right([right(row, n) for row in of("bag", task=name)]) for 
 # but the interval of the difference holds 0. With reviews they do not.
 #
 # And yet the model brings a lot. Words that are counted in the same sixteen forms only guess, and
-# from 500 labelled texts they get to 0.64 and 0.42.
+# from 500 labeled texts they get to 0.64 and 0.42.
 
 # %% [markdown] tags=["slide"]
 # ## In another order
@@ -406,9 +406,9 @@ table(lines, head, formats=dict.fromkeys((head[2], *head[4:]), ".2f")) if rows e
 
 # %% [markdown]
 # All numbers of this section are of the prompts with unusual tokens. The last form pulls:
-# "positive" is said 31 % of the time where it is bad, and 62 % where it is good. From the worst
+# "positive" is said 31% of the time where it is bad, and 62% where it is good. From the worst
 # order to the best the share that is right goes from 0.64 to 0.91. Once the answer about nothing is
-# divided out, the pull is gone, 52 % and 51 %, and no order has less than 0.81. To search for a
+# divided out, the pull is gone, 52% and 51%, and no order has less than 0.81. To search for a
 # good order pays less than it seems: chosen by half of the questions, the best has 0.11 more than
 # the worst on the other half, and 0 is inside the interval.
 #
@@ -485,7 +485,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### Where head 19-6 looks: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Three reviews tags=["fold"]
 kept_explorer("reviews", start=(19, 6))
@@ -525,12 +525,12 @@ table(lines, head, formats={head[1]: ".0%", head[2]: ".0f"},
       "all true or all false") if lines else NOT_HERE  # fmt: skip
 
 # %% [markdown]
-# Head 19-6 gives 59 % of its weight to "negative", and 38 % to "positive": the nearer label wins.
+# Head 19-6 gives 59% of its weight to "negative", and 38% to "positive": the nearer label wins.
 # So it is in 11 of the 12 heads that give most of their weight to these two.
 #
 # The twelve heads of the last table are chosen otherwise: they score highest over drawn words.
-# Copying needs them: with all heads 65 % of the words are copied right, without these twelve 0 %,
-# without twelve others of the same layers 44 to 63 %.
+# Copying needs them: with all heads 65% of the words are copied right, without these twelve 0%,
+# without twelve others of the same layers 44 to 63%.
 #
 # Is this copying what makes the last label pull? Without the twelve the pull falls from 25 points
 # to 10. But without twelve others it was 2 points, 29 and 34: to silence any heads can do as much.
@@ -568,7 +568,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What steps do: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% One problem, here tags=["fold"]
 written = chain_of_thought.by_form(who, "steps", 4, 0, pick(ci=1, laptop=2, gpu=24))
@@ -610,7 +610,7 @@ table([[name, *values] for name, values in PRINTED.items()],
 # 2024). The questions were encoded apart from the demonstrations here too.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | fine-tuning ([6a.1](01_gpt.ipynb)) | in-context learning |
 # |---|---|---|
@@ -655,7 +655,7 @@ table([[name, *values] for name, values in PRINTED.items()],
 # - **Compare words of one length**, or divide the score by the number of tokens: each further token
 #   costs probability. All labels here are a single token.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -746,7 +746,7 @@ print(*["negative" if p < q else "positive" for p, q in found])
 print(f"{100 * (8 * 30 + 25):,} {8 * 30 + 100 * 25:,}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # With no weight moved, SmolLM2 gets 0.84 of the film reviews right without a demonstration if the
 # question is put well. The page's prompts with demonstrations have other tokens than the same text

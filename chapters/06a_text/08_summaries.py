@@ -6,9 +6,9 @@
 # person wrote, and papers on summaries usually report it. **If a note says the opposite of what
 # was said, does its score tell?**
 #
-# <small>Book 6.1.3 · before this page: [which damage teaches most](04_denoising.ipynb),
-# [sparse by position](../05_efficient/02_sparse_by_position.ipynb) · 18 min to read · a laptop is
-# enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [which damage teaches most](04_denoising.ipynb),
+# [sparse by position](../05_efficient/02_sparse_by_position.ipynb) · 18 min · runs on a laptop;
+# results of the long runs are included · book 6.1.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -164,7 +164,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What each change costs: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% What each change costs tags=["surprise"]
 CHANGES = {"opposite": opposite, "another number": another_number, "last first": last_first}
@@ -497,7 +497,7 @@ print("lead on the same talks:", as_percent([value / 100 for value in lead_score
 #
 # What is written begins like a note, and then makes a patient up. The first talk is about a man of
 # 55, and the first run of gaps first writes of a female of 56. To count the words that stand in the
-# talk does not show this either: of a person's note 50 % of the words do, and of what the runs of
+# talk does not show this either: of a person's note 50% of the words do, and of what the runs of
 # *none* write, such as *a a a*, 60.
 
 # %% [markdown] tags=["slide"]
@@ -601,7 +601,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # notes: no score here saw what they say.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | LED | ProphetNet |
 # |---|---|---|
@@ -638,7 +638,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # ```
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -714,7 +714,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 #    </details>
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # ROUGE counts the words, the pairs of words and the common order that a summary shares with a
 # person's. LED reads long talks through a window, ProphetNet learns to guess from further back, and

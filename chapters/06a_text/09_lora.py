@@ -5,8 +5,8 @@
 # Now the director of the theatre has a wish: everybody shall say *thou*, and nobody *you*. How
 # little of the copyist must change for it, and what else changes with it?
 #
-# <small>Book 6.1.1 · before this page: [GPT](01_gpt.ipynb),
-# [word pieces](../03_bert/01_input.ipynb) · 17 min to read · a laptop is enough</small>
+# <small>Prerequisites: [GPT](01_gpt.ipynb), [word pieces](../03_bert/01_input.ipynb) · 17 min ·
+# runs on a laptop · book 6.1.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -82,7 +82,7 @@ gpt2_generation(LetterToy(told.model, toy.letters, states, prices), "ROMEO:\nI p
 # and one row are **rank** 1, two of each rank 2. $B$ begins at zero, so that nothing is changed
 # before the first step. At the end $B A$ is added to $W$, and the model is as large as before.
 #
-# **Say which is better.** Direct preference optimisation (Rafailov et al. 2023) wants two answers
+# **Say which is better.** Direct preference optimization (Rafailov et al. 2023) wants two answers
 # and a verdict. Say *thou* had 1/8 before tuning and has 1/4 now: it has doubled. *You* had 1/2 and
 # has 1/4: it was halved. The model's own **reward** for an answer is the logarithm of this factor,
 # times $\beta$. With $\beta = 1$ the rewards are $\ln 2$ and $-\ln 2$, they differ by $\ln 4$, and
@@ -152,7 +152,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Measure tags=["surprise", "fold"]
 RATES = {("answers", 0): 1e-4, ("answers", 1): 3e-3, ("answers", 4): 3e-3,
@@ -403,7 +403,7 @@ print(f"rank 8: {free:,} numbers, {share:.2%} of the model; as 16-bit numbers "
 # rounding. So a hundred customers can have a hundred files of a megabyte, and one model.
 
 # %% [markdown] tags=["aside"]
-# ## What differs
+# ## How it differs
 #
 # | | what is added | what is trained | what it is told |
 # |---|---|---|---|
@@ -454,7 +454,7 @@ assert thawed > free
 #   the chosen answers differ in length from the rejected ones.
 
 # %% [markdown] tags=["aside"]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -536,7 +536,7 @@ assert 384 * 2 * 768 == 768**2
 print("the answers hold")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Supervised tuning shows answers and counts the loss there; LoRA says how few numbers may move;
 # preferences say which of two answers is better. A domain model that keeps BERT's weights keeps its

@@ -5,10 +5,9 @@
 # so that the block of chapter 2 can stay as it is? And what must it learn from examples that a
 # network for images has built in?
 #
-# <small>Book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR) · before this
-# page: [the encoder](../02_transformer/11_encoder.ipynb),
-# [convolution](../01_before/03_convolution.ipynb) · 2 min to read ·
-# whole chapter: 3 h reading + 2 h exercises</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
+# [convolution](../01_before/03_convolution.ipynb) · 2 min · whole chapter: 3 h reading + 2 h
+# exercises · book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -6,10 +6,9 @@
 # the numbers? A Transformer that reads photographs begins like this. How large may the squares be,
 # and what must be written on them?
 #
-# <small>Book 6.2.1, Fleuret and Straka (ViT) · before this page:
-# [the encoder](../02_transformer/11_encoder.ipynb),
-# [positions](../02_transformer/08_positions.ipynb) · 20 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
+# [positions](../02_transformer/08_positions.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included · book 6.2.1, Fleuret and Straka (ViT)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -260,7 +259,7 @@ print("as the library's; a row of positions for the class token and each patch:"
 
 # %% [markdown]
 # **Common mistake:** `images.reshape(B, N, -1)` also gives $N$ rows of the right length. But a
-# reshape never moves a number: each row is then a strip of a few whole lines of one colour, cut off
+# reshape never moves a number: each row is then a strip of a few whole lines of one color, cut off
 # where the length is full, not a square. **Symptom:** no error; a row drawn as an image shows
 # stripes. **Mend:** the `permute` above; test it on an image whose pixels are their own numbers, as
 # in exercise 1.
@@ -281,7 +280,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Three orders of the patches tags=["surprise", "slide", "fold"]
 from statistics import mean
@@ -330,7 +329,7 @@ assert same
 # places mean nothing, and what is left is a bag of patches. Even so the model reads most hands that
 # it reads in order, and about three points fewer after the longer training. So what it uses are
 # above all the patches themselves. (Large ViTs can live with a bag, too: Dosovitskiy et al., table
-# 8, report 61.4 % without positions and 64.2 % with them, on ImageNet, by a linear classifier that
+# 8, report 61.4% without positions and 64.2% with them, on ImageNet, by a linear classifier that
 # learns from five images of each kind.)
 
 # %% [markdown]
@@ -355,7 +354,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What the training says: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Count the operations tags=["fold"]
 from deepdive_book.kit.flops import count_flops
@@ -407,11 +406,11 @@ print(f"patches of {P}, one run: {known:.1f} % of the training's own photographs
 #
 # Is it that small patches need more photographs? The model with patches of 20 has not even learned
 # those of its training (above), so it lacks training first: it had 1,200 steps of 16 photographs.
-# Four times as many bring it from 68.2 to 86.0 %, and patches of 50 from 91.5 to 94.3. The gap of
+# Four times as many bring it from 68.2 to 86.0%, and patches of 50 from 91.5 to 94.3. The gap of
 # 23 points becomes one of 8, and in each seed the large patches stay ahead.
 #
-# Models that are trained far longer say the opposite. Torchvision's ViT-B reads 81.1 % of ImageNet
-# with patches of 16 pixels and 75.9 % with patches of 32 (Torchvision's table of weights, 2022). So
+# Models that are trained far longer say the opposite. Torchvision's ViT-B reads 81.1% of ImageNet
+# with patches of 16 pixels and 75.9% with patches of 32 (Torchvision's table of weights, 2022). So
 # a small patch is a promise: more detail and more places to look, if there is enough training to
 # learn where to look.
 
@@ -455,12 +454,12 @@ print(f"one run: likeness of neighbours {alike[beside].mean():.2f}, "
 # %% [markdown]
 # *Red: alike; blue: opposite. The dot is the place itself.* In a large ViT that was trained long
 # the maps show a hill around each dot, with its row and its column (Dosovitskiy et al., figure 7):
-# it has learned the plane from photographs alone. Ours has just begun. Neighbours are a little
+# it has learned the plane from photographs alone. Ours has just begun. Neighbors are a little
 # more alike than places far apart, no more, and that in one run.
 #
 # ## How far do heads look?
 #
-# A convolution sees its neighbours. A head may look anywhere; for each we measure the mean distance
+# A convolution sees its neighbors. A head may look anywhere; for each we measure the mean distance
 # between a patch and what it looks at, in pixels, weighted by attention.
 
 # %% Reach of each head tags=["fold"]
@@ -480,7 +479,7 @@ with_alt(figure, "Two panels, a dot for each head of each seed: its layer, and h
 
 # %% [markdown]
 # *The dashed line: a head that looks at all patches alike.* All dots lie near it. After this
-# training no head looks at its neighbours only, as a convolution would. In a large ViT with much
+# training no head looks at its neighbors only, as a convolution would. In a large ViT with much
 # more training Dosovitskiy et al. (figure 7) find both kinds in the first layers, heads that look
 # near and heads that look far, and only far ones in the last.
 #
@@ -513,7 +512,7 @@ with_alt(figure, "Photographs of hands under a grid, fuller where rollout gives 
 
 # %% [markdown]
 # *Full orange: much of this patch is in the answer, says rollout.* Is it true? Rollout leaves out
-# values and feed-forward layers, so it may be wrong. A test: make a fifth of the patches grey, and
+# values and feed-forward layers, so it may be wrong. A test: make a fifth of the patches gray, and
 # read again. If rollout is right, the patches that it calls important cost more than patches drawn
 # by lot.
 
@@ -659,8 +658,8 @@ table(lines, ["photograph", "tokens", "read, %"],
 # ## In practice
 #
 # - **Larger initial weights can help when steps are few.** With a standard deviation of 0.02 in all
-#   layers (the default of timm, of transformers, and of this library) one run classified 49 % of
-#   the new hands after as many steps, and with Glorot's larger weights 68 %. The original ViT uses
+#   layers (the default of timm, of transformers, and of this library) one run classified 49% of
+#   the new hands after as many steps, and with Glorot's larger weights 68%. The original ViT uses
 #   Glorot's initialization; 0.02 is only its position table. What longer training makes of this we
 #   have not measured.
 # - **Small patches for long trainings, large ones for short.** Half the side costs four times the
@@ -671,7 +670,7 @@ table(lines, ["photograph", "tokens", "read, %"],
 # - **Fine-tune at a larger size** with the position table resized; that is how ViT's best results
 #   were made (Dosovitskiy et al. 2021, section 3.2).
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -694,7 +693,7 @@ table(lines, ["photograph", "tokens", "read, %"],
 #
 #    <details><summary>Answer</summary>
 #
-#    It looks at neighbours first, and in the wrong order these do not belong together.
+#    It looks at neighbors first, and in the wrong order these do not belong together.
 #
 #    </details>
 # 4. Half the patch's side: how many tokens, and how many pairs for attention?
@@ -723,7 +722,7 @@ table(lines, ["photograph", "tokens", "read, %"],
 #    2, 3, 6, 7; and 4, 5, 6, 7, a line of the image.
 #
 #    </details>
-# 2. *(pencil, 4 min)* ViT-B has patches of 16 × 16 in colour, 768 wide. How many numbers has the
+# 2. *(pencil, 4 min)* ViT-B has patches of 16 × 16 in color, 768 wide. How many numbers has the
 #    matrix of its patches? How many rows has its table of positions for 224 × 224 pixels?
 #
 #    <details><summary>Answer</summary>
@@ -751,11 +750,11 @@ with torch.device("meta"):
 print(rows_in.patches.project.weight.numel(), rows_in.positions.shape[0])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A photograph becomes a row of tokens when it is cut into squares, each is multiplied by one
 # matrix, and a learned row for its place is added; the rest is the encoder that reads sentences.
-# Nothing in it knows neighbours: one wrong order for all photographs changes nothing, and a model
+# Nothing in it knows neighbors: one wrong order for all photographs changes nothing, and a model
 # must learn from examples what lies where, and where to look. Back to the bag of squares: one can
 # learn to read hands from it. If each square bears the number of its place, whatever number that
 # is, a bag is as good as the photograph; without any numbers it is hardly worse. And the squares

@@ -6,9 +6,9 @@
 # through a small window and slides it over the image, or one in which every square of the image
 # asks every other?
 #
-# <small>Book 6.2.1, Straka (image recognition with Transformers) · before this page:
-# [from pixels to tokens](01_patches.ipynb), [convolution](../01_before/03_convolution.ipynb) ·
-# 15 min to read · a laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [from pixels to tokens](01_patches.ipynb),
+# [convolution](../01_before/03_convolution.ipynb) · 15 min · runs on a laptop; results of the long
+# runs are included · book 6.2.1, Straka (image recognition with Transformers)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -173,7 +173,7 @@ image_shift_robustness(shown, names, reach=REACH)
 #
 # ## By hand: move a row by one pixel
 #
-# Both networks take sums of neighbouring pixels, and here both take the same: the first pixel and
+# Both networks take sums of neighboring pixels, and here both take the same: the first pixel and
 # twice the second, weights $(1, 2)$. The **CNN** takes this sum at *each* place. The **ViT** cuts
 # the row into patches of two and takes it once a patch: a patch is a token, and this sum is what
 # the token says.
@@ -213,7 +213,7 @@ assert (sums, tokens) == ([0, 0, 0, 6, 5, 1, 0], [0, 0, 5, 0])
 #   to the pixel for moves by multiples of four, away from the border.)
 #
 # The ViT is not without them: a patch is a small square, and all patches share their weights. In
-# fact its first layer *is* a convolution, which steps by its own size. But after it, neighbourhood
+# fact its first layer *is* a convolution, which steps by its own size. But after it, neighborhood
 # is one more thing to learn, from the learned rows for places.
 #
 # These two are compared below. Their widths are chosen so that one image costs both the same:
@@ -247,7 +247,7 @@ table([[name, sum(p.numel() for p in net.parameters()), round(cost[name] / 1e6, 
 #
 # The shop has 250 images, the mail-order house 60,000, others something between: five sizes, and
 # of each the first so many images of Fashion-MNIST, photographs of clothes in ten kinds, 28 x 28
-# pixels, grey. Every run has 1,000 batches of 64, whatever the number of images, so all runs cost
+# pixels, gray. Every run has 1,000 batches of 64, whatever the number of images, so all runs cost
 # equally many operations: 250 images come 256 times each, 60,000 about once. Three seeds draw first
 # weights and batches. Both networks are asked about 10,000 new images.
 
@@ -267,7 +267,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Measure tags=["fold"]
 SIZES = [250, 1000, 4000, 16000, 60000] if profile() == "experiment" else [min(250, len(x))]
@@ -416,7 +416,7 @@ table([[n, *(spread(shares(name, n, augment, "moved")) for name, augment in pair
 # %% [markdown]
 # A ViT that never saw an image move loses far more answers than the CNN, which did not see one
 # either; even the CNN of 250 images is right more often than the ViT of 60,000. All photographs of
-# this set are centred, so that more of them say little of other places. Moved images say it: they
+# this set are centered, so that more of them say little of other places. Moved images say it: they
 # bring the ViT of 250 further than 60,000 that stand still.
 #
 # ## With more time
@@ -471,7 +471,7 @@ table(lines, ["network", "weights", "minutes of one core", "times through the im
 # differ. The CNN also does more work in total: 96.3 against 60.6
 # million million operations. In the data set's list of submitted results (Xiao et al. 2017) the ViT
 # is level with the weaker small convolutional networks, and also with a plain multilayer perceptron
-# (90.0 %) or boosted trees (89.8 %). The list's CNNs mostly have two convolutions and no
+# (90.0%) or boosted trees (89.8%). The list's CNNs mostly have two convolutions and no
 # augmentation; ours has four, and augmentation:
 #
 # | published: two layers of convolution | right (%) |
@@ -511,12 +511,12 @@ table([[name, 100 * (said == kinds).float().mean()] for name, said in told.items
 # sorted, the answers fall apart. **Fix:** `net.eval()`, or a `predict` that calls it. A ViT has
 # LayerNorm, which looks at one token alone, and knows no such trouble.
 #
-# ## In colour: CIFAR-10, and a claim of 80 %
+# ## In color: CIFAR-10, and a claim of 80%
 #
-# What should you expect of your own ViT on small images in colour? Users of public code complain
-# that a page claims 80 % and their run gives 60 %. In one such case (issues 6 and 7 of the
-# repository *vision-transformers-cifar10*, 2021 and 2022) both were true: 60 % came from the
-# command that the author had named first, 80 % from the one that was named after the complaint,
+# What should you expect of your own ViT on small images in color? Users of public code complain
+# that a page claims 80% and their run gives 60%. In one such case (issues 6 and 7 of the
+# repository *vision-transformers-cifar10*, 2021 and 2022) both were true: 60% came from the
+# command that the author had named first, 80% from the one that was named after the complaint,
 # with augmentation, 200 epochs and another rate. Published for networks that saw nothing but
 # CIFAR-10 (Hassani et al. 2021):
 #
@@ -525,8 +525,8 @@ table([[name, 100 * (said == kinds).float().mean()] for name, said in told.items
 # | ViT-Lite-6/4: patches of 4 | 3.19 | 200 | 90.94 |
 # | CCT-2/3x2: two convolutions before two layers of attention | 0.284 | 200 | 89.17 |
 #
-# So expect 60 % of a small ViT after a short training, 80 % after 200 epochs with augmentation, and
-# 90 % only with the full recipe of such a paper; with convolutions in front, an eleventh of the
+# So expect 60% of a small ViT after a short training, 80% after 200 epochs with augmentation, and
+# 90% only with the full recipe of such a paper; with convolutions in front, an eleventh of the
 # weights comes close. A claim that names neither epochs nor augmentation says little.
 
 # %% CIFAR-10 as users load it tags=["fold", "aside"]
@@ -632,7 +632,7 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 # is built here, has the published number of weights to within half a per cent.*
 #
 # The `gpu` profile trains both for 50 epochs. We have not run it: no card was at hand. Fewer epochs
-# than 200 and a plain recipe mean less than the published 90.94 %.
+# than 200 and a plain recipe mean less than the published 90.94%.
 
 # %% [markdown]
 # ## In practice
@@ -652,7 +652,7 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 # - **A convolution in front** of a ViT (CCT in the table above; Xiao et al. 2021) is the cheap
 #   middle way: what is near is built in where pixels are read, and attention does the rest.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -685,11 +685,11 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 #    That a thing is the same thing in another place.
 #
 #    </details>
-# 5. Somebody reports 80 % for a ViT on CIFAR-10, and you measure 60 %. What do you ask first?
+# 5. Somebody reports 80% for a ViT on CIFAR-10, and you measure 60%. What do you ask first?
 #
 #    <details><summary>Answer</summary>
 #
-#    How many epochs, with which augmentation and rate; and whether the 80 % are of new images.
+#    How many epochs, with which augmentation and rate; and whether the 80% are of new images.
 #
 #    </details>
 #
@@ -720,8 +720,8 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 #
 #    The CNN: its lead is gone, because its filters need neighboring pixels. The ViT loses nothing;
 #    to it no pixel of a patch, and no patch, is nearer than another. In a rerun with two seeds and
-#    400 batches it even gained, from 80.7 % and 80.3 % to 83.4 % and 81.9 %, and overtook the CNN
-#    (81.4 % and 80.6 %), probably because each patch then samples the whole image. (Page 1.3 asks
+#    400 batches it even gained, from 80.7% and 80.3% to 83.4% and 81.9%, and overtook the CNN
+#    (81.4% and 80.6%), probably because each patch then samples the whole image. (Page 1.3 asks
 #    the same of digits.)
 #
 #    </details>
@@ -734,7 +734,7 @@ below, above = 16 * 14 * 14, 24 * 14 * 14
 print(full["CNN"].layers[1].conv.weight.numel(), below * above)
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A CNN takes for granted that near pixels belong together and that a thing is the same in another
 # place; a ViT is told neither, beyond its patches, and learns both from examples. Moved and

@@ -6,9 +6,9 @@
 # than the label. Does the trainee learn more from both than from the labels alone? And should one
 # ear listen to both, or is it better to keep an ear for each?
 #
-# <small>Straka's lectures (DeiT) · before this page: [against convolution](02_convolution.ipynb),
-# [DistilBERT](../03_bert/10_albert_distilbert.ipynb) · 16 min to read · a laptop is enough; the
-# long runs are kept beside the page</small>
+# <small>Prerequisites: [against convolution](02_convolution.ipynb),
+# [DistilBERT](../03_bert/10_albert_distilbert.ipynb) · 16 min · runs on a laptop; results of the
+# long runs are included · Straka's lectures (DeiT)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -212,7 +212,7 @@ for two in (heads, [heads[0]] * 2, [torn, torn]):
     print(round(hard_distillation(two, shirt, coat).item() / log(2), 3), "bits")
 
 # %% [markdown]
-# ## What differs from a ViT
+# ## How it differs from a ViT
 
 # %% Draw a box tags=["fold"]
 from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
@@ -270,7 +270,7 @@ table(lines, ["network", "weights", "million operations an image"])
 # %% [markdown]
 # ## The experiment
 #
-# 6,000 labelled pictures of fashion_mnist, a tenth of its training part, drawn by lot. A small CNN
+# 6,000 labeled pictures of fashion_mnist, a tenth of its training part, drawn by lot. A small CNN
 # learns from them and becomes the teacher. Then four students learn from the same pictures, in as
 # many steps (1,200 batches of 100), at as many operations for a picture:
 #
@@ -417,7 +417,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Four students tags=["surprise", "slide", "fold"]
 FOUR = {"labels alone": (1, "labels", "none"), "one token for both": (1, "hard", "CNN"),
@@ -589,7 +589,7 @@ table(lines, ["the teacher knows", "DeiT minus labels alone, points, and 95 % by
 # %% [markdown]
 # *A dot is a run of one seed.*
 #
-# **Here the teacher seems to add something.** From 600 labels alone the ViT gets 75.5 %. With names
+# **Here the teacher seems to add something.** From 600 labels alone the ViT gets 75.5%. With names
 # from the teacher that knows all labels it is ahead in each of three seeds, although one name in
 # eight is not the label; the seeds lie so far apart that the interval still holds zero. From the
 # teacher of the same 600 labels it gains a point in two seeds and nothing in the third. What
@@ -612,7 +612,7 @@ table(lines, ["the teacher knows", "DeiT minus labels alone, points, and 95 % by
 # soft labels add nothing, and its table 2 finds CNN teachers better than Transformer teachers. Our
 # learning rate, widths, and temperature were not tuned per student.
 #
-# ### Common mistake: the mean over labelled pictures alone
+# ### Common mistake: the mean over labeled pictures alone
 #
 # `F.cross_entropy(scores, labels, ignore_index=-1)` leaves out pictures without a label, and
 # divides by the number of the others. With ten labels in a batch of a hundred each label then
@@ -644,7 +644,7 @@ table(lines or [["not run in this profile", ""]],
 # - Where pictures are many and labels few, let the teacher name the rest; the class head skips a
 #   picture that has no label.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -723,7 +723,7 @@ sizes = [sum(w.numel() for w in net.parameters()) for net in (wide, plain)]
 print(round(soft_cross_entropy(q, p, 1.0).item() / log(2), 3), sizes[0] - sizes[1])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # DeiT gives a ViT a second special token, from whose last state a second head learns the name that
 # a trained network gives to the picture. Where each picture had its label, the teacher added no

@@ -5,9 +5,9 @@
 # lies beneath, and nobody had to tell you that it is called a boot. Sixty thousand pictures without
 # names, and six hundred with: is filling in what is hidden a lesson that helps to name?
 #
-# <small>Straka's lectures (MAE), and the list of models in the transformers library · before this
-# page: [from pixels to tokens](01_patches.ipynb), [hidden words](../03_bert/03_masking.ipynb) ·
-# 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [from pixels to tokens](01_patches.ipynb),
+# [hidden words](../03_bert/03_masking.ipynb) · 18 min · runs on a laptop; results of the long runs
+# are included · Straka's lectures (MAE), and the list of models in the transformers library</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -169,11 +169,11 @@ found = pixel_loss(said[None], image, hidden, 2, normal=False)
 print("hidden:", hidden[0].tolist(), "| loss:", found.item())
 
 # %% [markdown]
-# ## What differs from a ViT
+# ## How it differs from a ViT
 #
 # - **Most patches are hidden by lot**: each patch draws a number, and the largest are hidden.
 # - **The encoder reads the seen patches only.** A hidden patch is not replaced by anything, as
-#   BERT's `[MASK]` replaces a word: it is left out. Its neighbours keep their own positions, fixed
+#   BERT's `[MASK]` replaces a word: it is left out. Its neighbors keep their own positions, fixed
 #   sines for the line and the column, so that the encoder knows where the gaps are.
 # - **A small decoder** reads the seen patches' states, and in every gap the same learned row, the
 #   mask token, with the position of the gap. It says the pixels of each patch.
@@ -340,14 +340,14 @@ shown([(f"MAE, {hidden:.0%} hidden", "MAE", hidden, 1) for hidden in SHARES]
       + [("not pre-trained", "nothing", 0.0, 1)])  # fmt: skip
 
 # %% [markdown]
-# Each seed has 600 names of its own. Without pre-training 600 names and 500 steps give about 60 %;
+# Each seed has 600 names of its own. Without pre-training 600 names and 500 steps give about 60%;
 # a linear map on states that never saw a name is right more often than that by six points and more,
 # at each share and in every seed. The shares themselves lie close: a quarter, a half and three
 # quarters cannot be ranked by three seeds; with seven eighths hidden the probe is behind each of
 # them, in every seed.
 #
-# He et al. (figure 5; ViT-Large, ImageNet, 1.28 million names) have 73.5 % for the probe and 84.9 %
-# fine-tuned with 75 % hidden, and 54.6 % for the probe at the lowest share that they try. Their
+# He et al. (figure 5; ViT-Large, ImageNet, 1.28 million names) have 73.5% for the probe and 84.9%
+# fine-tuned with 75% hidden, and 54.6% for the probe at the lowest share that they try. Their
 # images have 196 small patches, ours 16 large ones.
 
 # %% tags=["fold"]
@@ -364,7 +364,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% More steps tags=["surprise"]
 shown([("not pre-trained", "nothing", 0.0, times) for times in (1, 2, 4)]
@@ -398,7 +398,7 @@ else:
 # serves many tasks. Whether it gives more in the end, as in He et al., whose pre-training sees
 # thousands of times as many pictures, this page does not show.
 #
-# (The ViT of [the page before](03_deit.ipynb) reads 75.5 % from as many names: it had 1,200 steps
+# (The ViT of [the page before](03_deit.ipynb) reads 75.5% from as many names: it had 1,200 steps
 # of 100, so more than these.)
 
 # %% [markdown]
@@ -420,7 +420,7 @@ else:
 # - The **teacher** sees all of it. Its weights are the moving average of the student's, $\theta_T
 #   \leftarrow \tau\, \theta_T + (1 - \tau)\, \theta_S$, and it gets no gradient. (In
 #   [DeiT](03_deit.ipynb) the teacher is another network, trained before.)
-# - The **target** in a gap is the mean of the teacher's last $K$ layers there, each normalised.
+# - The **target** in a gap is the mean of the teacher's last $K$ layers there, each normalized.
 #
 # Nothing in this is about pictures, and the paper trains words and sounds in the same way. Here the
 # encoder is BEiT's: numbers for offsets instead of positions, gains on its branches.
@@ -433,7 +433,7 @@ for _ in range(2):
 
 # %% [markdown]
 # Why does it not cheat? If all states were equal, the loss would be zero. The teacher moves slowly,
-# and each layer's states are normalised; Baevski et al. report that training can collapse all the
+# and each layer's states are normalized; Baevski et al. report that training can collapse all the
 # same, where the learning rate or the decay is chosen badly.
 #
 # data2vec, ten of sixteen patches hidden, next to MAE after as many pictures. That is not equal
@@ -455,7 +455,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #
 # - Take published weights for real photographs: `load("facebook/vit-mae-base")`, downloaded as a
 #   folder, gives encoder and decoder; `.encoder` is a ViT.
-# - Normalising the pixels of each patch made He et al.'s encoder better by half a point in
+# - Normalizing the pixels of each patch made He et al.'s encoder better by half a point in
 #   fine-tuning (table 1d). What it says is drawn only with the true patch's mean and deviation.
 # - Give whoever was not pre-trained the steps that it needs before you compare.
 # - The encoder reads a quarter of the rows, so a batch may be larger: with the decoder, by the
@@ -463,7 +463,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 # - To fill in pictures for people, this is the wrong loss: a mean of all that could be there is
 #   blurred.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -505,7 +505,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* ViT-Base reads 196 patches and one special row. With 75 % hidden, how many
+# 1. *(pencil, 3 min)* ViT-Base reads 196 patches and one special row. With 75% hidden, how many
 #    rows does the encoder read, and by what factor do the pairs in a head fall?
 #
 #    <details><summary>Answer</summary>
@@ -525,7 +525,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #
 #    <details><summary>Answer</summary>
 #
-#    Often, but not always: with a line alone seen, most gaps have no seen neighbour, but a line
+#    Often, but not always: with a line alone seen, most gaps have no seen neighbor, but a line
 #    through the middle can say more than four squares by lot.
 #
 #    </details>
@@ -537,7 +537,7 @@ found = pixel_loss(said[None], image, more, 2, normal=False)
 print(1 + int(196 * 0.25), round(197**2 / 50**2, 1), more[0].tolist(), round(found.item(), 1))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A masked autoencoder hides most patches of a picture by lot, encodes the rest, and a small decoder
 # says the pixels of what is hidden, the only ones that count. data2vec keeps the gaps and predicts

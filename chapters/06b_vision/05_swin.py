@@ -6,10 +6,9 @@
 # and 20,736 pairs would have to listen to each other. Can the tables save most of that, and can the
 # guest in the opposite corner still hear the news?
 #
-# <small>Fleuret, part 4; Liu et al. 2021 · before this page:
-# [from pixels to tokens](01_patches.ipynb),
-# [sparse by position](../05_efficient/02_sparse_by_position.ipynb)
-# · 18 min to read · a laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [from pixels to tokens](01_patches.ipynb),
+# [sparse by position](../05_efficient/02_sparse_by_position.ipynb) · 18 min · runs on a laptop;
+# results of the long runs are included · Fleuret, part 4; Liu et al. 2021</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -190,7 +189,7 @@ if profile() == "experiment":
 # | 13 | 14 | 15 | 16 | | 2 | 3 | 4 | 1 |
 #
 # Four windows again. The first, in bold, is as it should be. The second has 8 and 12 from the right
-# edge beside 5 and 9 from the left: neighbours by the roll alone. A mask keeps them apart. In the
+# edge beside 5 and 9 from the left: neighbors by the roll alone. A mask keeps them apart. In the
 # last window nobody meets anybody. What is left are $16 + 8 + 8 + 4 = 36 = (1 + 4 + 1)^2$ pairs,
 # those of the nine windows.
 
@@ -293,7 +292,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Load the runs tags=["fold"]
 kept_runs = file is not None and file.is_file()
@@ -442,8 +441,8 @@ table([[a["side"] ** 2, a["flops"] / 1e9, b["flops"] / 1e9, np.median(a["spent"]
 # ## The whole Swin
 #
 # So that a state can stand for more of the image, Swin's layers stand in four **stages**, and
-# between two of them it **merges**: four neighbours are joined side by side, $4d$ numbers,
-# normalised and mapped to $2d$. The grid halves, the rows grow twice as wide, and a window of 7 x 7
+# between two of them it **merges**: four neighbors are joined side by side, $4d$ numbers,
+# normalized and mapped to $2d$. The grid halves, the rows grow twice as wide, and a window of 7 x 7
 # covers four times as much. In the fourth stage one window is the image.
 
 # %% Swin-T, counted tags=["fold", "nbval-check-output"]
@@ -490,7 +489,7 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 # - A bias that is learned has no fused kernel on a CPU; its scores are kept. Our library adds bias
 #   and mask of one image once for all (`ShiftedAttention`).
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -566,7 +565,7 @@ tables = [p.numel() for name, p in published.named_parameters() if ".position." 
 print(f"{sum(tables):,}", "| from the middle:", max(receptive_field(12, 4, 2, 6, 78)), "layers")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Swin is ViT's block inside windows: pairs grow like the patches, not like their square. In every
 # second layer the grid is rolled, so that windows stand elsewhere, and a mask keeps apart what only

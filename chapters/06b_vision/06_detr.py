@@ -6,9 +6,9 @@
 # which biscuit do you correct which child?** Any order will do for the tray. Does it for those who
 # learn?
 #
-# <small>Fleuret (DETR), Straka (DETR) · before this page:
-# [from pixels to tokens](01_patches.ipynb), [the decoder](../02_transformer/12_decoder.ipynb) ·
-# 20 min to read · a laptop is enough; the runs are kept beside the page</small>
+# <small>Prerequisites: [from pixels to tokens](01_patches.ipynb),
+# [the decoder](../02_transformer/12_decoder.ipynb) · 20 min · runs on a laptop; results of the long
+# runs are included · Fleuret (DETR), Straka (DETR)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -199,7 +199,7 @@ print("the library's:", torch.allclose(mine, attn(x, positions=at), atol=1e-6))
 # encoder of the picture above says, which is frozen, so that a run takes seconds. (That encoder was
 # trained by least cost; further down each way trains its own.) Then it calls on five hundred new
 # trays, and is judged by **average precision**, AP, which is counted by hand below: it would be
-# 100 % if each biscuit were called at its place, by its kind, and nothing else were called. Each
+# 100% if each biscuit were called at its place, by its kind, and nothing else were called. Each
 # way has three seeds.
 
 # %% tags=["fold"]
@@ -219,7 +219,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Train one and ask it tags=["fold"]
 import numpy as np
@@ -500,7 +500,7 @@ print("each for itself:", three.argmin(1).tolist(), "| one to one:", hungarian(t
 # - The loss is added after each layer of the decoder, each layer matched for itself.
 # - Later models mend the slow start: Deformable DETR looks at few places of several maps.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -583,7 +583,7 @@ print(who.tolist(), what.tolist(), four[who, what].sum().item(), "|",
       round(float(late), 3))  # fmt: skip
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # DETR lets learned queries call things all at once, and matches calls with things one to one, so
 # that the sum of costs (kind, distance, overlap) is the least; then each learns what its match

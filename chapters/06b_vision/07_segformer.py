@@ -1,14 +1,14 @@
 # %% [markdown] tags=["slide"]
 # # SegFormer: semantic segmentation, a class for every pixel
 #
-# A child gets a picture and five pencils: grey for the ground, one each for discs, squares,
-# diamonds and crosses. Every spot of the paper is to have its colour, also where one thing hides a
-# part of another. When is such a colouring good? And can a network do it that is told no place, on
+# A child gets a picture and five pencils: gray for the ground, one each for discs, squares,
+# diamonds and crosses. Every spot of the paper is to have its color, also where one thing hides a
+# part of another. When is such a coloring good? And can a network do it that is told no place, on
 # paper of any size?
 #
-# <small>Xie et al. 2021 · before this page: [from pixels to tokens](01_patches.ipynb),
-# [windows that shift](05_swin.ipynb) · 16 min to read · a laptop is enough;
-# the long runs are kept beside the page</small>
+# <small>Prerequisites: [from pixels to tokens](01_patches.ipynb),
+# [windows that shift](05_swin.ipynb) · 16 min · runs on a laptop; results of the long runs are
+# included · Xie et al. 2021</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -203,10 +203,10 @@ segmentation_occlusion([*THINGS], frames)
 #    number so much lower?
 # 2. Hide the others one by one. Which of the two numbers would you rather be marked by?
 #
-# ## By hand: when is a colouring good?
+# ## By hand: when is a coloring good?
 #
 # A sheet of 16 squares has one thing of 4 squares on it. Tim paints the ground alone: $12$ of $16$
-# are right, 75 %. Ada paints a thing of 6 squares, 3 of them on the real one: of the ground she has
+# are right, 75%. Ada paints a thing of 6 squares, 3 of them on the real one: of the ground she has
 # 9 right, and $9 + 3 = 12$ of $16$ again. Pixels that are right do not tell them apart, for the
 # ground is large.
 #
@@ -231,7 +231,7 @@ for name, sheet in (("Tim", tim), ("Ada", ada)):
 assert abs(mean_iou(ada, right, 2) - 51 / 91) < 1e-12
 
 # %% [markdown]
-# ## What differs from ViT
+# ## How it differs from ViT
 #
 # ViT keeps one grid of patches, and each patch meets all. For a name at every pixel the grid should
 # be fine, and then all pairs are dear. SegFormer changes five things:
@@ -242,7 +242,7 @@ assert abs(mean_iou(ada, right, 2) - 51 / 91) < 1e-12
 #   asks. A fine grid of 16 x 16 has 256 patches and $256 \cdot 256 = 65{,}536$ pairs; with $R = 4$
 #   there are 16 keys and $256 \cdot 16 = 4{,}096$ pairs, a sixteenth.
 # - **Neighbours in the feed-forward layer**: between its two matrices a convolution of 3 x 3 mixes
-#   each number with that of the eight neighbours.
+#   each number with that of the eight neighbors.
 # - **No positions** at all.
 # - **A light decoder**: the grids of all stages are mapped to one width, resized to the largest,
 #   joined, and classified place by place.
@@ -260,7 +260,7 @@ print("queries", grid.flatten(1, 2).shape[1], "keys", few.shape[1])
 # ## Where am I?
 #
 # Attention alone cannot tell where a patch stands, and here nothing is added that says so. Give the
-# network a sheet of one grey: all patches are equal. Train it to name the **quarter** of each
+# network a sheet of one gray: all patches are equal. Train it to name the **quarter** of each
 # pixel: above or below, left or right.
 
 # %% tags=["fold"]
@@ -279,7 +279,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Load the runs tags=["fold"]
 from deepdive_book.kit.tables import table
@@ -391,7 +391,7 @@ table([["table of positions", 77.3, 74.0], ["convolution, no positions", 80.5, 7
 # %% [markdown]
 # ### Common mistake: a batch of one
 #
-# The decoder has a batch norm. In training it normalises by the batch's own
+# The decoder has a batch norm. In training it normalizes by the batch's own
 # mean and spread, later by what it has kept. Who forgets `model.eval()` gets masks that depend on
 # the other images of the batch.
 
@@ -411,7 +411,7 @@ assert told == {True: False, False: True}
 # ## In practice
 #
 # - Published models come for 150 classes (ADE20K) and 19 (Cityscapes); B0 has 3.8 million numbers
-#   and 37.4 % mIoU on ADE20K, B5 84.7 million and 51.0 % (Xie et al. 2021, table 2). Ours loads and
+#   and 37.4% mIoU on ADE20K, B5 84.7 million and 51.0% (Xie et al. 2021, table 2). Ours loads and
 #   saves them (`published.load`), equal to transformers to rounding.
 # - The logits have a quarter of the image's sides. Resize the **logits**, then take the largest:
 #   `Segformer.pixels`.
@@ -420,7 +420,7 @@ assert told == {True: False, False: True}
 #   published models lose none.
 # - Say which mIoU: over all pixels together, as here, or a mean of the images'. They differ.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -493,13 +493,13 @@ better = np.array([1] * 6 + [0] * 10)
 print(mean_iou(better, right, 2), 128**2 * 16**2, 128**4)
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # SegFormer names every pixel: a fine grid of overlapping patches asks, few keys made of whole
 # squares answer, and a light decoder joins the grids of all stages. Intersection over union counts
 # each class for itself, so a large ground cannot hide that nothing else was found. Back to the
-# child: a colouring is good when every pencil's part fits, and a network that is told no place
-# colours four scenes side by side as well as one, since a cross is a cross wherever it stands.
+# child: a coloring is good when every pencil's part fits, and a network that is told no place
+# colors four scenes side by side as well as one, since a cross is a cross wherever it stands.
 # Where the paper ends it can see by the zeros beyond the edge: that is how places leak in, and what
 # it learns of them does not carry over to paper of another size where position is all there is (the
 # blank sheets; on the scenes no loss shows).

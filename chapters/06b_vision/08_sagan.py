@@ -5,10 +5,9 @@
 # and finds each sock without a flaw: left one striped, right one checked. Can such a judge ever
 # teach the forger that socks come in pairs? And does a forger with a better judge paint better?
 #
-# <small>Fleuret 13.2 (attention in vision) · before this page:
-# [self-attention](../02_transformer/05_self_attention.ipynb),
-# [from pixels to tokens](01_patches.ipynb) · 15 min to read · a laptop is enough; the long runs are
-# kept beside the page</small>
+# <small>Prerequisites: [self-attention](../02_transformer/05_self_attention.ipynb),
+# [from pixels to tokens](01_patches.ipynb) · 15 min · runs on a laptop; results of the long runs
+# are included · Fleuret 13.2 (attention in vision)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -96,12 +95,12 @@ image_attention({f"made {i + 1}": ((made[i, 0] + 1) / 2, weights[i]) for i in ra
 # forger paints. Choose another image above it.*
 #
 # 1. Press the thing that was painted, then the empty paper. Do they look at the same places?
-# 2. Go to a neighbour of your place. How far does the look jump?
+# 2. Go to a neighbor of your place. How far does the look jump?
 #
 # Two networks learn against each other here: the forger, which papers call the **generator**, makes
 # images of clothes; the judge, the **discriminator**, tells them from real ones. Together they are
 # a generative adversarial network, a **GAN**. This forger had one layer of attention among its
-# convolutions. All that a convolution puts at a place it has from the neighbours. This layer lets
+# convolutions. All that a convolution puts at a place it has from the neighbors. This layer lets
 # each place read every other.
 
 # %% [markdown] tags=["slide"]
@@ -247,7 +246,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Measure tags=["fold"]
@@ -425,7 +424,7 @@ table([[m, f"{mean(some):.1f} ({min(some):.1f} to {max(some):.1f})"] for m, some
 #
 # What the judge without attention lacks is not attention as such: it ends in one linear layer over
 # local features. In a rerun of this experiment, the same two convolutions with one hidden layer of
-# 16 units and no attention reached 98.1 % and 98.7 % after 400 steps (two seeds). Attention is one
+# 16 units and no attention reached 98.1% and 98.7% after 400 steps (two seeds). Attention is one
 # way to combine two distant places; a nonlinear layer after they are joined is another.
 #
 # So a judge learns of pairs if somebody tells it which they are. In a GAN nobody does: it hears
@@ -460,7 +459,7 @@ table(lines, ["in the middle", "million products an image", "ms of processor a s
 # ### Common mistake: rows by reshape alone
 #
 # **Wrong:** `x.reshape(B, H * W, C)` makes rows of a map (B, C, H, W). **Symptom:** nothing is
-# raised, and all shapes are right, but a row holds neighbouring places of one channel, and not the
+# raised, and all shapes are right, but a row holds neighboring places of one channel, and not the
 # channels of one place. **Fix:** bring the channels last first, `x.flatten(2).mT`.
 
 # %% A place, or a mixture? tags=["nbval-check-output", "fold"]
@@ -477,7 +476,7 @@ print("first place:", x[0, :, 0, 0].tolist(), "| reshaped:", x.reshape(1, 4, 2)[
 #   by the distance, since its features do not vary; one that copies the training images is not.
 # - Two rates: the judge learns at four times the forger's rate.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -553,7 +552,7 @@ print(pairs, (9**0.5 - 4**0.5) ** 2, 32**4, round(32**4 / 14**4, 1))
 assert pairs["SS"] + pairs["CC"] == pairs["SC"] + pairs["CS"] == 7
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A layer of SAGAN lets each place of a map read all others, by self-attention with one head, narrow
 # queries, keys and values, and a weight that begins at 0. A judge that adds points of places cannot

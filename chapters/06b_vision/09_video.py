@@ -6,9 +6,9 @@
 # a film is a row of patches, and a long one: 8 frames of 196 patches make 2.5 million pairs in each
 # layer. Which of these pairs may be left out, so that it still sees which way the door moves?
 #
-# <small>Book 6.5 · before this page: [an image as patches](01_patches.ipynb), [sparse by
-# position](../05_efficient/02_sparse_by_position.ipynb) · 20 min to read · a laptop is enough; the
-# long runs are kept beside the page</small>
+# <small>Prerequisites: [an image as patches](01_patches.ipynb),
+# [sparse by position](../05_efficient/02_sparse_by_position.ipynb) · 20 min · runs on a laptop;
+# results of the long runs are included · book 6.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -133,7 +133,7 @@ assert all(same)
 # ### Common mistake: a fold along the wrong axis
 #
 # `x.view(B * places, frames, d)` has the right shape too. But our rows go frame by frame, so this
-# puts *neighbours of one frame* together and calls them time:
+# puts *neighbors of one frame* together and calls them time:
 
 # %% tags=["nbval-check-output"]
 numbers = torch.arange(FRAMES * SIDE * SIDE)
@@ -248,7 +248,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Run a film backwards tags=["surprise", "nbval-check-output"]
 alone = Watcher("space_only").eval()
@@ -412,9 +412,9 @@ assert behind == [1.1, 22.9]
 # not equally large, and 400 steps of one cost more than 400 of another. The comparison above is at
 # equal steps and one learning rate for all schemes; we have made none at equal operations. Size
 # does not explain why joint attention fails, though. In a rerun with 1,600 steps, joint attention
-# with four layers (as many attention sublayers as divided attention has) got 40.8 % and 42.2 % of
-# the motion classes right, and at a learning rate of 1e-3 38.7 %, while divided attention with
-# *one* layer, fewer parameters than joint attention here, got 98.7 %. The counts:
+# with four layers (as many attention sublayers as divided attention has) got 40.8% and 42.2% of
+# the motion classes right, and at a learning rate of 1e-3 38.7%, while divided attention with
+# *one* layer, fewer parameters than joint attention here, got 98.7%. The counts:
 
 # %% Numbers and operations tags=["fold", "nbval-check-output"]
 from deepdive_book.kit.flops import count_flops
@@ -474,7 +474,7 @@ assert same
 # - A film of 96 frames has 18,816 patches. Joint attention meets all of them from each, divided
 #   attention $96 + 196$.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -512,7 +512,7 @@ assert same
 #
 #    <details><summary>Answer</summary>
 #
-#    Neighbourhoods overlap: a patch belongs to several. Groups must not.
+#    Neighborhoods overlap: a patch belongs to several. Groups must not.
 #
 #    </details>
 #
@@ -535,7 +535,7 @@ assert same
 #
 #    </details>
 # 3. *(measure, 15 min)* Keep the order, but run each new film backwards, and score the answers
-#    against the old motions. Which share do you expect from a model that tells 95 % right?
+#    against the old motions. Which share do you expect from a model that tells 95% right?
 #
 #    <details><summary>Answer</summary>
 #
@@ -553,7 +553,7 @@ assert 96 * 14 * 14 == 18_816
 print("all heard of:", bool((time @ frame > 0).all()), bool((frame @ time > 0).all()))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A film is a row of patches, and a scheme says which of them meet: a frame alone, all with all, or
 # steps through time and space that need far fewer pairs and still reach far. Folding groups into

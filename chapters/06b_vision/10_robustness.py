@@ -6,9 +6,9 @@
 # three pixels beside its place. Then a loose cable mixes up blocks of the image. Nobody trained the
 # network for any of this. Which kind should work there, a CNN or a ViT?
 #
-# <small>Book 6.2.1 · before this page: [against convolution](02_convolution.ipynb), [from pixels to
-# tokens](01_patches.ipynb) · 15 min to read · a laptop is enough; the long runs are kept beside the
-# page</small>
+# <small>Prerequisites: [against convolution](02_convolution.ipynb),
+# [from pixels to tokens](01_patches.ipynb) · 15 min · runs on a laptop; results of the long runs
+# are included · book 6.2.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -447,7 +447,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% In pieces tags=["surprise", "slide"]
 PARTS = {"as it is": "as it is", "4 pieces": "shuffled 2", "16 pieces": "shuffled 4",
@@ -457,10 +457,10 @@ table([[name, *(spread(runs(name, called, "right")) for called in PARTS.values()
       caption="right: mean of the seeds (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Of whole images the bag is right in 82 %, and the ViT that knows places in 85 %. So the ViT, too,
-# goes more by *which* patches there are than by *where*: in 16 pieces it is right in 72 %,
-# where the CNN has 19 %. Published for a larger network, on ImageNet: DeiT-Tiny is right
-# in 72.2 %, and trained without positions in 68.3 % (Naseer et al. 2021; DeiT's released models;
+# Of whole images the bag is right in 82%, and the ViT that knows places in 85%. So the ViT, too,
+# goes more by *which* patches there are than by *where*: in 16 pieces it is right in 72%,
+# where the CNN has 19%. Published for a larger network, on ImageNet: DeiT-Tiny is right
+# in 72.2%, and trained without positions in 68.3% (Naseer et al. 2021; DeiT's released models;
 # these read a class token, a third kind of last step).
 #
 # **But attention alone does not do this.** Look at the fourth line. The flat ViT has the same
@@ -475,7 +475,7 @@ table([[name, *(spread(runs(name, called, "right")) for called in PARTS.values()
 # %% [markdown]
 # ## Covered
 #
-# Now some of the 16 patches are covered, by lot, by squares of one shade: **grey**, halfway between
+# Now some of the 16 patches are covered, by lot, by squares of one shade: **gray**, halfway between
 # black and white, or **black**, as the empty ground around each piece of clothing is.
 
 # %% tags=["fold"]
@@ -491,7 +491,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Covered in grey and in black tags=["surprise", "slide", "fold"]
 LINES = {"CNN": ("#0072B2", "o", "-"), "CNN, flat": ("#0072B2", "o", ":"),
@@ -536,9 +536,9 @@ table(lines, ["squares", *heads], formats=dict.fromkeys(heads, ".1f"),
       "Student's 95 % intervals over three seeds")  # fmt: skip
 
 # %% [markdown]
-# **The shade decides**, for the two that end in a mean: with four squares in grey the CNN has more
+# **The shade decides**, for the two that end in a mean: with four squares in gray the CNN has more
 # still right than the ViT, in black the ViT more than the CNN. An empty, black patch is a word that
-# the ViT has read in nearly every image; in a mean it only says less. A grey square is a word that
+# the ViT has read in nearly every image; in a mean it only says less. A gray square is a word that
 # it never read, and in a mean each such word counts. (A guess, which we did not test. The sum by
 # hand does not say it: there the empty cover moves the mean more, for that sum knows nothing of
 # what was read before.)
@@ -546,18 +546,18 @@ table(lines, ["squares", *heads], formats=dict.fromkeys(heads, ".1f"),
 # The table has three more surprises:
 #
 # - **Covering next to nothing is worse than covering the thing.** The four emptiest patches hold
-#   hardly anything of the clothes. In grey, covering them costs each network *more* than covering
+#   hardly anything of the clothes. In gray, covering them costs each network *more* than covering
 #   the four fullest, in each run; in black it costs little. So a good part of what such a test
 #   measures is not what is hidden, but what is put in its place.
 # - **Squares that fit the patches are kind to a ViT.** Three pixels beside, one square spoils parts
 #   of four patches instead of one, and the ViT's lead in black is gone.
 # - **The last step, again.** The flat ViT bears four squares better than the CNN with a mean, but
 #   that compares two changes at once. Flat against flat, in gray, the interval of the difference
-#   includes zero. (These are 24 intervals at 95 %, without a correction for their number.) Under
-#   eight grey ones 57 % of its answers stay right, and 34 % of those of the ViT with a mean.
+#   includes zero. (These are 24 intervals at 95%, without a correction for their number.) Under
+#   eight gray ones 57% of its answers stay right, and 34% of those of the ViT with a mean.
 #
-# Naseer et al. (2021) report, in their abstract, that ViTs are still right in 60 % on ImageNet with
-# 80 % of the image covered; a CNN stands far below (so a summary of their figure, which we did not
+# Naseer et al. (2021) report, in their abstract, that ViTs are still right in 60% on ImageNet with
+# 80% of the image covered; a CNN stands far below (so a summary of their figure, which we did not
 # read). In the code that they released a covered square is black, and squares beside the patches
 # are tried, too. Their photographs are full to the edges, ours have empty ground. So our figures do
 # not contradict theirs; they say what else to ask.
@@ -635,8 +635,8 @@ if kept_runs:
     print("what is said of the kept rows holds")
 
 # %% [markdown]
-# Whole images suffer by one point or two, and covers in grey hurt far less: with 8 of 16 patches
-# the ViT goes from 32 % to 59 %, the CNN from 34 % to 70 %. Without erasing the two were level
+# Whole images suffer by one point or two, and covers in gray hurt far less: with 8 of 16 patches
+# the ViT goes from 32% to 59%, the CNN from 34% to 70%. Without erasing the two were level
 # there; with it the CNN is ahead. In black the CNN gains, too, and the ViT does not, so that its
 # lead is gone: the seeds of the two overlap. Erasing is part of DeiT's recipe, in a quarter
 # of the images; who puts a DeiT beside a ResNet that was trained without it compares two things at
@@ -644,7 +644,7 @@ if kept_runs:
 #
 # The last table answers an objection: the CNN is right more often from the start, so it has more to
 # lose. Stopped after a quarter of its batches it starts level with the ViT, and the comparison is
-# the same: behind in black and far behind in pieces, ahead in grey and when moved. Only in noise
+# the same: behind in black and far behind in pieces, ahead in gray and when moved. Only in noise
 # its three runs lie far apart, and one bears it nearly as well as the ViT.
 #
 # | published, trained on ImageNet | ImageNet | ImageNet-A | ImageNet-C: error |
@@ -665,7 +665,7 @@ if kept_runs:
 # ### Common mistake: zero is a shade
 #
 # "The patch is dropped, so I set it to zero." Before the pixels are scaled, zero is black; after
-# it, zero is grey. One line of code, in another place, and the ranking above turns round:
+# it, zero is gray. One line of code, in another place, and the ranking above turns round:
 
 # %% tags=["nbval-check-output"]
 pixels = torch.tensor([0.0, 128.0, 255.0])  # as bytes have them
@@ -690,12 +690,12 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #   camera, make it, and ask the networks that you have. It needs no training.
 # - **Things lie elsewhere**: take the mean at the end, a CNN, and moved images in training.
 # - **Things are partly covered**: erase parts of the training images, in the shades that you
-#   expect. A sum by place bore grey covers better, and moves worse in a CNN.
+#   expect. A sum by place bore gray covers better, and moves worse in a CNN.
 # - **Report two shares**, of all and of what was right before, and the shade, the grid and the lots
 #   of your squares.
 # - **"Robust" needs an "against what".** No network above is ahead in all accidents.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -731,7 +731,7 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #
 #    <details><summary>Answer</summary>
 #
-#    The last step: a sum by place or a mean. By place it bears grey covers, and no shuffling.
+#    The last step: a sum by place or a mean. By place it bears gray covers, and no shuffling.
 #
 #    </details>
 #
@@ -753,7 +753,7 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #
 #    <details><summary>Answer</summary>
 #
-#    A by the share right, 45 % against 42 %; B by the share still right, 54 % against 50 %.
+#    A by the share right, 45% against 42%; B by the share still right, 54% against 50%.
 #
 #    </details>
 # 3. *(measure, 10 min)* Cover four patches in white, `covered(x, lots, 4, shade=1.0)`, for both
@@ -761,7 +761,7 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #
 #    <details><summary>Answer</summary>
 #
-#    The last cell does it. In our run the CNN is ahead of the ViT, as in grey.
+#    The last cell does it. In our run the CNN is ahead of the ViT, as in gray.
 #
 #    </details>
 
@@ -787,13 +787,13 @@ table(lines, ["network", "right, as it is", "still: 4 grey", "4 black", "4 white
       caption=f"the two of the first screen, {short} batches each, {SOME} new images")  # fmt: skip
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Which network bears an accident depends on the accident, on the shade and the place of what
 # covers, on the last step and on the training images; none of ours is ahead in all accidents.
-# A mean at the end bears moves in a CNN and shuffled patches in a ViT, a sum by place bears grey
+# A mean at the end bears moves in a CNN and shuffled patches in a ViT, a sum by place bears gray
 # covers better, and erased rectangles in training help against these. Back to the belt: for
-# boots beside their place take the CNN with a mean, for noise a ViT, for a grey strip of tape one
+# boots beside their place take the CNN with a mean, for noise a ViT, for a gray strip of tape one
 # that you trained with erased rectangles; and of mixed blocks only a ViT with a mean still says
 # *boot*, because it had hardly asked where things lie.
 #

@@ -4,7 +4,7 @@
 # Chapter 2 built a block that reads sentences. What had to be added, page by page, so that it reads
 # photographs, scenes and films? And what of that did you see for yourself?
 #
-# <small>Book 6.2 and 6.5 · before this page: the pages of this chapter · 6 min to read</small>
+# <small>Prerequisites: the pages of this chapter · 6 min · book 6.2 and 6.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -187,7 +187,7 @@ table([[what, f"{a}: {spread(one)}", f"{b}: {spread(two)}"] for what, a, one, b,
 # - **News reaches the far corner** where windows shift, in two of three trainings. The third had
 #   not learned its task by then. With windows at rest all guess.
 # - **An order that nobody can see** leaves a third of the average precision.
-# - **Zeros beyond the edges** tell a SegFormer where it is on a sheet of one grey.
+# - **Zeros beyond the edges** tell a SegFormer where it is on a sheet of one gray.
 # - **Divided attention sees which way** a digit moves. Who reads frames one by one is at chance.
 # - **Clothes in 16 pieces** are still named by the ViT, which takes a mean of its patches. That is
 #   no praise: a boot in pieces is no boot.
@@ -237,7 +237,7 @@ table([[what, f"{a}: {spread(one)}", f"{b}: {spread(two)}"] for what, a, one, b,
 #
 #    <details><summary>Answer</summary>
 #
-#    BERT a mask token, MAE's encoder nothing. Neighbouring patches say much of a gap, so a quarter
+#    BERT a mask token, MAE's encoder nothing. Neighboring patches say much of a gap, so a quarter
 #    of them is enough to draw from.
 #
 #    </details>
@@ -278,7 +278,7 @@ from deepdive_book.kit.predictions import score
 score("06b_vision/")
 
 # %% [markdown] tags=["slide"]
-# ## In three sentences
+# ## Summary
 #
 # A picture becomes a sentence as soon as its patches are rows and each bears a mark for its place;
 # the block need not change. What a convolution has built in, that near things belong together and

@@ -54,7 +54,7 @@ opened(BEDS)  # which patient has which letter: your own order
 # | word | what is wrong |
 # |---|---|
 # | `patches` | a reshape makes the rows, so that they hold lines and not squares |
-# | `norm` | new pictures are normalised by their own mean and spread, not by the training's |
+# | `norm` | new pictures are normalized by their own mean and spread, not by the training's |
 # | `loss` | the loss counts all patches, not the hidden ones alone |
 # | `mask` | in the shifted layer patches from opposite edges meet |
 #
@@ -70,7 +70,7 @@ opened(BEDS)  # which patient has which letter: your own order
 #
 # | key | shape | |
 # |---|---|---|
-# | `rows` | (B, 16, 16) | normalised patches as they go in: patches, and pixels of each |
+# | `rows` | (B, 16, 16) | normalized patches as they go in: patches, and pixels of each |
 # | `weights` | (B, 16, 16) | of the second layer: who asks, who is asked; 0 between windows |
 # | `said` | (B, 16, 16) | what it says of the rows, patch by patch |
 # | `loss` | a number | the mean squared error of `said`, as the model's own program tells it |
@@ -162,7 +162,7 @@ def measure_a(look):
 
 
 # %% [markdown]
-# ## 2. Patient B: all skies are grey
+# ## 2. Patient B: all skies are gray
 #
 # *Diagnose · 8 min · medium · book 6.2.1*
 #

@@ -46,7 +46,7 @@ moved = unpatchify(patches[:, torch.randperm(16, generator=g)], 2, 8, 8)
 #
 # *Predict, then run · 6 min · easy · book 6.2.1*
 #
-# A ViT reads colour images of {{SIDE}} x {{SIDE}} pixels in patches of {{PATCH}} x {{PATCH}}, with
+# A ViT reads color images of {{SIDE}} x {{SIDE}} pixels in patches of {{PATCH}} x {{PATCH}}, with
 # one learned row before them. **Before you run anything**, with a pencil:
 #
 # - `"tokens"`: how many rows enter the first layer,
@@ -105,7 +105,7 @@ assert said["larger"] == more, f"larger: {more} rows; the learned row does not g
 # How many patches stand side by side? There are as many lines of them.
 
 # %% [markdown] tags=["hint"] exercise="sentence"
-# A pixel in colour is three numbers: red, green, blue. The learned row comes once, whatever the
+# A pixel in color is three numbers: red, green, blue. The learned row comes once, whatever the
 # size of the image.
 
 
@@ -637,7 +637,7 @@ def measured_difference():  # another seed
 # With seed {{SEED}} the two readings differ by a number that is thousands of times larger with
 # positions than without. Without them attention is a sum over a set: in another order the same
 # numbers are added, and only the rounding of the sum differs. A convolutional network reads squares
-# that reach across the borders of patches, so it sees other neighbours and says something else,
+# that reach across the borders of patches, so it sees other neighbors and says something else,
 # although it has no table of positions. Pixels that are mixed inside a patch make another row of
 # numbers, hence another token: then the difference is large even without positions.
 # ### END SOLUTION

@@ -6,10 +6,9 @@
 # What do you hand to a Transformer, how does it learn to write, and what can it learn from hours of
 # speech that nobody wrote down?
 #
-# <small>Book 6.3 and 6.8 · before this page: [the encoder](../02_transformer/11_encoder.ipynb),
-# [the decoder](../02_transformer/12_decoder.ipynb), [hidden
-# words](../03_bert/03_masking.ipynb) · 2 min to read ·
-# whole chapter: 1½ h reading + 2 h exercises</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
+# [the decoder](../02_transformer/12_decoder.ipynb), [hidden words](../03_bert/03_masking.ipynb) ·
+# 2 min · whole chapter: 1½ h reading + 2 h exercises · book 6.3 and 6.8</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -86,11 +85,11 @@ show(
 # |---|---|---|---|
 # | 6c.1 | [Speech features](01_waveform.ipynb) | What of a sound is kept? | 16 |
 # | 6c.2 | [CTC](02_ctc.ipynb) | Who marks the letters? | 18 |
-# | 6c.3 | [wav2vec 2.0](03_wav2vec2.ipynb) | What can unlabelled sound teach? | 15 |
+# | 6c.3 | [wav2vec 2.0](03_wav2vec2.ipynb) | What can unlabeled sound teach? | 15 |
 # | 6c.4 | [HuBERT](04_hubert.ipynb) | Are found units sounds? | 15 |
 # | 6c.5 | [Speech2Text, Whisper, Conformer](05_alignment.ipynb) | Where does each letter listen? | 16 |
 # | 6c.6 | [Spoken-digit recognition](06_spoken_digit.ipynb) | Which digit did you say? | 12 |
 #
-# In a hurry? Read 6c.1, where you can hear what a recogniser keeps of a recording, and 6c.6.
+# In a hurry? Read 6c.1, where you can hear what a recognizer keeps of a recording, and 6c.6.
 #
 # After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

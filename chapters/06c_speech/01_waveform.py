@@ -2,12 +2,12 @@
 # # Speech features: from waveform to mel bands, cepstra, and units
 #
 # On a bad telephone line you understand *seven* all the same. A second of such a call is 8,000
-# numbers. A recogniser of speech makes 2,000 of them, or 1,000, or even only one number from 0 to
+# numbers. A recognizer of speech makes 2,000 of them, or 1,000, or even only one number from 0 to
 # 49 for each hundredth of a second. What does it keep, and can you still understand a recording
 # that is made of so little?
 #
-# <small>Book 6.3, and the papers under further reading · before this page: sines, cosines and
-# logarithms from school · 16 min to read · a laptop is enough; headphones help</small>
+# <small>Prerequisites: sines, cosines and logarithms from school · 16 min · runs on a laptop;
+# headphones help · book 6.3, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -154,12 +154,12 @@ with_alt(
 #
 # ## From bands to cepstra
 #
-# Where one band is loud, its neighbours mostly are, too: much is said twice. So one writes the
+# Where one band is loud, its neighbors mostly are, too: much is said twice. So one writes the
 # bands of a frame as a sum of cosine waves over the bands, and keeps the slow ones:
 # $c[i] = \sum_j S[j] \cos(\pi i (j + \tfrac12) / J)$ with $J$ bands, up to a constant factor. These
 # are the **cepstra** (*mel-frequency cepstral coefficients*, MFCC). $c[0]$ is how loud the frame
 # is, $c[1]$ whether low bands are louder than high ones, and so on. The first 13 draw the rough
-# form of the spectrum, which the mouth makes, and leave out the fine lines. Older recognisers
+# form of the spectrum, which the mouth makes, and leave out the fine lines. Older recognizers
 # needed that. A network learns to do it, and mostly gets the bands; but AN4, the corpus of the next
 # two pages, is given as 13 cepstra a frame.
 
@@ -185,8 +185,8 @@ with_alt(figure, "The 20 bands of one frame as points; a line that is drawn by 1
 # ## From bands to units
 #
 # A word is one of a list; a frame of 20 bands is not. To make it one, collect the frames of many
-# recordings, find 50 typical ones by *k-means* (each frame belongs to the nearest centre, each
-# centre is the mean of its frames, and so on), and write for each frame the number of its centre:
+# recordings, find 50 typical ones by *k-means* (each frame belongs to the nearest center, each
+# center is the mean of its frames, and so on), and write for each frame the number of its center:
 # its *unit*. Nobody said what a sound is, and no text was used. Before that the mean of each band
 # over the recording is subtracted, since it depends on who speaks; it is noted, and added again for
 # the player below. A second of speech is now 100 numbers from 0 to 49: it could be a sentence of a
@@ -254,7 +254,7 @@ players(every_form(long, waveform.fit_units(books)), RATE,
 # Can *you* still understand it? Do not trust your ear on the sentence: you have read it. Here are
 # nine digits that you have not heard, in three forms and in random order. The first answer counts.
 # (Shannon et al. (1995) made noise of speech whose loudness changes in only three bands; listeners
-# recognised most words of simple sentences.)
+# recognized most words of simple sentences.)
 
 # %% A listening test tags=["fold"]
 import random
@@ -279,7 +279,7 @@ listening(test, RATE, sorted({*spoken.words}))
 # speaker is taken for the digit whose centroid is nearest. Each speaker is the sixth once, for
 # every form of the recording. Nothing is trained but means (and the units, on the five). By chance
 # one in ten would be right. This classifier is far worse than you are; it compares forms, and says
-# little of what a recogniser can do with them.
+# little of what a recognizer can do with them.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -296,7 +296,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Every form, classified tags=["fold"]
 import numpy as np
@@ -349,7 +349,7 @@ table([[name, bootstrap(by_speaker(name) - base)] for name in digit_hits
 # way, and it has only the first quarter of a second.
 #
 # These intervals are percentile bootstraps over six speakers, which are too narrow: in a simulation
-# they covered 86 % rather than 95 %. Student's 95 % interval for 20 bands is [-0.1, 4.5] points, so
+# they covered 86% rather than 95%. Student's 95% interval for 20 bands is [-0.1, 4.5] points, so
 # it includes zero; the loss with 5 bands stays, at [-9.6, -1.6].
 #
 # Speakers differ more than these forms do:
@@ -364,7 +364,7 @@ table([[one, *(by_speaker(name)[i] for name in names)] for i, one in enumerate(w
 # %% [markdown]
 # ## What of the voice is left
 #
-# A recogniser should know the word whoever says it; it may forget the voice. Does it? Turn the task
+# A recognizer should know the word whoever says it; it may forget the voice. Does it? Turn the task
 # round: take centroids of the **speakers**, from nine digits, and ask who says the tenth.
 
 # %% Digits and voices tags=["fold"]
@@ -395,7 +395,7 @@ with_alt(figure, "Two lines over the number of mel bands, from 2 to 80: which di
 # %% [markdown]
 # *Dotted: with 50 units. Pale: by chance. Shares of all recordings.*
 #
-# The voice does not go when bands are summed up: with 10 bands it is recognised less often than
+# The voice does not go when bands are summed up: with 10 bands it is recognized less often than
 # with 80, but far more often than by chance. More of it goes with the mean. In each band a voice
 # has a level of its own, which is about the same in each word; up to here it was taken away:
 
@@ -424,8 +424,8 @@ table([["mean taken away: digits",
       caption="95 % intervals: over speakers for digits, over digits for voices")  # fmt: skip
 
 # %% [markdown]
-# That voices are recognised less often without the mean is sure for these six. That digits are
-# recognised better holds on average and not for each speaker: the interval reaches below zero. And
+# That voices are recognized less often without the mean is sure for these six. That digits are
+# recognized better holds on average and not for each speaker: the interval reaches below zero. And
 # units, though they look like a text, keep **more** of the voice than the 20 bands of which they
 # are made: with them 56.5 of a hundred recordings go to the right speaker, not 44.7, and the
 # interval over the digits is far from zero. (A recording is then a row of 500 shares and not of 200
@@ -465,7 +465,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 # - **Test on voices that were not heard.** In FSDD's own test set each speaker has been heard in
 #   training; it says little of yours.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -496,7 +496,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #
 #    <details><summary>Answer</summary>
 #
-#    Nobody, and from none: k-means finds centres in frames alone. Whether a unit is a sound of the
+#    Nobody, and from none: k-means finds centers in frames alone. Whether a unit is a sound of the
 #    language is asked later, with labels.
 #
 #    </details>
@@ -527,7 +527,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #    bits.
 #
 #    </details>
-# 3. *(measure, 10 min)* Are more digits recognised with 100 units than with 50? Give
+# 3. *(measure, 10 min)* Are more digits recognized with 100 units than with 50? Give
 #    `waveform.nearest_centroid_of_units` `n=100` and ask again, for two other values of `seed` as
 #    well.
 #
@@ -547,11 +547,11 @@ for samples in ([3.0, 0, -1, 2], [0.0, -1, 2, 3]):
 print(len(log_mel(torch.zeros(8000), RATE, 20)), "frames", 98 * 6, "bits")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Power forgets when in a window a wave begins, mel bands forget which overtone is how loud, and the
 # mean that is taken away carries much of the voice. A classifier by nearest centroids, wrong about
-# half the time, recognises as many digits from 10 bands as from 129 frequencies, and with one of 50
+# half the time, recognizes as many digits from 10 bands as from 129 frequencies, and with one of 50
 # units a frame our six speakers show no difference to either. So which digit it is can be read off
 # 1,000 numbers a second as well as off 12,900, by this simple reader; whether you can still
 # understand them is what the listening test told you, and the second player, in which nothing is

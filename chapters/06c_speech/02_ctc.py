@@ -6,9 +6,9 @@
 # frame belongs to which letter? And why does such a model so often write nothing at all for
 # hundreds of steps, so that every word counts as wrong?
 #
-# <small>Book 6.3, and the papers under further reading · before this page: [from a waveform to
-# units](01_waveform.ipynb), [recurrent networks](../01_before/07_rnn.ipynb) · 18 min to read · a
-# laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [from a waveform to units](01_waveform.ipynb),
+# [recurrent networks](../01_before/07_rnn.ipynb) · 18 min · runs on a laptop; results of the long
+# runs are included · book 6.3, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -59,12 +59,12 @@ show(svg(414, 266, body), "Eight frames of sound from left to right; below each 
 # probable); the likeliest symbol of each frame; equal neighbours made one; blanks dropped. The
 # numbers were chosen for this drawing.*
 #
-# Let each frame say a letter, and read equal neighbours as one, because a sound lasts for several
+# Let each frame say a letter, and read equal neighbors as one, because a sound lasts for several
 # frames: `c c a a t` is "cat". This fails twice. A frame of silence has no letter to say. And
 # "hello" cannot be written at all: `h e e l l l o` is read as "helo", since its two l are
-# neighbours. Therefore there is one more symbol, the **blank** `-`, which is no letter: with it
+# neighbors. Therefore there is one more symbol, the **blank** `-`, which is no letter: with it
 # `- h e l - l o o` is "hello". What all frames say is a **path**. To read one, make equal
-# neighbours one, then drop the blanks.
+# neighbors one, then drop the blanks.
 #
 # Many paths say the same text. Here are all of "cat" in five frames:
 
@@ -94,7 +94,7 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #    The best of them has 72, all together have 470.
 # 2. Letter c in frame 1 and everything that came from there. Now each path begins with the blank,
 #    and 96 of 1,875 are left.
-# 3. Two equal neighbours would become one o. A blank has to stand between them.
+# 3. Two equal neighbors would become one o. A blank has to stand between them.
 #
 # </details>
 #
@@ -234,7 +234,7 @@ for symbol, *both in table_of:
 #
 # AN4 is a corpus of people who spell names and say numbers, dates and commands; each hundredth of a
 # second is given as 13 [cepstra](01_waveform.ipynb#from-bands-to-cepstra), the rough form of its
-# spectrum. We take its utterances of up to two and a half seconds. A small recogniser makes one
+# spectrum. We take its utterances of up to two and a half seconds. A small recognizer makes one
 # frame of four, reads them with a recurrent network in both directions, and says one of 28 symbols
 # in each: blank, space, A to Z. It learns with CTC alone, 16 utterances a step, and every 25 steps
 # it is asked about people it has not heard. (In the profile `ci` generated voices say digits
@@ -377,17 +377,17 @@ with_alt(curves({"as it is": ""}, 500), "Above, the loss falls within 25 steps t
 # *Each line is one seed. Above: the loss on people who were not heard. Below: words and letters
 # that are wrong.*
 #
-# The loss falls at once, and then nothing seems to happen. For many steps the recogniser leaves
-# every utterance empty, whatever is said: each word counts as left out, so that exactly 100 % are
+# The loss falls at once, and then nothing seems to happen. For many steps the recognizer leaves
+# every utterance empty, whatever is said: each word counts as left out, so that exactly 100% are
 # wrong. Then, without any change, it begins to write, letters first; the word error rate is the
 # last to move, since one wrong letter makes a wrong word.
 
 # %% [markdown]
 # ## Why: this is what a model says that hears nothing
 #
-# Suppose that a recogniser heard nothing. Then it could only say one row of 28 shares, the same in
+# Suppose that a recognizer heard nothing. Then it could only say one row of 28 shares, the same in
 # every frame of every utterance. Which shares are the best, by the same loss? That is a small
-# optimisation, and it is done here.
+# optimization, and it is done here.
 
 
 # %% Its best shares tags=["fold"]
@@ -423,9 +423,9 @@ table([["hears nothing, best shares", f"{constant_loss:.2f}"],
 #   is said. Each letter is asked for by some texts and not by others. So before it hears anything,
 #   the model learns to say the blank. That step takes the largest part of the loss away.
 # - **The waiting.** For one that hears nothing the best share of the blank is about three quarters.
-#   The recogniser stands nearly there: it knows how often each symbol comes, and a little more.
+#   The recognizer stands nearly there: it knows how often each symbol comes, and a little more.
 # - **The writing.** To be written, a letter has to beat the blank. The likeliest letter has a few
-#   per cent, so the recogniser must be sure by a factor of ten or more that this very frame sounds
+#   per cent, so the recognizer must be sure by a factor of ten or more that this very frame sounds
 #   like it. All that it learns before that moves the loss, and writes nothing.
 #
 # ## What ends it?
@@ -447,7 +447,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Six trainings: how much do they write? tags=["surprise", "fold"]
@@ -515,12 +515,12 @@ table(lines, ["recogniser", "deviation of a symbol's score from frame to frame"]
 #   where it was 100, 91 and 85 before. So the blank does stand in the way of writing. But 98 of a
 #   hundred words are wrong in each seed, and after 250 steps 90, 88 and 73 of a hundred letters,
 #   where it was 100, 95 and 85: better in each seed, and by little.
-# - **Normalised inside.** After each convolution every number gets mean 0 and deviation 1 over the
-#   batch (batch normalisation). It leaves 4, 0 and 0 of a hundred utterances empty, and after 250
+# - **Normalized inside.** After each convolution every number gets mean 0 and deviation 1 over the
+#   batch (batch normalization). It leaves 4, 0 and 0 of a hundred utterances empty, and after 250
 #   steps 31, 30 and 28 of a hundred letters are wrong. New, its scores differ about five times as
 #   much from frame to frame: what it hears gets through. That this is the cause we have not shown;
-#   normalising does more than that.
-# - **8 frames in one**, half as many as before, came below 90 % of the letters about as early as
+#   normalizing does more than that.
+# - **8 frames in one**, half as many as before, came below 90% of the letters about as early as
 #   the held-down blank, and left 30 of the 434 texts without a path at all
 #   ([below](#common-mistake-fewer-frames-than-the-text-needs)).
 # - **A higher rate** left fewer utterances empty in each seed, and its letters were not better in
@@ -530,7 +530,7 @@ table(lines, ["recogniser", "deviation of a symbol's score from frame to frame"]
 # %% [markdown]
 # ## Who says which frame belongs to which letter?
 #
-# For this we take the recogniser that learned fastest. It has *batch normalisation* after each
+# For this we take the recognizer that learned fastest. It has *batch normalization* after each
 # convolution: every number gets mean 0 and deviation 1 over the batch. It is called "normalised"
 # here.
 
@@ -549,7 +549,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% One utterance while the model learns tags=["surprise", "fold"]
 normalised, symbols = runs["normalised inside"], ctc.example_symbols()
@@ -687,7 +687,7 @@ except ValueError as refused:
 # - CTC says each frame's symbol without regard to the others' symbols. What letters go together is
 #   known to the encoder, as far as it hears it, and to the language model.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -766,13 +766,13 @@ alike = sums("cat", {z: [1] * 5 for z in "-cat"})
 print(alike.word, [sum(map(sum, alike.through[k::2])) for k in (0, 1)])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # CTC teaches a text to the frames of a recording by the sum of all paths that say it, which a
 # lattice adds up column by column; its derivative is what a frame says, less what those paths say.
-# A recogniser that hears nothing yet says the blank everywhere, since that costs least: after 200
+# A recognizer that hears nothing yet says the blank everywhere, since that costs least: after 200
 # steps ours left 85 to 100 of a hundred utterances empty; a blank held down ended that, with nearly
-# all words wrong; and with the numbers inside it normalised, 28 to 31 of a hundred letters were
+# all words wrong; and with the numbers inside it normalized, 28 to 31 of a hundred letters were
 # wrong after 250 steps. Back to "cat": nobody says which frame belongs to which letter; the sum
 # leaves it open, and the trained model says each letter in a few frames of its own choice, and the
 # blank in half of all frames.

@@ -5,9 +5,9 @@
 # and yet you have learned something: which sounds there are, and which of them follow which. Then
 # somebody gives you two minutes of it with the sounds written down. Were the hours worth anything?
 #
-# <small>Book 6.3.1 · before this page: [from a waveform to units](01_waveform.ipynb), [hidden
-# words](../03_bert/03_masking.ipynb) · 15 min to read · a laptop is enough; the long runs are kept
-# beside the page</small>
+# <small>Prerequisites: [from a waveform to units](01_waveform.ipynb),
+# [hidden words](../03_bert/03_masking.ipynb) · 15 min · runs on a laptop; results of the long runs
+# are included · book 6.3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -53,7 +53,7 @@ print("smallest loss at", of_right.index(max(of_right)), "degrees, largest at",
 # %% [markdown]
 # ## Find the right code
 #
-# BERT learns from text that nobody labelled: it hides a word and asks which it was. Sound has no
+# BERT learns from text that nobody labeled: it hides a word and asks which it was. Sound has no
 # words to ask for. **wav2vec 2.0** (Baevski et al. 2020) makes its own answers:
 
 # %% Draw the two ways tags=["slide", "fold", "nbval-check-output"]
@@ -82,7 +82,7 @@ show(svg(448, 282, body), "Sound goes through convolutions; their rows take two 
 #   vocabulary.
 # - **Above**, about half of the rows are hidden, in spans of ten, which is a fifth of a second. In
 #   all hidden places stands the same learned row, as BERT has one `[MASK]` for all words. Where a
-#   row stands is told by a convolution over its neighbours, whose result is added. Then a
+#   row stands is told by a convolution over its neighbors, whose result is added. Then a
 #   Transformer reads all rows, and its output at a gap is its answer.
 # - **Below**, nothing is hidden, and each row chooses a **code**: one entry of each of two
 #   **codebooks**, which are learned tables.
@@ -337,7 +337,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Entries in use tags=["surprise"]
 from matplotlib.figure import Figure
@@ -412,10 +412,10 @@ with_alt(figure, "Phones down, each with its number of rows, entries of the firs
 # %% [markdown]
 # ### Common mistake: a batch of different lengths, read by the base form
 #
-# The base form normalises each channel of its first convolution over the whole recording. In a
+# The base form normalizes each channel of its first convolution over the whole recording. In a
 # padded batch the padding is part of that, and no mask can take it out again. **Symptom**: a
 # recording's transcript depends on what it is batched with. **Fix**: read it alone, or use the
-# large form, which normalises each row by itself.
+# large form, which normalizes each row by itself.
 
 # %% A recording alone, and beside a longer one tags=["nbval-check-output"]
 from deepdive.models.speech.wav2vec2 import TINY
@@ -438,8 +438,8 @@ for called, form in forms.items():
 #   those that write letters, `head="pretraining"` for those with codebooks. Base has 95 million
 #   numbers, large 317 million.
 # - To write, put one matrix on the states and train with the [CTC loss](02_ctc.ipynb). Baevski et
-#   al. report 4.8 and 8.2 % of words wrong (LibriSpeech, clean and other) with **ten minutes** of
-#   labelled speech after 53,000 hours without labels: of the large form, decoded with a Transformer
+#   al. report 4.8 and 8.2% of words wrong (LibriSpeech, clean and other) with **ten minutes** of
+#   labeled speech after 53,000 hours without labels: of the large form, decoded with a Transformer
 #   language model (their table 1), not by CTC alone.
 # - Wrong codes come from the same recording. From others, a voice or a room would give the answer
 #   away.
@@ -447,7 +447,7 @@ for called, form in forms.items():
 # - The temperature of a codebook's softmax falls from 2 to 0.5 during the training; that of the
 #   comparison stays at 0.1. They are two different numbers.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -462,7 +462,7 @@ for called, form in forms.items():
 #
 #    <details><summary>Answer</summary>
 #
-#    A row of 25 milliseconds is nearly told by its neighbours; a fifth of a second is not.
+#    A row of 25 milliseconds is nearly told by its neighbors; a fifth of a second is not.
 #
 #    </details>
 # 3. What is used forwards and what backwards in the straight-through choice?
@@ -529,7 +529,7 @@ uneven = diversity_loss(torch.tensor([[[[0.5, 0.25, 0.25, 0.0]]]]))
 print(f"{seven.reach} samples; 320 more: {more} row more | {bits:.2f} bits | {uneven:.2f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # wav2vec 2.0 hides spans of what its convolutions made of sound, and must find the right code of a
 # gap among those of other gaps; the codes are entries of codebooks that are learned at the same

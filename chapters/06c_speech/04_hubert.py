@@ -5,9 +5,8 @@
 # of a second long, and sixty-four boxes: put into one box what sounds alike. When all is sorted,
 # are the boxes the sounds of your language?
 #
-# <small>Book 6.3.3 · before this page: [learning from sound
-# alone](03_wav2vec2.ipynb) · 15 min to read · a laptop is enough; the long runs are kept beside the
-# page</small>
+# <small>Prerequisites: [learning from sound alone](03_wav2vec2.ipynb) · 15 min · runs on a laptop;
+# results of the long runs are included · book 6.3.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -131,7 +130,7 @@ table([[f"{b} and {a}", f"{100 * x:.0f} %"] for x, a, b in together[:5]],
 # - **Unit purity**: of each phone, count what lies in its fullest unit. $2 + 2$ of 8: ½.
 # - **Shared information**: how much of the doubt about the phone does the unit take away? Before,
 #   the doubt is 1 bit (A or B, equally often). Units 1 and 3 leave none; unit 2, which holds half
-#   of the snippets, leaves 1 bit. So half of it is gone: ½. (The paper calls it *phone-normalised
+#   of the snippets, leaves 1 bit. So half of it is gone: ½. (The paper calls it *phone-normalized
 #   mutual information*.)
 
 # %% The same from the library tags=["nbval-check-output"]
@@ -142,9 +141,9 @@ print(agreement([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2, 2]))
 # %% [markdown]
 # ## k-means makes them
 #
-# Choose k centres, give each snippet to the nearest, move each centre to the mean of its snippets,
+# Choose k centers, give each snippet to the nearest, move each center to the mean of its snippets,
 # and again, until no snippet changes its group. On a line, with snippets at 0, 2, 5, 6, 7 and
-# centres at 0 and 2:
+# centers at 0 and 2:
 
 # %% Two centres on a line tags=["nbval-check-output"]
 points, centres = torch.tensor([0.0, 2.0, 5.0, 6.0, 7.0]), torch.tensor([0.0, 2.0])
@@ -263,7 +262,7 @@ print(f"frames with their true phone: {100 * right.double().mean():.0f} % (gener
 # %% [markdown]
 # So on generated voices about a tenth of the labels is wrong. On AN4 nobody knows. Its labels were
 # laid by the same 39 numbers of which the first units are made, so that what they have wrong may
-# favour these units.
+# favor these units.
 
 # %% Tables of runs tags=["fold"]
 from deepdive.evaluate import Interval
@@ -321,8 +320,8 @@ for row in found.measured:
 # the phone, and yet a phone is spread over more units. So whether layer 2 has the better units
 # depends on the measure.
 #
-# Hsu et al. (table IV; 100 units, LibriSpeech, phones by forced alignment) have 25.1 % shared
-# information for units of cepstra and 56.3 % for those of the sixth of twelve layers after the
+# Hsu et al. (table IV; 100 units, LibriSpeech, phones by forced alignment) have 25.1% shared
+# information for units of cepstra and 56.3% for those of the sixth of twelve layers after the
 # first training, which heard 960 hours.
 #
 # ## The second training
@@ -363,7 +362,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Cut each unit at random tags=["surprise"]
 torch.manual_seed(0)
@@ -380,7 +379,7 @@ table(cut_lines, ["units", "phone purity, %", "unit purity, %", "shared, %"],
 # %% [markdown]
 # Chance raises phone purity and shared information; unit purity falls, and tells. All tables of
 # runs above are therefore of equally many units. The film is not, nor are the 100 units of Hsu et
-# al.: their 25.1 % and our cepstra must not be compared.
+# al.: their 25.1% and our cepstra must not be compared.
 
 # %% [markdown]
 # ### Common mistake: purity at different numbers of units
@@ -424,7 +423,7 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 # - k-means needs few rows: Hsu et al. find the same quality from 1 hour as from 100 (table IV).
 # - Units are also used as text: a language model over them continues speech without letters.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -475,7 +474,7 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 #    $(4 + 2 + 2) / 12 = 2/3$; $(4 + 2 + 2) / 12 = 2/3$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Snippets at 0, 1, 8, 9 and centres that begin at 0 and 1. Where do they end?
+# 2. *(pencil, 3 min)* Snippets at 0, 1, 8, 9 and centers that begin at 0 and 1. Where do they end?
 #
 #    <details><summary>Answer</summary>
 #
@@ -487,7 +486,7 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 #
 #    <details><summary>Answer</summary>
 #
-#    No. The last cell below has run it: with 13 numbers a row the units share 33.6 to 34.2 %, with
+#    No. The last cell below has run it: with 13 numbers a row the units share 33.6 to 34.2%, with
 #    all 39 as much.
 #
 #    </details>
@@ -519,7 +518,7 @@ table([[columns, *each] for columns, each in shared_of.items()],
       caption=f"shared information of {K} units and phones, %")  # fmt: skip
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # HuBERT makes units of sound by k-means, hides spans, and says the unit of each hidden row. Units
 # of cepstra are poor, but the same for all, and what has learned to say them shares more with the

@@ -8,10 +8,9 @@
 # A network that listens and writes has something like a finger on the sound, its *cross-attention*:
 # for each letter, a weight for each moment. Does the finger point to where the letter is spoken?
 #
-# <small>Book 6.3.2, and the papers under further reading · before this page:
-# [cross-attention](../02_transformer/12_decoder.ipynb), [from a waveform to
-# units](01_waveform.ipynb), [CTC](02_ctc.ipynb) · 16 min to read · a laptop is enough; the long
-# runs are kept beside the page</small>
+# <small>Prerequisites: [cross-attention](../02_transformer/12_decoder.ipynb),
+# [from a waveform to units](01_waveform.ipynb), [CTC](02_ctc.ipynb) · 16 min · runs on a laptop;
+# results of the long runs are included · book 6.3.2, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -41,15 +40,15 @@ show(links([f"row {i}" for i in range(5)], ["S", "I", "X"], tenths / 10), "Lines
      "letters to five rows of sound: S to row 0 above all, I to row 1, X to row 4.")  # fmt: skip
 
 # %% [markdown]
-# The *centre* of a letter is the mean of the row numbers, each counted with its weight.
+# The *center* of a letter is the mean of the row numbers, each counted with its weight.
 #
-# | letter | row 0 | 1 | 2 | 3 | 4 | centre | in *six*? |
+# | letter | row 0 | 1 | 2 | 3 | 4 | center | in *six*? |
 # |---|---|---|---|---|---|---|---|
 # | S | 8 | 2 | 0 | 0 | 0 | 0.2 | yes |
 # | I | 1 | 6 | 3 | 0 | 0 | 1.2 | yes |
 # | X | 0 | 0 | 2 | 2 | 6 | 3.4 | no |
 #
-# For X that is $(2 \cdot 2 + 3 \cdot 2 + 4 \cdot 6) / 10 = 3.4$. So two of three centres lie in the
+# For X that is $(2 \cdot 2 + 3 \cdot 2 + 4 \cdot 6) / 10 = 3.4$. So two of three centers lie in the
 # word that they spell. For a fair judge we need a rival that does not listen: put the letters of
 # the whole text, `SIX TWO`, evenly on a straight line. Letter $u$ of 7, counted from 0, then stands
 # at row $5\,(u + 1/2) / 7$: S at 0.4, I at 1.1, X at 1.8. All three are right!
@@ -173,7 +172,7 @@ plot_letters(examples[0])
 # only goes forward, of which more below.*
 
 # %% [markdown]
-# ## What differs from a Transformer
+# ## How it differs from a Transformer
 #
 # Speech2Text (Wang et al. 2020) is the [Transformer](../02_transformer/12_decoder.ipynb) of chapter
 # 2 with another entrance:
@@ -221,7 +220,7 @@ table(lines, ["what is said", "wrong words in %"],
 # ## Where do the letters look?
 #
 # The decoder has two layers of four heads each. Now every head gets the right letters instead of
-# those that the model wrote, and we ask of each letter whether the centre of its weights lies in
+# those that the model wrote, and we ask of each letter whether the center of its weights lies in
 # the digit that it spells. Four groups are counted apart:
 #
 # - **first** letters: nothing of the digit is written yet;
@@ -255,7 +254,7 @@ letters_table("centre", runs[0]["line"], "line")
 # *In % of letters: is the centre in the digit? The line is the straight line, which does not
 # listen; of the layers the mean of the heads is shown.*
 #
-# A centre may fall outside though most of the weight is inside. So here is the weight itself:
+# A center may fall outside though most of the weight is inside. So here is the weight itself:
 
 # %% The weight in the digit tags=["fold"]
 letters_table("weight", runs[0]["deaf"]["even"], "even")
@@ -266,7 +265,7 @@ letters_table("weight", runs[0]["deaf"]["even"], "even")
 #
 # In both layers far more of the weight lies in the right digit than if it were spread evenly. That
 # is a weak baseline: a fixed diagonal would pass it, as the straight line without sound does, and
-# these are means over the four heads of a layer, not single heads. By their centres only the first
+# these are means over the four heads of a layer, not single heads. By their centers only the first
 # letters of layer 2 are ahead of a line that does not listen; for all other letters both layers
 # stay behind it, in every run.
 #
@@ -280,7 +279,7 @@ letters_table("weight", runs[0]["deaf"]["even"], "even")
 #
 # Whoever reads the letters from left to right hears from left to right, too. So take the mean of
 # all eight heads, and look for the best path that only goes forward: each letter gets one or more
-# neighbouring rows, in order, each row belongs to one letter, and the sum of the weights on the
+# neighboring rows, in order, each row belongs to one letter, and the sum of the weights on the
 # path is as large as possible. [CTC](02_ctc.ipynb) finds the places of its letters by such a
 # search.
 
@@ -320,7 +319,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% More digits than ever before tags=["surprise"]
 lines = [[n, *(rows.mean_and_range(rows.values(runs, "errors", str(n), k)) for k in (0, 1))]
@@ -363,7 +362,7 @@ for name, states in (("silenced", beside), ("careless", careless)):
 
 # %% [markdown]
 # The released code is careless, and so is transformers', which repeats it. The models were trained
-# so and write well all the same, but what they write of a recording can depend on its neighbours.
+# so and write well all the same, but what they write of a recording can depend on its neighbors.
 
 # %% [markdown] tags=["aside"]
 # ## Whisper: windows of thirty seconds
@@ -413,8 +412,8 @@ table(lines, ["size", "layers, each side", "width", "heads", "million weights, c
 # - Two feed-forward layers stand around both, and each counts half.
 #
 # It is an encoder: any decoder, or CTC, can stand behind it. With their largest, of 119 million
-# weights, and a decoder that is not built here, the authors report 2.1 % wrong words on
-# LibriSpeech's test-clean without a language model; fairseq reports 3.2 % for its largest
+# weights, and a decoder that is not built here, the authors report 2.1% wrong words on
+# LibriSpeech's test-clean without a language model; fairseq reports 3.2% for its largest
 # Speech2Text, of 268 million.
 
 # %% A Conformer in the encoder's place tags=["aside", "fold", "nbval-check-output"]
@@ -455,7 +454,7 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 # - Watch for texts that loop: a limit on the length, and a look at repeated words, find most.
 # - Ask what a rival without ears would get: here a straight line.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -498,7 +497,7 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* In the table by hand, find the path that only goes forward and has the most
-#    weight: each of the three letters gets one or more neighbouring rows, S begins with row 0, X
+#    weight: each of the three letters gets one or more neighboring rows, S begins with row 0, X
 #    ends with row 4. Which rows get S, I and X, and how much weight do they have?
 #
 #    <details><summary>Answer</summary>
@@ -536,7 +535,7 @@ print(
 )
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Speech2Text is a Transformer that reads four frames of sound as one row, and its cross-attention
 # gives each letter a weight for each moment. Read letter by letter most weights lie in the right

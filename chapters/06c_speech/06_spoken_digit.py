@@ -8,8 +8,8 @@
 # Say a digit, in English, zero to nine. Nothing that you say leaves this page. Without a microphone
 # open a file or press a sample.
 #
-# <small>Book 6.3 · before this page: [from a waveform to units](01_waveform.ipynb),
-# [CTC](02_ctc.ipynb) · 12 min to read · a laptop is enough</small>
+# <small>Prerequisites: [from a waveform to units](01_waveform.ipynb), [CTC](02_ctc.ipynb) ·
+# 12 min · runs on a laptop · book 6.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -78,7 +78,7 @@ spoken_digit_recognizer(toy.model, [*first, *others], phones=PHONES, targets=[*T
 # | AB | `A-B` 18, `AAB` 9, `ABB` 9, `AB-` 3, `-AB` 3 | 42 |
 # | A | `A--` 6, `AA-` 3, `-A-` 1, others 0 | 10 |
 #
-# If only these two words can be said, AB has 42 of 52, or 81 %. The page does this with ten words
+# If only these two words can be said, AB has 42 of 52, or 81%. The page does this with ten words
 # and some twenty rows; [page 6c.2](02_ctc.ipynb) shows how it is summed without a list.
 
 # %% The sums, computed tags=["nbval-check-output", "fold"]
@@ -93,7 +93,7 @@ for name, text in (("AB", [1, 2]), ("A", [1])):
 # %% [markdown]
 # ## What runs in this page
 #
-# Two convolutions, each over five neighbours, make a row each 20 ms of the frames; two layers of an
+# Two convolutions, each over five neighbors, make a row each 20 ms of the frames; two layers of an
 # encoder let each row look at all others; a matrix gives the phones. No positions are added: the
 # convolutions see the order of near frames, and a digit may come at any time.
 
@@ -135,7 +135,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Six people, each left out once tags=["surprise", "slide", "fold"]
 import numpy as np
@@ -205,7 +205,7 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 #
 # - **Where does the sound go?** Here it stays in the page. Many services send it away: say so to
 #   those whom you record, and ask.
-# - **Let it say that it does not know.** The bars share 100 % among ten words, so that *no* becomes
+# - **Let it say that it does not know.** The bars share 100% among ten words, so that *no* becomes
 #   a digit as well. A machine should ask again below some share, which is chosen on new voices;
 #   even then it can be sure and wrong: press the last sample.
 # - **A closed list helps.** The sounds of the first sample come out as S EH V AH AH N, which is no
@@ -213,7 +213,7 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 # - **Browsers give what they give**: 44,100 or 48,000 samples a second, and sometimes a filter
 #   against noise. The page brings all to 8,000, as it was in training, before anything else.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -270,7 +270,7 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 #
 #    <details><summary>Answer</summary>
 #
-#    Yours alone. With 20 of 30 the interval goes from about 50 to 83 %: thirty digits say little.
+#    Yours alone. With 20 of 30 the interval goes from about 50 to 83%: thirty digits say little.
 #
 #    </details>
 # 3. *(pencil, 3 min)* Somebody tests on 50 takes of each of six people and leaves out every tenth
@@ -297,7 +297,7 @@ for path in product(range(3), repeat=3):
 print(dict(count))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A small network says, each 20 ms, which phone it hears, and the probability of a digit is the sum
 # over all ways to place its phones. Of the recordings that it learned from it gets 95.0 of 100

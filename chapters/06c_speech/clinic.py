@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Bug clinic: speech
 #
-# Four small recognisers are ill. Each has one bug, none of which raises an error. On the ward you
+# Four small recognizers are ill. Each has one bug, none of which raises an error. On the ward you
 # see symptoms only: say what it is, and prove it by a measurement. In the theatre you see code: fix
 # it. The symptoms are drawn when you run the cells, so open this notebook where it runs.
 #
@@ -72,7 +72,7 @@ opened(BEDS)  # which patient has which letter: your own order
 #
 # | key | shape | |
 # |---|---|---|
-# | `features` | (B, T, 21) | normalised frames as they go in |
+# | `features` | (B, T, 21) | normalized frames as they go in |
 # | `targets` | B tensors | the symbols that the loss asks for, as numbers |
 # | `log_probs` | (B, rows, 6) | what it says of each row |
 # | `rows` | (B,) | how many rows of each recording count |
@@ -293,7 +293,7 @@ def measure_c(look):
 
 
 # %% [markdown]
-# ## 4. Patient D: it depends on the neighbours
+# ## 4. Patient D: it depends on the neighbors
 #
 # *Diagnose · 8 min · medium · book 6.3*
 #
@@ -473,7 +473,7 @@ def symbols(text):  # the blank is not among the symbols
 #
 # *Fix · 8 min · medium · book 6.3*
 #
-# `waves` (B, n) have `rate` samples a second, 2,000 or a multiple of it. The recogniser knows 2,000
+# `waves` (B, n) have `rate` samples a second, 2,000 or a multiple of it. The recognizer knows 2,000
 # a second. What was found lets them through. (A good resampler first takes away the tones that are
 # too high for the new rate; these recordings have none.)
 

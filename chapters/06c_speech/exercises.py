@@ -76,7 +76,7 @@ def spoken(seed):
 # it; a half is rounded up each time. **Before you run anything**, with a pencil:
 #
 # - `"frames"`: how many frames are there,
-# - `"numbers"`: how many numbers does the recogniser get, all bands of all frames,
+# - `"numbers"`: how many numbers does the recognizer get, all bands of all frames,
 # - `"rows"`: how many rows leave the second convolution,
 # - `"same"`: CTC writes one symbol or a blank for each row. How many letters at most can a text
 #   have that is one letter over and over, such as AAAA?
@@ -166,7 +166,7 @@ def predicted_rows():  # a letter in each row
 #
 # *Measure · 12 min · medium · Graves et al. 2006*
 #
-# A recogniser reads fewer rows than there are frames: it halves them, once, twice, or more often,
+# A recognizer reads fewer rows than there are frames: it halves them, once, twice, or more often,
 # and a half is rounded up. CTC can only learn a text if the rows are enough to say it: one for each
 # symbol, spaces too, and one for a blank between two equal symbols that stand side by side.
 # `spoken({{DAY}})` returns forty texts and the frames of each. **Measure:**

@@ -1,15 +1,14 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 7: Explainability: which words were the reason?
 #
-# A model reads a review and says: negative. Asked why, four methods colour its words, and no two
+# A model reads a review and says: negative. Asked why, four methods color its words, and no two
 # agree on how much each word counts. Each looks convincing. Which of them shows why the model said
 # it, and how would you find out?
 #
-# <small>Book 7 (Kamath, Graham, Emara: *Transformers for Machine Learning*), and KAIST's lectures
-# AI602 for bias, privacy and extraction · before this page: [the
-# encoder](../02_transformer/11_encoder.ipynb), [fine-tuning](../03_bert/07_finetuning.ipynb) ·
-# 2 min to read ·
-# whole chapter: 4½ h reading + 2 h exercises</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
+# [fine-tuning](../03_bert/07_finetuning.ipynb) · 2 min · whole chapter: 4½ h reading + 2 h
+# exercises · book 7 (Kamath, Graham, Emara: *Transformers for Machine Learning*), and KAIST's
+# lectures AI602 for bias, privacy and extraction</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -45,7 +44,7 @@ coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](ask
 # same as blue, one below it the same as orange.*
 #
 # Here we know the reason, because we made the texts: the writer finds something *cold*. Only the
-# last row colours *cold* alone; but that method too can be fooled (7.4). This is how the chapter
+# last row colors *cold* alone; but that method too can be fooled (7.4). This is how the chapter
 # tests every method: on texts and networks whose reason is known, before it is believed on texts
 # where nobody knows. Some methods fail there, and the pages show which.
 #

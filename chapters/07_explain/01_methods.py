@@ -1,13 +1,13 @@
 # %% [markdown] tags=["slide"]
 # # Explanation methods: twelve explanations of one prediction
 #
-# A bank refuses a loan, and sends the application back with some words coloured: these, it says,
-# were the reason. A second program, asked about the same answer of the same model, colours other
-# words. Both pictures look convincing. Whose colours do you believe?
+# A bank refuses a loan, and sends the application back with some words colored: these, it says,
+# were the reason. A second program, asked about the same answer of the same model, colors other
+# words. Both pictures look convincing. Whose colors do you believe?
 #
-# <small>Book 7.1 to 7.3 · before this page: [the chapter's opening](00_opening.ipynb),
-# [the encoder](../02_transformer/11_encoder.ipynb) · 17 min to read · a laptop is enough; the runs
-# of three models are kept beside the page</small>
+# <small>Prerequisites: [the chapter's opening](00_opening.ipynb),
+# [the encoder](../02_transformer/11_encoder.ipynb) · 17 min · runs on a laptop; the runs of three
+# models are kept beside the page · book 7.1 to 7.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -280,10 +280,10 @@ table([[m, first["blanks"][m], spread("blanks", m), bootstrap(per_text("blanks",
 # *A method that knows nothing would put a deciding word first in about 15 % (exercise 3).*
 #
 # LIME and kernel SHAP see nothing but answers, hundreds of them, and put a deciding word first in
-# more than nine texts of ten. The bare gradient, which sees all that is inside, does so in 27 % of
+# more than nine texts of ten. The bare gradient, which sees all that is inside, does so in 27% of
 # the texts, from 13 to 50 by network ([7.2](02_gradients.ipynb) asks why). Attention names another
 # word first in more than half of the texts. And how good a method is depends on the network that it
-# is asked about: AttnLRP finds the word in 86 % of the texts of one, and in 48 % of another's.
+# is asked about: AttnLRP finds the word in 86% of the texts of one, and in 48% of another's.
 #
 # <details><summary>Why other pages give the same methods other numbers</summary>
 #
@@ -318,7 +318,7 @@ table([[m, *(of_reason(m, kind) for kind in kinds)] for m in in_order],
                         for kind, name in kinds.items()))  # fmt: skip
 
 # %% [markdown]
-# Random colours hit more often where more words decide. **Occlusion** fails most where either of
+# Random colors hit more often where more words decide. **Occlusion** fails most where either of
 # two words would do: while one stays, nothing is missed. LIME and kernel SHAP take several words
 # away at once, and find one of the two in all of these texts. The last layer's **attention** gains
 # least on the random row where a *not* decides too: 28 against 15, and these intervals overlap.
@@ -366,7 +366,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% With blanks in training, and without tags=["surprise", "fold"]
 change = {m: bootstrap(per_text("plain", m, 0) - per_text("blanks", m, 0)) for m in METHODS}
@@ -442,7 +442,7 @@ table([properties(m) for m in in_order],
 
 # %% [markdown]
 # Stable is not faithful. Another adjective leaves the last layer's attention as good as unmoved,
-# though it is mostly wrong. The random colours are drawn from the text alone, so any two models
+# though it is mostly wrong. The random colors are drawn from the text alone, so any two models
 # agree on them in all texts. Short is not faithful either: attention × gradient needs 2.4 words,
 # mostly wrong ones. Such properties are worth having only after faithfulness.
 
@@ -464,7 +464,7 @@ table([properties(m) for m in in_order],
 #
 # <details><summary>How the book sorts them</summary>
 #
-# Ras et al. (2022), whom the book follows, sort by how explanations are made: **visualisation** of
+# Ras et al. (2022), whom the book follows, sort by how explanations are made: **visualization** of
 # what goes backwards through the network (7.2, 7.3, 7.11) or of what happens when it is disturbed
 # (7.4); **distillation** into a simpler model, near one text (7.5) or everywhere (7.6); and
 # **intrinsic** methods, probes (3.13) and models trained to explain (7.7).
@@ -501,7 +501,7 @@ choose_explanation(ways, {"blanks": "texts with blanks too", "plain": "whole tex
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Occlusion (and random colours). It overlooks two words of which either would do.
+# 1. Occlusion (and random colors). It overlooks two words of which either would do.
 # 2. AttnLRP comes first, at two texts of three, and far behind LIME, which reads 261 texts.
 # 3. Occlusion comes first, and its interval overlaps with LIME's; all are far below what they were.
 #
@@ -519,7 +519,7 @@ choose_explanation(ways, {"blanks": "texts with blanks too", "plain": "whole tex
 #   you trust a method. Our texts are short and made by a rule; real ones are measured on each
 #   method's page.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -581,12 +581,12 @@ choose_explanation(ways, {"blanks": "texts with blanks too", "plain": "whole tex
 #    Gradient × input and occlusion break both: 8 and 0 against 4. Shapley values never do.
 #
 #    </details>
-# 3. *(predict, then count, 5 min)* Someone colours one word of each text at random. How often is it
+# 3. *(predict, then count, 5 min)* Someone colors one word of each text at random. How often is it
 #    a deciding word, over a hundred of our texts?
 #
 #    <details><summary>Answer</summary>
 #
-#    As often as deciding words are among the words: the mean of these shares, 15 %. The row
+#    As often as deciding words are among the words: the mean of these shares, 15%. The row
 #    *random* must lie near it.
 #
 #    </details>
@@ -608,7 +608,7 @@ floor = mean(len(places) / len(text.split()) for text, _, places in unseen(100))
 print(f"{100 * floor:.0f} %")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An attribution gives each word a number, and methods part as soon as words count together, because
 # each asks its own question. Held to reasons that we planted, LIME and kernel SHAP put a deciding

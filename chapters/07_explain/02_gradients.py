@@ -6,9 +6,9 @@
 # word changed a little. It tells: little, whichever word you take. How can a model be so sure when
 # none of its words seems to matter?
 #
-# <small>Book 7.3.1.1 · before this page: [derivatives](../00_start/02_maths.ipynb), [the chapter's
-# opening](00_opening.ipynb) · 18 min to read · a laptop is enough; the trainings of three seeds are
-# kept beside the page</small>
+# <small>Prerequisites: [derivatives](../00_start/02_maths.ipynb),
+# [the chapter's opening](00_opening.ipynb) · 18 min · runs on a laptop; the trainings of three
+# seeds are kept beside the page · book 7.3.1.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -110,7 +110,7 @@ integrated_gradients_path(words, list(ways.values()))
 # all words together; the filled area is what they have added up to so far. Blue words speak for
 # negative, orange words against it. Move the point, and choose another baseline.*
 #
-# 1. The point stands at the text. Which words have a colour in the row "gradients here"? Where on
+# 1. The point stands at the text. Which words have a color in the row "gradients here"? Where on
 #    the way do they take it on?
 # 2. What does the answer do from place 30 on?
 # 3. Choose "zeros for each word". What do *cold* and *dull* say now? What is the model's answer at
@@ -118,7 +118,7 @@ integrated_gradients_path(words, list(ways.values()))
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Hardly any. The colours come in the middle of the way, around place 23, where the model makes
+# 1. Hardly any. The colors come in the middle of the way, around place 23, where the model makes
 #    up its mind: first *i* and *cold*.
 # 2. It hardly moves, and even falls a little. More of the same text makes the model no surer. So
 #    gradients there are small, and some have the other sign.
@@ -197,7 +197,7 @@ for already in ([0.0, 0.0], [0.0, 2.0], [6.0, 0.0]):
 # - **Gradient × input**: $x_s \cdot \partial f / \partial x_s$. What a row of zeros in its place
 #   would cost, if the model were linear.
 # - **SmoothGrad**: the gradient's mean over 32 copies of the text with noise on all rows (its
-#   deviation is 15 % of their range).
+#   deviation is 15% of their range).
 # - **Integrated gradients**: $(x_s - b_s) \cdot$ the mean of $\partial f / \partial x_s$ along the
 #   way from $b$ to $x$, in steps. The shares must add up to $f(x) - f(b)$. If a gap stays however
 #   many steps you take, look for an attention mask that differs between the two ends.
@@ -277,7 +277,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# ## Held to the truth: open this once you have predicted
+# ## Answer: open after you predict
 #
 # In generated reviews we know which words decide: the adjective that the writer uses, and the *not*
 # before it. Does a method put one of them first, by value, or by size alone, without the sign?
@@ -368,7 +368,7 @@ table([ahead(*pair) for pair in pairs], ["difference, by size", "% of reviews"],
 #
 # Sentences from film reviews (rt_polarity) have no list of deciding words. What can be known is by
 # how much the *model's* answer changes when one word alone becomes [MASK] (occlusion). We compare
-# the order of the words, by size. This favours the baseline [MASK]. Three models have learned from
+# the order of the words, by size. This favors the baseline [MASK]. Three models have learned from
 # rt_polarity, three from generated reviews, all from texts with some words hidden.
 
 
@@ -511,8 +511,8 @@ table([[name, seeds("generated", name, "size", 100, 0), seeds("generated", name,
 # reviews cannot show), and they come nearest to the order of occlusion in real sentences.
 #
 # **What does not.** On the chapter's model [PAD] was as good as [MASK]; on three other trainings it
-# has 47 to 71 %. The interval there spoke of other reviews, not of other trainings. From zeros it
-# is 61 to 71 %, more than gradient × input has by size in each of the three. And the plain gradient
+# has 47 to 71%. The interval there spoke of other reviews, not of other trainings. From zeros it
+# is 61 to 71%, more than gradient × input has by size in each of the three. And the plain gradient
 # is about as near to occlusion as integrated gradients from [MASK] in generated reviews, and as
 # those from zeros in real sentences.
 
@@ -671,7 +671,7 @@ print(f"256 to 512 steps from [MASK]: the gap falls to 1 / {from_256:.0f}")
 #   gets there with fewer.
 # - **A kink** (a ReLU, here the cup): the gap falls like one over the steps, up and down.
 #
-# Sundararajan, Taly and Yan (2017, section 5) name 20 to 300 steps for a gap below 5 % of the
+# Sundararajan, Taly and Yan (2017, section 5) name 20 to 300 steps for a gap below 5% of the
 # change. Ours from [MASK] needs fewer, and ours from zeros lies within that.
 #
 # ### Common mistake: a baseline with a mask of its own
@@ -688,7 +688,7 @@ print(f"256 to 512 steps from [MASK]: the gap falls to 1 / {from_256:.0f}")
 #
 # captum has integrated gradients of an *input* and of a *layer*, and users find that the two differ
 # (its issue 1132). They do wherever the two points differ. BERT adds the vectors of word and place
-# and then normalises the sum. A straight way in front of the norm is a bent way behind it.
+# and then normalizes the sum. A straight way in front of the norm is a bent way behind it.
 
 # %% One baseline, two ways tags=["fold", "aside"]
 embeddings = exact.encoder.embeddings
@@ -748,7 +748,7 @@ table([[name, 32 if "32" in name else 1, found[name]] for name in COSTS],
 #   Take one that the model has seen in training and on which it is undecided. Look at a second.
 # - Print the gap with every sum. Above a hundredth of the change, take more steps.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -847,7 +847,7 @@ for form in (x, open_relu(x) - open_relu(-x)):
     print(f"value {form:.0f}, share {torch.autograd.grad(form, x)[0]:.0f} times x")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A gradient tells what a small change of the text would do; where a model is sure, that is next to
 # nothing. Integrated gradients add up the gradients on a way from a baseline, so that the shares

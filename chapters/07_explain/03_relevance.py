@@ -6,9 +6,9 @@
 # the three is paid how much? And when a network answers "negative, 2.87" to a review: which of its
 # words are paid how much of the 2.87?
 #
-# <small>Book 7.3.1.1 · before this page: [gradients](02_gradients.ipynb), [layer
-# norm](../02_transformer/09_residuals_norms.ipynb) · 20 min to read · a laptop is enough; the
-# trained models are measured beforehand</small>
+# <small>Prerequisites: [gradients](02_gradients.ipynb),
+# [layer norm](../02_transformer/09_residuals_norms.ipynb) · 20 min · runs on a laptop; the trained
+# models are measured beforehand · book 7.3.1.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -415,7 +415,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Who is paid tags=["surprise", "fold"]
 from deepdive_book.kit.tables import table
@@ -551,7 +551,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The same table for other seeds tags=["surprise", "fold"]
 lines = [["reviews judged rightly", spread([100 * run["right"] for run in of(2)])]]
@@ -620,8 +620,8 @@ table([[name, *(spread([100 * run["truth"][name][k] for run in of(2) or own]) fo
 # %% [markdown]
 # *Mean of the three other seeds, bands from the lowest to the highest.*
 #
-# The first word of any method takes more than a random one in each seed: at most 83 % of the answer
-# is left, and after a random one at least 93 %. So what is paid does count for these networks, also
+# The first word of any method takes more than a random one in each seed: at most 83% of the answer
+# is left, and after a random one at least 93%. So what is paid does count for these networks, also
 # where it is not what our rule says. After one word integrated gradients leave least on average.
 # But hiding by [MASK] suits a method that starts from [MASK], so this is no ranking.
 
@@ -658,7 +658,7 @@ print("conserved, paid to:", words[int(everything.argmax())])
 # - **Explain** the margin of two classes, before softmax and logarithm, and look what the biases
 #   are paid before you believe a sum.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -748,7 +748,7 @@ for rule in (0, 2, 4):
     print([round(v) for v in shares(STALL, (3, 1, 2), rule, False).inputs])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Relevance propagation pays an answer back, layer by layer, by a rule that each part of the model
 # must have: through layer norm, softmax and products the plain gradient pays little in our

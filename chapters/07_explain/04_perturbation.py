@@ -6,9 +6,8 @@
 # The same can be done to a model. But a model reads whatever stands there, so what should stand
 # under the thumb, and does its answer hang on that?
 #
-# <small>Book 7.3.1.2 · before this page: [gaps in
-# BERT](../03_bert/03_masking.ipynb) · 18 min to read · a laptop is enough; the runs on real
-# reviews are kept beside the page</small>
+# <small>Prerequisites: [gaps in BERT](../03_bert/03_masking.ipynb) · 18 min · runs on a laptop;
+# results of the long runs are included · book 7.3.1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -313,7 +312,7 @@ table(lines, ["way", *TOYS], caption=f"the worst word of each of {len(ALL)} gene
 # ## More than one word
 #
 # **Smallest erasure** asks for the smallest set of words without which the model is no longer sure
-# (below 75 %). To try all sets is exact and costs $2^W$ questions at worst, for $W$ words;
+# (below 75%). To try all sets is exact and costs $2^W$ questions at worst, for $W$ words;
 # **greedy** takes the word that lowers the answer most, then the next.
 
 # %% Smallest erasure against greedy tags=["fold"]
@@ -498,7 +497,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Delete in several orders tags=["fold"]
 import numpy as np
@@ -708,7 +707,7 @@ table(lines, ["[MASK], real reviews", *arm], caption=f"{rows[0]['texts']} review
 
 # %% [markdown]
 # - **Blanks in training cost nothing that three seeds could show.** Where words are hidden, the
-#   model that knows blanks is right more often in every seed: at 80 % hidden 61.8 of a hundred are
+#   model that knows blanks is right more often in every seed: at 80% hidden 61.8 of a hundred are
 #   right, against 58.2.
 # - **Only one of them knows nothing when nothing is said.** With all words hidden it gives 50.3 of
 #   a hundred to what it said before; the other one 55.2.
@@ -741,9 +740,9 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 #   of the texts of each batch, as Madsen et al. (2024) do.
 # - **A small drop does not prove a word unimportant.** Take away pairs, or search for the smallest
 #   erasure, before you say so.
-# - **Do not judge a method of removal by removal alone.** Both may see the same artefact.
+# - **Do not judge a method of removal by removal alone.** Both may see the same artifact.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -754,7 +753,7 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 #    It takes one word away at a time, and the other word still makes the answer.
 #
 #    </details>
-# 2. A word is predictable from its neighbours. What does prediction difference give it?
+# 2. A word is predictable from its neighbors. What does prediction difference give it?
 #
 #    <details><summary>Answer</summary>
 #
@@ -787,7 +786,7 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 # ## Exercises
 #
 # 1. *(pencil, 4 min)* **An axiom broken: completeness.** Four words, and a model that says 1 if at
-#    least two of them are there. What does occlusion give each? What do windows of three neighbours
+#    least two of them are there. What does occlusion give each? What do windows of three neighbors
 #    give? To what do they add up, and to what should they?
 #
 #    <details><summary>Answer</summary>
@@ -805,7 +804,7 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 #
 #    </details>
 # 3. *(measure, 8 min)* **Find the *not*.** In `i do not find the music dull .` no method of one
-#    word finds `not`. Take away *two* neighbours at a time, by `[MASK]` and cut out. Which way
+#    word finds `not`. Take away *two* neighbors at a time, by `[MASK]` and cut out. Which way
 #    finds `do not`, and why?
 #
 #    <details><summary>Answer</summary>
@@ -827,14 +826,14 @@ pairs = {way: denied[way].everything() - denied[way](without) for way in ("mask"
 print({way: round(100 * float(drop)) for way, drop in pairs.items()})
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # What is lost without a word depends on what stands in its place: ask with what the model has met
 # there, blanks that it learned or words that fit. Taken away one at a time, words are not missed
 # where either of two would do, and both count whole where both are needed; the smallest erasure
 # finds the first, in a model that learned with blanks. Back to the thumb: yes, the answer hangs on
 # what stands under it. For a model that learned with blanks `[MASK]` works as a thumb, 9 hundredths
-# off at the worst word; the other model stays at 94 % negative without `cold`, and falls to 5 %
+# off at the worst word; the other model stays at 94% negative without `cold`, and falls to 5%
 # without `i`. So ask what a model has learned to see under a thumb, before you believe what it
 # says.
 #

@@ -6,8 +6,8 @@
 # gives it a fair share of the prize, and one says: *with butter and lemon it wins, whatever else is
 # missing*. Whom do you believe, and for what?
 #
-# <small>Book 7.3.2.1 · before this page: [taking words away](04_perturbation.ipynb) · 17 min
-# to read · a laptop is enough</small>
+# <small>Prerequisites: [taking words away](04_perturbation.ipynb) · 17 min · runs on a laptop ·
+# book 7.3.2.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -85,7 +85,7 @@ lime_demo(judges, samples=2)
 # <details><summary>Answers</summary>
 #
 # 1. With 1,000 texts hardly any: a sum is a sum, near or far. Few texts, or the narrowest width,
-#    pull all weights towards 0 (a mistake that has a section below).
+#    pull all weights toward 0 (a mistake that has a section below).
 # 2. Near the text it counts against the film, far away a little for it. The width has decided what
 #    was asked.
 # 3. No. No line fits all texts where words act together. Here R² is highest at the width 0.15; for
@@ -237,7 +237,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Ask again and again tags=["fold"]
 WORDS = SENTENCE.split()
@@ -352,8 +352,8 @@ coloured(WORDS, {"occlusion": occlusion(game),
 # | great | 1/2 | 1/2 |
 # | great, cast | 1 | 1/4 |
 #
-# The anchor is the shortest rule found whose precision is 95 % or more in the drawn texts, and 90 %
-# or more with 95 % confidence.
+# The anchor is the shortest rule found whose precision is 95% or more in the drawn texts, and 90%
+# or more with 95% confidence.
 
 # %% The same by counting tags=["nbval-check-output", "fold"]
 from deepdive.explain.games.anchors import anchor, exact_precision
@@ -405,7 +405,7 @@ table(lines, ["reason: text", "LIME", "Shapley", "rule"],
 # - **Negation**: in the fair share `good` is worth nothing, and the rule is `not` alone, since
 #   without `good` the answer is no praise either. Only LIME names both, and gives `the` a little.
 #   None of them says that *not* turns *good* round.
-# - An **empty rule** says that in 95 % of the texts the decision stays, whichever words are gone.
+# - An **empty rule** says that in 95% of the texts the decision stays, whichever words are gone.
 #
 # Now the trained networks, on reviews whose deciding words are known. LIME and kernel SHAP have
 # found them if their largest one or two are exactly these; an anchor, if it is exactly these.
@@ -670,7 +670,7 @@ for penalty in (1.0, 0.001):
     print(f"penalty {penalty:g}: great {w[1]:.1f}, R² {fits:.1f}")
 
 # %% [markdown]
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -700,7 +700,7 @@ for penalty in (1.0, 0.001):
 #
 #    <details><summary>Answer</summary>
 #
-#    With all words tossed by a coin the decision stays in 95 % of the texts: no word holds it.
+#    With all words tossed by a coin the decision stays in 95% of the texts: no word holds it.
 #
 #    </details>
 # 5. A linear model gives a word a coefficient of 0. Can its Shapley value be another number?
@@ -754,7 +754,7 @@ print(shapley(verdict).round().int().tolist())
 print([f"{v + 0.0:.2f}" for v in lime(need, all_coalitions(4), fit=free)[0].tolist()])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # LIME fits a line near one text, its width says how near, and a low R² says that the line does not
 # fit: words act together, or the penalty is too large. Shapley values are the mean gain over all

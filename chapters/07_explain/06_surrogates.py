@@ -5,8 +5,8 @@
 # her. A model's way to decide can be put on a card, too. Does the card then say what the model
 # says, even in cases that nobody had in mind when it was written?
 #
-# <small>Book 7.3.2.2, and the papers under further reading · before this page: [recurrent
-# networks](../01_before/07_rnn.ipynb) · 18 min to read · a laptop is enough</small>
+# <small>Prerequisites: [recurrent networks](../01_before/07_rnn.ipynb) · 18 min · runs on a
+# laptop · book 7.3.2.2, and the papers under further reading</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -223,7 +223,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Asked about longer words tags=["surprise", "fold"]
 more = extract(says, 2, length=6, drawn=300, longest=30, most=40)
@@ -473,7 +473,7 @@ print(f"largest tree: {blame} of {len(trees[40])} rules find a word of blame")
 # of reviews that it was made from, and in what share of them the classifier says so.*
 #
 # With three questions the card can be read (its *do* is that of *do not find*), and agrees with the
-# classifier on 61 % of the reviews, where the floor is 51 %. The tree of 34 rules agrees on all
+# classifier on 61% of the reviews, where the floor is 51%. The tree of 34 rules agrees on all
 # 655. It has two rules for each of sixteen adjectives that blame, with a denial and without, and
 # two for all others. **The readable card is unfaithful, and the faithful one is long, in *these*
 # questions**: with one question *is there a word of blame?* four rules would do.
@@ -494,7 +494,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% The same trees, reviews in which others speak tags=["surprise", "fold"]
 both = [["as many" if d == 40 else d, len(r), score(r, same), score(r, other)]
@@ -620,7 +620,7 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
 #   ([LIME, Anchors](05_surrogates.ipynb)).
 # - Automata fit models that read few symbols: protocols, formats, moves of a game.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -653,7 +653,7 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
 #    All its trials had at most six symbols, and the network forgets after eight pauses.
 #
 #    </details>
-# 5. A tree has a fidelity of 95 %. What else do you ask?
+# 5. A tree has a fidelity of 95%. What else do you ask?
 #
 #    <details><summary>Answer</summary>
 #
@@ -704,7 +704,7 @@ tree = rules(decision_tree(same_bag.repeat(9, 1), both_answers.repeat(9), 10))
 print(both_answers.tolist(), torch.equal(*same_bag), fidelity(decide(tree, same_bag), both_answers))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A translation puts the whole model on a card, and fidelity, measured on texts that the card was
 # not made from, says how far the card speaks for the model. L\* reads an automaton out of a network

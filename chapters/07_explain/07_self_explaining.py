@@ -5,9 +5,9 @@
 # is given what is left, and nothing else, and is right in 100 of 100 cases. So the marked words
 # must be the reason for what the judge says. Must they?
 #
-# <small>Book 7.3.3.2 · before this page: [the chapter's
-# opening](00_opening.ipynb), [recurrent networks](../01_before/07_rnn.ipynb) or any classifier ·
-# 20 min to read · a laptop is enough; the trainings are kept beside the page</small>
+# <small>Prerequisites: [the chapter's opening](00_opening.ipynb),
+# [recurrent networks](../01_before/07_rnn.ipynb) or any classifier · 20 min · runs on a laptop;
+# results of the long runs are included · book 7.3.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -386,7 +386,7 @@ assert round(mean_cost.item()) == 13
 #
 # <details><summary>Not as in the paper</summary>
 #
-# They have a second penalty, for keeping words that are not neighbours, which we set to 0. And when
+# They have a second penalty, for keeping words that are not neighbors, which we set to 0. And when
 # both began with random weights, in nearly all of our first trials the selector kept everything or
 # nothing. So the reader first learns from words that are kept at random, and the selector then
 # learns a little while the reader is frozen.
@@ -434,7 +434,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Before and after tags=["surprise", "slide", "fold"]
 told = ("words", "right", "recall")
@@ -506,15 +506,15 @@ with_alt(figure, "A mark for each model: right answers across, the stranger's pr
 # *A mark is one model: all penalties, all seeds, both axes in per cent. The habit stands at the
 # right edge, where all answers are right, but low: who has not learned the code cannot read it.*
 #
-# The stranger tells a code from words that say the answer: 57 % for the habit, 95 % and 93 % at
+# The stranger tells a code from words that say the answer: 57% for the habit, 95% and 93% at
 # penalties of 0.05 and 0.1, where as many answers are right (both means include the training that
 # keeps the whole text, for which the test is trivial). But a low number proves no code; it
-# asks for a look. With no habit planted a gap opens in one training at 0.2 (97 % right, the
-# stranger at 71 %) and in two of three at 0.4. The deciding words alone get 75 %: without *i find*
+# asks for a look. With no habit planted a gap opens in one training at 0.2 (97% right, the
+# stranger at 71%) and in two of three at 0.4. The deciding words alone get 75%: without *i find*
 # a stranger cannot know whose words they are.
 #
 # A code needs two. So teach the reader first, with words kept at random, and then **freeze** it:
-# now only 51 % of the answers of the selector with the habit are right, and that failure stands in
+# now only 51% of the answers of the selector with the habit are right, and that failure stands in
 # the accuracy, where everybody looks.
 
 # %% [markdown] tags=["aside"]
@@ -530,7 +530,7 @@ table(lines, ["reader frozen", "right", "recall", "stranger"],
 
 # %% [markdown]
 # The selector with the habit does not find its way back to the deciding words. From the ordinary
-# start 98 to 100 % are right up to a penalty of 0.1, with 92 % or more of the deciding words. The
+# start 98 to 100% are right up to a penalty of 0.1, with 92% or more of the deciding words. The
 # price: at 0.2 one training falls far below the others, and at 0.4 all three keep nothing of use.
 
 # %% [markdown]
@@ -648,7 +648,7 @@ table(lines, ["reason", "thumb", "answer right", "reason true", "they agree"],
 
 # %% [markdown]
 # Beside the answer the reason is true, and agrees with it, as long as the thumb is right. Turn the
-# thumb, and every answer turns with it, while 68 % (42 to 81) of the reasons still say what stands
+# thumb, and every answer turns with it, while 68% (42 to 81) of the reasons still say what stands
 # in the text. Nothing ties such a reason to the answer's cause. A reason that comes **first**, and
 # is all that the answer sees, stays right, and so does the answer. How the model came to its reason
 # is as hidden as the selector.
@@ -804,11 +804,11 @@ if from_file:
 
 # %% [markdown]
 # - **The sum** is right about as often with its penalty as without. Without it the largest share
-#   stands on a deciding word in 23 % of the texts, and mostly on *the*; with it in 89 %. The shares
+#   stands on a deciding word in 23% of the texts, and mostly on *the*; with it in 89%. The shares
 #   add up to the answer both times.
-# - **Prototypes** are right in 100 %, but only in 67 % has the nearest prototype's text the label
-#   of the answer. It shares a deciding word in 7 %, and a text of that label taken at random in
-#   5 %. The answer weighs all six distances; one prototype is the nearest for more than half of all
+# - **Prototypes** are right in 100%, but only in 67% has the nearest prototype's text the label
+#   of the answer. It shares a deciding word in 7%, and a text of that label taken at random in
+#   5%. The answer weighs all six distances; one prototype is the nearest for more than half of all
 #   texts. "Because it is like this one" is not how this model decides.
 
 # %% [markdown]
@@ -820,7 +820,7 @@ if from_file:
 # - Before you trust a written reason, change what you suspect (a thumb, a name, an order of
 #   options) and see whether answer and reason turn together.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -900,7 +900,7 @@ print(p * costs[1, 1] + (1 - p) * costs[0, 1] == p * costs[1, 0] + (1 - p) * cos
 print(f"{log(2):.2f}, {log(2) / 2:.2f}, {2 * log(2):.2f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A model that explains itself shows a part of its computation, and only that part is certain: a
 # word that was not kept was not read, a reason that comes first is used. The part that is not shown

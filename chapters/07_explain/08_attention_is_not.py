@@ -9,9 +9,9 @@
 # This page repeats the charge of Jain and Wallace (2019), *Attention is not Explanation*; [the
 # next](09_attention_is_not_not.ipynb) repeats the defence.
 #
-# <small>Book 7.4.1 · before this page: [recurrent networks](../01_before/07_rnn.ipynb), [what
-# explanations are](00_opening.ipynb) · 18 min to read · a laptop is enough; the long runs are kept
-# beside the page</small>
+# <small>Prerequisites: [recurrent networks](../01_before/07_rnn.ipynb),
+# [what explanations are](00_opening.ipynb) · 18 min · runs on a laptop; results of the long runs
+# are included · book 7.4.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -94,7 +94,7 @@ attention_weight_editor(chosen, texts.names)
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. It stays: the rest of the weight lies on neighbours that vote alike.
+# 1. It stays: the rest of the weight lies on neighbors that vote alike.
 # 2. Yes: the votes of most words are for "positive", also of words that only tell what others find.
 #    But note how easy the test is at a probability near 1. The logit falls by a third, from 6.94 to
 #    4.52, and the probability only from 0.999 to 0.989, because the sigmoid is saturated.
@@ -282,14 +282,14 @@ table(lines, ["texts: answer", "tau, gradient", "tau, leaving out"],
 #
 # | texts: class | tau, gradient | tau, leaving out |
 # |---|---|---|
-# | SST: negative | 0.34 ± 0.21 (48 %) | 0.27 ± 0.19 (33 %) |
-# | SST: positive | 0.36 ± 0.21 (49 %) | 0.32 ± 0.19 (40 %) |
-# | IMDB: negative | 0.44 ± 0.06 (100 %) | 0.34 ± 0.07 (100 %) |
-# | IMDB: positive | 0.43 ± 0.06 (100 %) | 0.34 ± 0.07 (99 %) |
-# | Anemia: negative | 0.47 ± 0.05 (100 %) | 0.46 ± 0.05 (100 %) |
-# | Anemia: positive | 0.46 ± 0.06 (100 %) | 0.47 ± 0.06 (100 %) |
-# | SST, no LSTM: negative | 0.61 ± 0.20 (87 %) | 0.61 ± 0.16 (87 %) |
-# | SST, no LSTM: positive | 0.60 ± 0.21 (83 %) | 0.64 ± 0.15 (89 %) |
+# | SST: negative | 0.34 ± 0.21 (48%) | 0.27 ± 0.19 (33%) |
+# | SST: positive | 0.36 ± 0.21 (49%) | 0.32 ± 0.19 (40%) |
+# | IMDB: negative | 0.44 ± 0.06 (100%) | 0.34 ± 0.07 (100%) |
+# | IMDB: positive | 0.43 ± 0.06 (100%) | 0.34 ± 0.07 (99%) |
+# | Anemia: negative | 0.47 ± 0.05 (100%) | 0.46 ± 0.05 (100%) |
+# | Anemia: positive | 0.46 ± 0.06 (100%) | 0.47 ± 0.06 (100%) |
+# | SST, no LSTM: negative | 0.61 ± 0.20 (87%) | 0.61 ± 0.16 (87%) |
+# | SST, no LSTM: positive | 0.60 ± 0.21 (83%) | 0.64 ± 0.15 (89%) |
 #
 # *Source: the outputs that the authors keep beside their code (successar/AttentionExplanation,
 # `graph_outputs`), rounded; table 2 of the paper has such numbers.*
@@ -311,7 +311,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Everybody against everybody tags=["fold"]
 from matplotlib.figure import Figure
@@ -400,10 +400,10 @@ table(list(zip(what, *columns, strict=True)), ["LSTM, all seeds", *(SHORT[d] for
 
 # %% [markdown]
 # - **Most words count nothing, and their order is noise.** Taken out one at a time, a third of the
-#   words of a review, and 73 % of those of an abstract, move the answer by less than 0.01. Tau
+#   words of a review, and 73% of those of an abstract, move the answer by less than 0.01. Tau
 #   gives each pair of such words the same say as the pair of the two that decide.
-# - **The first words tell another story.** On the reviews attention and the gradient share 43 % of
-#   their first three words, where chance gives 15 %. On the abstracts it is 14 % against 3 %.
+# - **The first words tell another story.** On the reviews attention and the gradient share 43% of
+#   their first three words, where chance gives 15%. On the abstracts it is 14% against 3%.
 
 # %% [markdown] tags=["slide"]
 # ## Second test: other weights, the same answer
@@ -448,8 +448,8 @@ table(lines, ["", "shuffled", "all alike", "shuffled: below 0.05"],
 # %% [markdown]
 # *Above each box: how many texts. Boxes hold the middle half of them, whiskers nine tenths.*
 #
-# Texts with one heavy word move more, in all four. With an LSTM they move little even so: 78 % of
-# the reviews and 80 % of the abstracts by less than 0.05. But to give **all words the same weight**
+# Texts with one heavy word move more, in all four. With an LSTM they move little even so: 78% of
+# the reviews and 80% of the abstracts by less than 0.05. But to give **all words the same weight**
 # moves the answer by 0.04 and 0.03, no more than a shuffle. In nearly all texts the heaviest word
 # has at most 0.25 of the weight (reviews) or 0.1 (abstracts): these models spread their weights
 # widely, and need them little. Without an LSTM the shuffle moves the answer by 0.16 and by 0.50.
@@ -554,7 +554,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Each method against the known cause tags=["fold"]
 from deepdive.explain.evaluation.agreement import recovery
@@ -676,7 +676,7 @@ print(f"its weight: {float(first.weights[place]):.2f}, found by search: "
 # - To know what a word does to an answer, [take it out](04_perturbation.ipynb) and look.
 # - Ask first whether the model needs its weights at all: make them alike.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -752,7 +752,7 @@ print(float(torch.tensor([0.5, 0.0, 0.5]) @ torch.tensor([1.0, -1.0, -3.0])))
 print(kendall(torch.tensor([4.0, 3, 2, 1]), torch.tensor([4.0, 1, 2, 3])))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # The answer of a model with one attention is a mean of votes, so for most texts other weights can
 # be found that leave the answer. Rank correlation says that attention agrees little with other

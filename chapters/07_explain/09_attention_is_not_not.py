@@ -10,9 +10,8 @@
 # finished model, one text at a time: no trained model has these weights. They propose four tests.
 # We run them on our models, three seeds each.
 #
-# <small>Book 7.4.2 · before this page: [attention is not
-# explanation](08_attention_is_not.ipynb) · 18 min to read · a laptop is enough; the long runs are
-# kept beside the page</small>
+# <small>Prerequisites: [attention is not explanation](08_attention_is_not.ipynb) · 18 min · runs on
+# a laptop; results of the long runs are included · book 7.4.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -262,7 +261,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Weights and answers, against the base tags=["surprise", "slide", "fold"]
 from matplotlib.figure import Figure
@@ -347,7 +346,7 @@ predict(
 )
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 # %% Guides tags=["surprise", "fold"]
 TOLD = {"even": "even weights", "itself": "its own, trained", "base": "the base LSTM's",
@@ -371,7 +370,7 @@ table(lines, ["adversary, paid 0.1", "heaviest word", "in so many texts", "its w
 #
 # - **The adversary's weights are no guide**: 57.5 and 46.1 of a hundred, below every seed of the
 #   base's. Nor are those of the search. On the reviews we see why. The adversary lays nearly all
-#   weight on one place, in two seeds of three on the full stop of 97 % of the reviews: its state
+#   weight on one place, in two seeds of three on the full stop of 97% of the reviews: its state
 #   has read the whole text, the word itself says nothing. This is the authors' strongest point, and
 #   it came out.
 # - **But are the base's a good guide?** Even weights are nearly as good on the reviews (74.1
@@ -448,7 +447,7 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
 # - For a claim about this model's reasons use what acts on the model (leaving out, patching). For a
 #   hint where to look, attention is cheap.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -527,7 +526,7 @@ kl = -divergent_loss(said, said, first, half, 1.0)
 print(f"{float(kl):.2f} {0.07 / float(kl):.2f} {log(8):.2f}")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Four tests ask four questions, and each needs its floor. On our real texts attention was not
 # needed, a taught copy looked elsewhere at little cost, and its weights were useless to another

@@ -6,9 +6,9 @@
 # most at the word *old*, which is the same beside one key and beside ten. Does it look at the
 # wrong word, or do we read its attention wrongly?
 #
-# <small>Book 7.5 · before this page: [the encoder](../02_transformer/11_encoder.ipynb), [residuals
-# and norms](../02_transformer/09_residuals_norms.ipynb) · 19 min to read · a laptop is enough;
-# the runs over several seeds are kept beside the page</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
+# [residuals and norms](../02_transformer/09_residuals_norms.ipynb) · 19 min · runs on a laptop; the
+# runs over several seeds are kept beside the page · book 7.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -195,8 +195,8 @@ attention_graph(readings)
 #
 # 1. At `old`, in each of the four.
 # 2. At `key`. So after layer 1 the state in the place of `old` is no longer the word *old*.
-# 3. 28 %, less than `old` with 35 %. Through the place of `old`, and through its own.
-# 4. At the very end: whatever leaves `key`, no more than 100 % fits into the answer.
+# 3. 28%, less than `old` with 35%. Through the place of `old`, and through its own.
+# 4. At the very end: whatever leaves `key`, no more than 100% fits into the answer.
 #
 # </details>
 
@@ -231,12 +231,12 @@ table([[f"`{word}`", *(percent(layer[s]) for layer in back)] for s, word in enum
       caption="how much of the answer one state turns; the first text, one model")  # fmt: skip
 
 # %% [markdown]
-# After layer 1 the state in the place of `old` turns the answer, 100 %, and the state of `key` does
+# After layer 1 the state in the place of `old` turns the answer, 100%, and the state of `key` does
 # nothing any more: **the number has moved next door**. After layer 2 a part has reached `[CLS]`,
 # and in the end all of it. In layer 1 `[CLS]` did look at the word *old*, and fetched nothing of
-# the number, 0 %. In layers 2 and 3 it looks at the same place, and now the number is there. In
-# layer 4 it still looks there, and that state alone turns 9 % by now. (Single states need not add
-# up to 100 %.)
+# the number, 0%. In layers 2 and 3 it looks at the same place, and now the number is there. In
+# layer 4 it still looks there, and that state alone turns 9% by now. (Single states need not add
+# up to 100%.)
 #
 # **Attention looks at a place.** In the first layer a place holds its word; above, it holds what it
 # has collected. Rollout and flow are two ways to go from states back to words.
@@ -347,7 +347,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% How a method is judged tags=["fold"]
@@ -782,9 +782,9 @@ table(lines, ["words", "flow, one state (s)", "flow, all (s)", "rollout, all (ms
 #
 # | you want to know | take | what speaks for it here |
 # |---|---|---|
-# | which word decides | blank-out, or change the word | 91 % first (75 to 99) |
-# | the same, in one run | rollout, all measured | 78 % (77 to 80) |
-# | | gradient x input | 67 % (56 to 80) |
+# | which word decides | blank-out, or change the word | 91% first (75 to 99) |
+# | the same, in one run | rollout, all measured | 78% (77 to 80) |
+# | | gradient x input | 67% (56 to 80) |
 # | where it is after a layer | patching | it turns the answer itself |
 #
 # Nothing that is made of weights alone says *for* or *against*: a weight has no sign.
@@ -795,7 +795,7 @@ table(lines, ["words", "flow, one state (s)", "flow, all (s)", "rollout, all (ms
 # - Prefer rollout to the weights of the last layer, and look whether your conclusion stays with the
 #   half measured.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -882,7 +882,7 @@ even = [torch.full((1, 1, 4, 4), 0.25)] * 2
 print("even, to place 0:", flow(even, [0])[0].tolist())
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Above the first layer a weight points at a place, and what the place holds may have come from
 # elsewhere: rollout multiplies shares down to the words, flow asks how much could come through
@@ -890,8 +890,8 @@ print("even, to place 0:", flow(even, [0])[0].tolist())
 # none of another, and what changes when a word changes is the surer test. Back to *the old key to
 # the boxes*: in layers 2 and 3 the model looks at the place into which the number of *key* has been
 # put, and it is we who read *old* there; in layer 1 it fetched nothing of the number there, and in
-# layer 4 that state alone brings 9 %. On this very sentence rollout, too, names *old* first (35 %
-# against 28 %).
+# layer 4 that state alone brings 9%. On this very sentence rollout, too, names *old* first (35%
+# against 28%).
 #
 # ## Further reading
 #

@@ -6,8 +6,8 @@
 # one. A Transformer answers both questions at once. Its attention is one picture; which of the two
 # answers does it belong to?
 #
-# <small>Beyond the book's 7.5 · before this page: [relevance](03_relevance.ipynb),
-# [rollout](10_rollout.ipynb) · 17 min to read · a laptop is enough</small>
+# <small>Prerequisites: [relevance](03_relevance.ipynb), [rollout](10_rollout.ipynb) · 17 min · runs
+# on a laptop · Beyond the book's 7.5</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -324,7 +324,7 @@ predict(
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
-# #### What happens: open this once you have predicted
+# #### Answer: open after you predict
 
 
 # %% Judge one model tags=["fold"]
@@ -598,8 +598,8 @@ table(lines, ["the lens, at", *LAYER],
 #
 # 1. After layer 3 for the rug, after layer 1 for the shed: its note says *well*, and at the well
 #    one stays.
-# 2. *shed* in place of *jar*, sure to 95 %: as sure as in machine A, and wrong.
-# 3. After layer 1, sure to 14 %; after layer 2 to 48 %. At `opened`, which is a word of the text,
+# 2. *shed* in place of *jar*, sure to 95%: as sure as in machine A, and wrong.
+# 3. After layer 1, sure to 14%; after layer 2 to 48%. At `opened`, which is a word of the text,
 #    it reads *got*, *is* and only then *opened*: what one reads in the middle is not what the model
 #    knows there.
 #
@@ -672,7 +672,7 @@ for name in methods(model, one, 0):
 # - **Chefer needs attention weights in the graph**: run the explicit form, not a fused kernel.
 # - **AttnLRP needs a rule for each operation**; what has none must be refused, not guessed.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -764,7 +764,7 @@ third = Two([[4.0], [0.0], [0.0]], half, layers=2)
 print(gradient_rollout(third, "points.*", third, 2)[0].int().tolist())
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Attention and rollout have one picture for all answers, so they say where a model looked and never
 # for what. Weighted by gradients, as in Chefer's method, attention weights belong to an answer,

@@ -5,8 +5,8 @@
 # lamp, one after the other, until it goes dark. Or you can put parts of the good lamp into the dark
 # one, until it shines. Both find parts that matter. Which of the two tells you what is broken?
 #
-# <small>Book 7.3.1.1 and 7.3.1.2 · before this page: [words taken away](04_perturbation.ipynb) ·
-# 14 min to read · a laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [words taken away](04_perturbation.ipynb) · 14 min · runs on a laptop;
+# results of the long runs are included · book 7.3.1.1 and 7.3.1.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -314,7 +314,7 @@ table([[layer, *(bootstrap(parts[:, i, j].round(decimals=2) + 0.0) for j in rang
 #
 # ## What would the network most like to see?
 #
-# The last tool asks for no text at all. **Activation maximisation** starts from random numbers in
+# The last tool asks for no text at all. **Activation maximization** starts from random numbers in
 # the place of a word and follows the gradient uphill, until the answer grows no more. The row keeps
 # the length of a word's row. Then one looks up the nearest words. Our climb fills the gap in *i
 # find the music ___ .*, from three starts, once for each class.
@@ -518,13 +518,13 @@ table([[called, *(f"{row[name]:.0%}" for row in trained), span(name)]
       "put there, have the network say the class")  # fmt: skip
 
 # %% [markdown]
-# With one gap, 56 % to 88 % of the words are of the right class, where chance has 30 % and
-# untrained networks at most 34 %. That is the hint. But the first word, put there, has the network
-# say the class in 32 of 60 climbs (41 % to 65 % with 95 % confidence), as a coin would. With twelve
-# words free there is not even the hint in the words: 17 % to 25 %, and 0 % to 50 % in untrained
-# networks. (The text of the nearest words says the class in 45 %, 45 % and 85 %.) The words nearest
-# to the mean gradient of 60 reviews are right in 0 %, 19 % and 97 %. Trying all 53 words finds 84 %
-# to 100 %, in one batch; a climb took 100 steps. It pays only where there are too many words to
+# With one gap, 56% to 88% of the words are of the right class, where chance has 30% and
+# untrained networks at most 34%. That is the hint. But the first word, put there, has the network
+# say the class in 32 of 60 climbs (41% to 65% with 95% confidence), as a coin would. With twelve
+# words free there is not even the hint in the words: 17% to 25%, and 0% to 50% in untrained
+# networks. (The text of the nearest words says the class in 45%, 45% and 85%.) The words nearest
+# to the mean gradient of 60 reviews are right in 0%, 19% and 97%. Trying all 53 words finds 84%
+# to 100%, in one batch; a climb took 100 steps. It pays only where there are too many words to
 # try.
 #
 # ## Which question does each tool answer?
@@ -552,11 +552,11 @@ table([
 #    each part (Nanda 2023), as a first look.
 # 6. Where you can try every word, do so before you climb.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
-# 1. What does a share of 100 % in denoising say, and what does it not?
+# 1. What does a share of 100% in denoising say, and what does it not?
 #
 #    <details><summary>Answer</summary>
 #
@@ -632,7 +632,7 @@ for gone in ([0], [0, 1]):
         print("3:", round(float(tea_or_milk(model(tokens(CLEAN))))))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Patching puts what a model computed for one text into its run on another: clean into corrupted
 # finds what is enough, corrupted into clean what is needed, and both see only what differs between

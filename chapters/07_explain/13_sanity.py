@@ -1,12 +1,12 @@
 # %% [markdown] tags=["slide"]
 # # Sanity checks for explanations: faithfulness and randomization tests
 #
-# A bank's model refuses a loan, and a coloured text says why. By mistake somebody scrambles the
-# model's numbers, and now it guesses. Asked again, it colours the same words as before. What had
-# the colours told you the first time, and how would you test the next method before you trust it?
+# A bank's model refuses a loan, and a colored text says why. By mistake somebody scrambles the
+# model's numbers, and now it guesses. Asked again, it colors the same words as before. What had
+# the colors told you the first time, and how would you test the next method before you trust it?
 #
-# <small>Book 7.3 · before this page: [what explanations are](00_opening.ipynb) · 14 min to read · a
-# laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [what explanations are](00_opening.ipynb) · 14 min · runs on a laptop;
+# results of the long runs are included · book 7.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -495,7 +495,7 @@ table([[name, spread(drawn, name), spread(twice, name)] for name in METHODS],
 # 3. Where you can, plant a reason: a word that you add to the texts of one class. Then you have a
 #    truth of your own ([7.14](14_shortcuts.ipynb)).
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -591,12 +591,12 @@ for name, method in (("2: length", length), ("3: borrowed", borrowed)):
     print(name, [bool(rank_correlation(first, now) > 0.999) for now in rest])
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # An explanation that stays the same while a model forgets has not explained the model; scrambling
 # it from the top finds such methods without any labels. To pass is not to be right: planted
 # reasons, a random order as the floor and intervals tell more, and they put methods in different
-# places for different models. Back to the bank: its colours had shown the form of the text or of
+# places for different models. Back to the bank: its colors had shown the form of the text or of
 # the network, nothing of what had been learned, and one scrambled copy would have told so on the
 # first day.
 #

@@ -3,10 +3,10 @@
 #
 # A model sorts film reviews from two newspapers, and it is right on all 500 new ones. Then the two
 # papers exchange their reviewers, and the model is wrong on nine of ten. What had it learned, could
-# coloured words have shown it before, and how does one make it learn the right thing?
+# colored words have shown it before, and how does one make it learn the right thing?
 #
-# <small>Book 7.3 · before this page: [twelve explanations](01_methods.ipynb) · 15 min to
-# read · a laptop is enough; the runs of three trainings are kept beside the page</small>
+# <small>Prerequisites: [twelve explanations](01_methods.ipynb) · 15 min · runs on a laptop; the
+# runs of three trainings are kept beside the page · book 7.3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -83,7 +83,7 @@ attribution_comparison(TEXT.split(), says, methods, ["negative", "positive"], mo
 #
 # <details><summary>Answers to the three tasks</summary>
 #
-# 1. Positive, and it is sure: 88 %.
+# 1. Positive, and it is sure: 88%.
 # 2. No, it becomes a little surer. It does not go by what the critic finds.
 # 3. `herald`. All rows but that of the gradient had named it; this one named `dull`.
 #
@@ -152,7 +152,7 @@ assert [round(bits[word], 9) for word in ("herald", "warm")] == [3, 2]
 # same, though it could learn the rule. (Its lessons have one label in twenty wrong and some words
 # blanked, so neither way is right in all of them.)
 #
-# ## Which colours name it?
+# ## Which colors name it?
 
 # %% Explain the answers of a model tags=["fold"]
 def coloured_by_all(toy, texts):
@@ -278,15 +278,15 @@ print(f"reviewers as in the lessons: LIME puts the paper first in {named} of 16 
 
 # %% [markdown]
 # While the reviewers stay, LIME names the paper in 16 of 16 reviews. In the table paper and verdict
-# were drawn apart. There AttnLRP, LIME, kernel SHAP and occlusion name the paper in at least 88 %
+# were drawn apart. There AttnLRP, LIME, kernel SHAP and occlusion name the paper in at least 88%
 # of the texts of every training; their spans overlap, so none of them is first. The gradient norm
-# does so in 52 % (31 to 75). Where a deciding word comes first instead, the picture looks like a
+# does so in 52% (31 to 75). Where a deciding word comes first instead, the picture looks like a
 # good reason. One picture is not enough: look at many, and list what came first.
 #
 # ## A shortcut that is no word
 #
 # Now nothing is added. In 98 of 100 lessons the writer of a positive review speaks **first**, and
-# of a negative one last, after the others. Both orders have the same words. What do the colours
+# of a negative one last, after the others. Both orders have the same words. What do the colors
 # show of a model that took this shortcut, and of one whose lessons had none?
 
 # %% tags=["fold", "nbval-check-output"]
@@ -315,11 +315,11 @@ table([["answers turned by the order", *(span([row["turns"] for row in runs[k]])
       "highest)")  # fmt: skip
 
 # %% [markdown]
-# The upper rows find the shortcut: exchange the clauses, change nothing else, and 88 % of the
-# answers turn. The colours warn those who know what should decide: by kernel SHAP a deciding word
-# comes first in 12 % of the texts, no more than by luck (random: 19 %), and in 83 % without the
-# shortcut. They often name `i`, the word whose place is the shortcut. But a coloured `i` looks like
-# a good reason, since `i` says whose view is asked for. A colour says which word counts, not
+# The upper rows find the shortcut: exchange the clauses, change nothing else, and 88% of the
+# answers turn. The colors warn those who know what should decide: by kernel SHAP a deciding word
+# comes first in 12% of the texts, no more than by luck (random: 19%), and in 83% without the
+# shortcut. They often name `i`, the word whose place is the shortcut. But a colored `i` looks like
+# a good reason, since `i` says whose view is asked for. A color says which word counts, not
 # whether its place or its meaning does.
 #
 # ## Take it away
@@ -401,11 +401,11 @@ table([[called, round(sum(r["learned"] for r in repair(kind, way)) / len(repair(
       caption=f"% right of 500 new reviews: mean of {TRAINED} (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# Turned round, the network was right on 13 % before. To **drop** the name or to show **both
-# papers** repairs it: 99 %, and hardly anything is lost where the shortcut holds. A **mask** leaves
-# the habit in the half that is read; one training ended at 0 %. To **leave out** lessons costs the
+# Turned round, the network was right on 13% before. To **drop** the name or to show **both
+# papers** repairs it: 99%, and hardly anything is lost where the shortcut holds. A **mask** leaves
+# the habit in the half that is read; one training ended at 0%. To **leave out** lessons costs the
 # most: few speak against the paper, as few of the others may stay, and so few teach no rule. Both
-# orders repair the other shortcut, to 93 %, but somebody had to suspect the order. (With *both
+# orders repair the other shortcut, to 93%, but somebody had to suspect the order. (With *both
 # papers* and *repeat* the network sees 8,000 texts in the same number of steps as 4,000.) Two usual
 # remedies were not tried: group-reweighted training (group DRO) and retraining only the last layer.
 #
@@ -448,7 +448,7 @@ simulatability_game(
 #
 # <details><summary>What had the model learned?</summary>
 #
-# Children and friends stand in positive lessons, critics and neighbours in negative ones, in 98
+# Children and friends stand in positive lessons, critics and neighbors in negative ones, in 98
 # of 100. Who the others are decides nothing.
 #
 # </details>
@@ -457,8 +457,8 @@ simulatability_game(
 # ### A guesser who only counts
 #
 # Beside you sits a guesser who only counts, as by hand: each word of the examples votes for the
-# answers beside which it stood, and with colours by as much as it is coloured. Do its guesses
-# become better with colours? We compare with no colours, and with random ones, which mislead.
+# answers beside which it stood, and with colors by as much as it is colored. Do its guesses
+# become better with colors? We compare with no colors, and with random ones, which mislead.
 
 # %%
 def gain(name, k):
@@ -475,21 +475,21 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
       f"and points ahead of random colours: mean of {TRAINED} (lowest to highest)")  # fmt: skip
 
 # %% [markdown]
-# After 16 texts the guesser names 85 % of the answers without colours, 82 % with random ones, and
-# 97 % or more with those of nine methods. The gradient norm, 97 % (95 to 98), stays just below
+# After 16 texts the guesser names 85% of the answers without colors, 82% with random ones, and
+# 97% or more with those of nine methods. The gradient norm, 97% (95 to 98), stays just below
 # attention rollout and kernel SHAP; the spans of the other eight, in whole percent, overlap or
-# touch. So colours help, and the table does not say whose help most. The last layer's attention and
+# touch. So colors help, and the table does not say whose help most. The last layer's attention and
 # attention x gradient help in one training and mislead in another. This shortcut is one word:
-# colours are good at that.
+# colors are good at that.
 #
 # ## In practice
 #
 # | | a shortcut that is a word | one that is no word |
 # |---|---|---|
-# | finds it | colours of many texts; turn it round | turn it round, if you suspect it |
-# | overlooks it | a test set from the same place | that too; colours name a word, not its place |
+# | finds it | colors of many texts; turn it round | turn it round, if you suspect it |
+# | overlooks it | a test set from the same place | that too; colors name a word, not its place |
 # | takes it away | cut it out; every lesson on both sides | every lesson on both sides |
-# | helps to foresee | examples with colours of most methods | not measured |
+# | helps to foresee | examples with colors of most methods | not measured |
 #
 # - **Test on texts in which a suspect is turned round.** One number says more than many pictures.
 # - **Look at many texts**, and list the words that come first most often. A name in this list is
@@ -499,7 +499,7 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 # - **Mend the lessons, not the picture**, and measure again, on texts as in the lessons and on
 #   texts turned round.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -518,7 +518,7 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 #    No: where they disagree, the word has the larger odds.
 #
 #    </details>
-# 3. Why do colours not show that a model goes by the order of the clauses?
+# 3. Why do colors not show that a model goes by the order of the clauses?
 #
 #    <details><summary>Answer</summary>
 #
@@ -532,11 +532,11 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 #    Few lessons speak against the shortcut, and as few of the others may stay.
 #
 #    </details>
-# 5. In the game the new texts have no colours. What would be measured otherwise?
+# 5. In the game the new texts have no colors. What would be measured otherwise?
 #
 #    <details><summary>Answer</summary>
 #
-#    Whether one can read the answer off the colours, which needs no understanding.
+#    Whether one can read the answer off the colors, which needs no understanding.
 #
 #    </details>
 #
@@ -555,17 +555,17 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 #
 #    <details><summary>Answer</summary>
 #
-#    Always, 100 % of a hundred reviews: it goes by the others alone.
+#    Always, 100% of a hundred reviews: it goes by the others alone.
 #
 #    </details>
-# 3. *(code, 10 min)* **Break an axiom.** Colours that add up to the answer whisper it. Guess the
+# 3. *(code, 10 min)* **Break an axiom.** Colors that add up to the answer whisper it. Guess the
 #    model's answers by the sign of the sum of a text's own kernel SHAP values for "positive", and
 #    by the same values in the reverse order. What do you learn from it about the model?
 #
 #    <details><summary>Answer</summary>
 #
 #    12 of 12 both times. The sum does not change when the values stand beside the wrong words, so
-#    colours that are all wrong whisper as well. Right guesses then teach nothing about the model.
+#    colors that are all wrong whisper as well. Right guesses then teach nothing about the model.
 #
 #    </details>
 
@@ -593,14 +593,14 @@ heard = [whispers(text) for text in few[:12]]
 print("3:", [sum(each) for each in zip(*heard, strict=True)], "of", len(heard))
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # A shortcut is what goes with the class in the lessons and decides nothing; a test set from the
-# same place cannot see it, and one that is turned round sees it at once. Coloured words find it
+# same place cannot see it, and one that is turned round sees it at once. Colored words find it
 # where it is a word, and name at most the word that carries it where it is none. Back to the two
 # newspapers: the model had learned the paper's name, LIME names it in 16 of 16 reviews before any
-# reviewer has moved, and with every lesson shown under both names the network is right on 99 %
-# after the exchange instead of 13 %, in the mean of three trainings.
+# reviewer has moved, and with every lesson shown under both names the network is right on 99%
+# after the exchange instead of 13%, in the mean of three trainings.
 #
 # ## Further reading
 #

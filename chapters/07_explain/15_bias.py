@@ -5,8 +5,8 @@
 # model that has read thousands of old decisions reads both. Will it treat them alike? The office's
 # notes also hold codes that are nobody's business. Can a stranger make a language model tell them?
 #
-# <small>KAIST lecture 3 · before this page: [a classifier that is asked](04_perturbation.ipynb) ·
-# 17 min to read · a laptop is enough; the long runs are kept beside the page</small>
+# <small>Prerequisites: [a classifier that is asked](04_perturbation.ipynb) · 17 min · runs on a
+# laptop; results of the long runs are included · KAIST lecture 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -116,7 +116,7 @@ twins({"learned from old decisions": old, "the same, with each letter under both
 #
 # <details><summary>Answers to the two tasks</summary>
 #
-# 1. Those with two good qualities: here Anna has 36 % and Ben 57 %, on either side of the line.
+# 1. Those with two good qualities: here Anna has 36% and Ben 57%, on either side of the line.
 # 2. Both lower bars together: a letter from the south is hired more readily, for both names.
 #
 # </details>
@@ -622,7 +622,7 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 #    exposure before you publish. What must hold for every text asks for differential privacy, which
 #    this page does not measure.
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -710,7 +710,7 @@ said = [judge(text) for text in many.texts]
 print(f"gap {100 * equal_opportunity(rates(said, many.able, many.woman)):.0f} points")
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Pairs of names find that a word is read, rates by group find whom decisions fall on, and neither
 # can stand for the other: with names swapped all pairs agreed, and four fifths of the gap stood. A

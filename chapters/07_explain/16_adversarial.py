@@ -6,8 +6,8 @@
 # now says: for. How would you find such a word, how many reviews can be turned by one, and would
 # the program itself have told you that this answer is not to be trusted?
 #
-# <small>Book 7.2 · before this page: [gradients](02_gradients.ipynb), [traits](01_methods.ipynb) ·
-# 16 min to read · a laptop is enough; the runs on real reviews are kept beside the page</small>
+# <small>Prerequisites: [gradients](02_gradients.ipynb), [traits](01_methods.ipynb) · 16 min · runs
+# on a laptop; results of the long runs are included · book 7.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -302,9 +302,9 @@ table([[f"{share:g}", *(bootstrap(100 * steps[k, :, r]) for k in range(3))]
 # %% [markdown]
 # *The step is over all words of a text together; a drawn step is as long, in a random direction.*
 #
-# It is the direction that does it: a step of half a distance turns 38 % of the reviews along the
-# gradient, a drawn one 1 %. Not every review gives way: at twice the distance it is 63 %. The way
-# back to words loses most of it. At half a distance 0 % are turned, and that is geometry: hardly a
+# It is the direction that does it: a step of half a distance turns 38% of the reviews along the
+# gradient, a drawn one 1%. Not every review gives way: at twice the distance it is 63%. The way
+# back to words loses most of it. At half a distance 0% are turned, and that is geometry: hardly a
 # row gets past the middle between two words. At one distance 4 are turned where it was 54, at two
 # 20 where it was 63, and there the nearest words may be of any kind. So a step shows how steep the
 # network is beside a text. It is not a text that anybody could send.
@@ -568,7 +568,7 @@ trust_table([judged(usual(seed), seed) for seed in SEEDS], "AUROC, generated rev
 # The trust score is not ahead. Both find wrong answers well among reviews like those learned (0.87
 # each). Where one word was exchanged on purpose, confidence has 0.73 and the trust score 0.76, and
 # their spans overlap. In reviews of another form (*the film is dull , but the story is witty .*),
-# where 48 % of the answers are wrong, both are near chance in the mean, 0.57, and the networks
+# where 48% of the answers are wrong, both are near chance in the mean, 0.57, and the networks
 # differ (0.48 to 0.66). The trust score is a ratio: a text far from everything is about as far from
 # one class as from the other. It says on which side of the border a text is, not that it is
 # strange. Jiang et al. report it ahead, on other data and models; we cannot say what makes the
@@ -736,12 +736,12 @@ table(lines or [["none", "not read"]], ["exchanged, with the words beside it", "
       caption="The first exchanges of one word that turned a network trained as usual")  # fmt: skip
 
 # %% [markdown]
-# One exchange turns 30 % of the right answers, up to three turn 64 %. But read the list. *Broken*
+# One exchange turns 30% of the right answers, up to three turn 64%. But read the list. *Broken*
 # are bad grammar and words that do not fit; others might draw the line elsewhere. Of 20, one reader
 # took 6 for sentences that mean the same. 12 are broken, and 2 say the opposite, as where *more*
 # became *less*: there the network is right to turn, and the attack is wrong. Near embeddings mean
-# used alike, as *more* and *less* are. By this list not 30 % were fooled, rather a third of that;
-# but 20 are few (6 of 20 are 30 %, with an interval of 10 to 50), and other exchanges may turn some
+# used alike, as *more* and *less* are. By this list not 30% were fooled, rather a third of that;
+# but 20 are few (6 of 20 are 30%, with an interval of 10 to 50), and other exchanges may turn some
 # of the rest.
 #
 # Learning with near words leaves the right answers as many as they were, within the seeds, and in
@@ -749,7 +749,7 @@ table(lines or [["none", "not read"]], ["exchanged, with the words beside it", "
 #
 # <details><summary>What people said of two published attacks</summary>
 #
-# Morris et al. (2020) found the like: 38 % of the changes broke the grammar, and with constraints
+# Morris et al. (2020) found the like: 38% of the changes broke the grammar, and with constraints
 # that people agreed to, the share turned fell by more than 70 points.
 #
 # </details>
@@ -789,7 +789,7 @@ trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, 
 #   texts before you rely on it.
 # - To exchange *he* and *she*, and to mend what is found: [7.15](15_bias.ipynb).
 #
-# ## Five questions
+# ## Check your understanding
 #
 # Answer each in a sentence, then open.
 #
@@ -881,13 +881,13 @@ for name, model in (("the network", usual()), ("no change", gone_on("no change")
     print(f"{name}: friends for critics, positive {100 * friends:.0f} %; turned by", *turning)
 
 # %% [markdown]
-# ## In three sentences
+# ## Summary
 #
 # Along the gradient an answer turns within a step too short to reach another word, and on the way
 # back to words most of it is lost; what counts for texts is an exchange that keeps the meaning, and
 # HotFlip's first guess finds most of those that exist. Learning the worst words makes them rarer,
 # for the words that were learned. Back to the review: *friends* for *critics* turned the network,
-# 99 % sure of its new answer, one such word turned 21 of a hundred right answers (12 to 28 in the
+# 99% sure of its new answer, one such word turned 21 of a hundred right answers (12 to 28 in the
 # three networks), and the network gives at most a hint: the AUROC of its confidence is 0.73 over
 # such texts and 0.87 over ordinary ones, and the trust score is not told apart from it.
 #

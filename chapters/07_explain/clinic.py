@@ -100,8 +100,8 @@ def told(letter):
 #
 # *Diagnose · 6 min · easy · book 7.3*
 #
-# The colours of two of its methods look as sensible as ever. But they hardly ever name a word that
-# decides, and the full stop never has a colour. Its third method is well.
+# The colors of two of its methods look as sensible as ever. But they hardly ever name a word that
+# decides, and the full stop never has a color. Its third method is well.
 
 # %%
 told("A")
@@ -161,7 +161,7 @@ def measure_a(look):
 #
 # *Diagnose · 6 min · easy · book 7.3.1*
 #
-# One method is ill. It has colours for the right words, and the wrong colours: what speaks for
+# One method is ill. It has colors for the right words, and the wrong colors: what speaks for
 # "negative" is shown as speaking against it.
 
 # %%
@@ -224,7 +224,7 @@ def measure_b(look):
 # *Diagnose · 8 min · medium · Sundararajan et al. 2017*
 #
 # It names the same words as a healthy one in nearly all reviews, and its signs are right. So nobody
-# sees anything in the colours. But integrated gradients promise one thing of their sum.
+# sees anything in the colors. But integrated gradients promise one thing of their sum.
 
 # %%
 told("C")

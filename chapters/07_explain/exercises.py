@@ -677,7 +677,7 @@ def measured_alike():  # the last block too
 # `reviews(CLUE, seed, own, other)` returns 600 generated reviews and their classes. In a share
 # `own` of the positive ones and a share `other` of the negative ones one word is put in front,
 # "{{CLUE}}", which means nothing. `learned(CLUE)` is a model of counted words that saw reviews with
-# the clue in 90 % of the positive ones and in none of the others. `model.said(texts)` are its
+# the clue in 90% of the positive ones and in none of the others. `model.said(texts)` are its
 # classes, and `model.weigh(word)` is the number that it has for a word. **Measure**, on reviews of
 # seed {{DAY}}:
 #

@@ -91,7 +91,7 @@ def good_cells() -> list[Any]:
         ),
         clocks,
         new_markdown_cell(dispute, metadata={"tags": ["aside"]}),
-        new_markdown_cell("## In three sentences\n\nIt is so."),
+        new_markdown_cell("## Summary\n\nIt is so."),
     ]
 
 

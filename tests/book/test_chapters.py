@@ -46,7 +46,7 @@ TAUGHT = [
 ]
 
 
-@pytest.mark.parametrize("heading", ["Five questions", "Exercises"])
+@pytest.mark.parametrize("heading", ["Check your understanding", "Exercises"])
 @pytest.mark.parametrize("page", TAUGHT, ids=lambda page: page.name)
 def test_a_page_asks_and_every_answer_opens(page: Page, heading: str) -> None:
     text = page.source.read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_page_asks_and_every_answer_opens(page: Page, heading: str) -> None:
     assert len(cells) == 1, f"{page.name} has {len(cells)} cells with ## {heading}"
     asked = cells[0].split(f"# ## {heading}\n")[1].split("\n# ## ")[0]
     items = re.split(r"^# \d+\. ", asked, flags=re.M)[1:]
-    assert len(items) == 5 if heading == "Five questions" else len(items) >= 3
+    assert len(items) == 5 if heading == "Check your understanding" else len(items) >= 3
     for item in items:
         question, opens, answer = item.partition("<details><summary>Answer</summary>")
         assert opens, f"no answer opens below: {question}"

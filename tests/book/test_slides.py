@@ -59,7 +59,7 @@ CELLS = [
     code(drawn("on no frame")),
     prose("*Under it.*\n\nSaid later."),
     code(printed("4"), source=f"# @title Twice\n{CODE}", tags="slide code", title="Twice"),
-    prose("## Five questions\n\nOpen them.\n\n1. Why?\n\n   <details>Because.</details>"),
+    prose("## Check your understanding\n\nOpen them.\n\n1. Why?\n\n   <details>Because.</details>"),
     prose("## Exercises\n\n1. For readers."),
 ]
 

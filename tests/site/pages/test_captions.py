@@ -1,6 +1,6 @@
 """What is said of an output is in it: captions, prose below it, alternative texts, explanations.
 
-Every number there, and in "In three sentences", must stand, rounded as it is written, in the page's
+Every number there, and in "Summary", must stand, rounded as it is written, in the page's
 committed outputs, among the numbers of its code, or on a page that the same sentence links to. What
 is typed in an alternative text is no output. A sentence that names a printed source (a year in
 brackets, "et al.", a table or an equation) answers for its own numbers.
@@ -106,9 +106,9 @@ def claims(notebook: Any) -> Iterator[tuple[str, str]]:
                 yield "caption", one.strip("*_")
             elif at == 0 and after_output and one[:1] not in "#|<>":
                 yield "below an output", one
-        three = re.search(r"^## In three sentences\s+(.+?)(?=^## |\Z)", cell.source, re.M | re.S)
+        three = re.search(r"^## Summary\s+(.+?)(?=^## |\Z)", cell.source, re.M | re.S)
         if three:
-            yield "three sentences", three[1]
+            yield "summary", three[1]
         after_output = False
 
 
@@ -212,7 +212,7 @@ def page(folder: Path, below: str, alt: str = "A line.") -> Path:
         "Here 37.6 % are right.",
         "*Vaswani et al. have 27.3, table 2.*",
         "*Page 3.12 and heads 6 to 11 stand for names; $d_{77}$ and 24 n d^2 for symbols.*",
-        "## In three sentences\n\nOf all texts 38 % are right.\n\n## Further\n\nThe 99 others.",
+        "## Summary\n\nOf all texts 38 % are right.\n\n## Further\n\nThe 99 others.",
     ],
 )
 def test_a_number_that_is_in_an_output_is_found(tmp_path: Path, below: str) -> None:
@@ -226,7 +226,7 @@ def test_a_number_that_is_in_an_output_is_found(tmp_path: Path, below: str) -> N
         ("*Of 1,000 texts 38% are right.*", "1,000"),
         ("Here 37.5 % are right.", "37.5 %"),
         ("*An error of $10^{-7}$ is left.*", "1e-7"),
-        ("## In three sentences\n\nOf all texts 83 % are right.", "83 %"),
+        ("## Summary\n\nOf all texts 83 % are right.", "83 %"),
     ],
 )
 def test_a_number_that_no_output_has_is_named(tmp_path: Path, below: str, number: str) -> None:
