@@ -1,11 +1,14 @@
 // The search page: terms of the glossary first, then pages, each by its best section.
 (() => {
   const { sections, glossary } = searchData; // of search_data.js, which book/finder.py writes
-  const MOST = 25, AROUND = 110, REST = 0.2;
+  const MOST = 25, AROUND = 110, REST = 0.2, SOME = 0.3, FEW = 3;
 
-  // Masks, masked and masking are one word.
+  // Masks, masked and masking are one word; a question's small words are none.
+  const SMALL = new Set(("a an and are can do does for how in is it its more of on or should than that the to what "
+    + "when which why with").split(" "));
   const process = term => {
     const word = term.toLowerCase();
+    if (SMALL.has(word)) return null;
     return word.length > 5 ? word.replace(/(?:ing|ed|(?<!s)s)$/, "") : word.replace(/(?<=\w{3})(?<!s)s$/, "");
   };
   // A word with a hyphen is found by its pieces, and written as one word (backpropagation).
@@ -17,20 +20,21 @@
     processTerm: process,
     tokenize,
   });
-  const plain = text => text.split(/[^\p{L}\p{N}]+/u).filter(Boolean).map(process).join(" ");
+  const plain = text => text.split(/[^\p{L}\p{N}]+/u).filter(Boolean).map(process).filter(Boolean).join(" ");
 
   // A section whose own name is asked for comes before one that only uses the words.
   const has = (text, asked) => ` ${plain(text)} `.includes(` ${asked} `);
   const named = (section, asked) => {
     const own = section.heading || section.title;
-    if (plain(own) === asked || section.terms.some(term => plain(term) === asked)) return 6;
+    if (plain(own) === asked || section.terms.some(term => plain(term) === asked)) return 9;
     const page = has(section.title, asked) || has(asked, plain(section.title));
     return (page ? section.heading ? 1.5 : 4 : 1) * (has(own, asked) ? 2 : 1);
   };
   // What teaches comes before asides, cases and exercises, and these before what is about the book.
   const ASIDE = /^(Common mistake|Exercises|Further reading|In practice|The map|How it differs$|What differs$)/;
   const place = ({ page, heading }) => (ASIDE.test(heading) ? 0.4 : 1)
-    * (/\/(exercises|clinic)$/.test(page) ? 0.3 : /^casestudies/.test(page) ? 0.7 : /\//.test(page) ? 1 : 0.4);
+    * (/\/(exercises|clinic)$/.test(page) ? 0.3 : /^casestudies/.test(page) ? 0.7 : /\//.test(page) ? 1
+      : /^(bibliography|ERRATA|errata)$/.test(page) ? 0.1 : 0.4);
 
   // Every name of what is asked for: an entry of the glossary has several.
   const names = query => {
@@ -50,7 +54,12 @@
     };
     const queries = asked.map(each => ({ queries: [each], combineWith: "AND" }));
     const all = index.search({ queries, combineWith: "OR" }, options);
-    return all.length ? all : index.search(query, options);
+    // Where few pages that teach have all of the words, those with some of them come after.
+    const teach = new Set(all.map(({ id }) => sections[id].page).filter(page => page.includes("/")));
+    if (teach.size >= FEW) return all;
+    const ids = new Set(all.map(({ id }) => id));
+    const some = index.search(query, options).filter(({ id }) => !ids.has(id));
+    return [...all, ...some.map(result => ({ ...result, score: SOME * result.score }))];
   };
 
   // A page counts by its best section, and a little by each of the others.
@@ -120,6 +129,7 @@
   field.select();
   if (!query) return;
   index.addAll(sections.map((section, id) => ({ ...section, id })));
+  globalThis.pagesFor = asked => best(found(asked)).map(({ id }) => sections[id].page); // for tests
   const pages = best(found(query));
   const count = pages.length === 1 ? "1 page" : `${pages.length} pages`;
   const more = pages.length > MOST ? `; the best ${MOST} are shown` : "";

@@ -1,5 +1,5 @@
 # %% [markdown] tags=["slide"]
-# # Attention masks: causal and padding
+# # Attention masks: causal masks and padding masks
 #
 # A model learns to write by guessing, at every word of a text, the next one. But the whole text
 # is its input. What keeps it from reading the answer?

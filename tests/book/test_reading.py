@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -470,6 +471,22 @@ def test_the_search_leads_to_the_home_of_a_word_with_its_number_and_an_excerpt(
         assert len(first.locator("p").last.inner_text()) > 60, word
     assert not wrong
     assert not reader.complaints
+
+
+def test_what_readers_type_finds_its_page_among_the_first_three(book: Path, reader: Reader) -> None:
+    """`queries.csv` marks those that don't yet; the marks can only go."""
+    with (ROOT / "book" / "queries.csv").open(encoding="utf-8", newline="") as file:
+        queries = list(csv.DictReader(file))
+    assert len(queries) >= 150
+    page = reader.open(f"{reader.online(book)}search.html?q=attention")
+    page.locator("#search-results li:has(a)").first.wait_for()
+    found = page.evaluate("all => all.map(one => pagesFor(one))", [row["query"] for row in queries])
+    missed = {
+        row["query"]
+        for row, pages in zip(queries, found, strict=True)
+        if row["page"] not in pages[:3]
+    }
+    assert missed == {row["query"] for row in queries if row["todo"]}
 
 
 def test_the_search_says_first_what_the_glossary_says(book: Path, reader: Reader) -> None:
