@@ -35,7 +35,8 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
         source = opening.source.parent / f"{kind}.py"
         if source.is_file():
             steps.append((f"a/{kind}", sum(each.minutes for each in exercises(source, kind))))
-    assert f"whole chapter: {time_of(steps)}</small>" in text
+    small = re.sub(r"\n# ?", " ", text.partition("</small>")[0]) + " · "
+    assert f"whole chapter: {time_of(steps)} · " in small
 
 
 ENDS = {"00_opening", "11_closing", "14_closing", "18_closing", "04_diagnostic"}
