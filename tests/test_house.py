@@ -45,6 +45,7 @@ GUIDES = [
     "docs/adding-a-page.md",
     "docs/adding-a-system.md",
     "docs/publishing-and-releasing.md",
+    "docs/style.md",
 ]
 
 
