@@ -47,9 +47,11 @@ def question(doctree: nodes.document) -> str:
 def folded(bar: str) -> str:
     """The side bar with each chapter in a fold; the one with the current page is open."""
 
+    current = re.compile(r'class="[^"]*\bcurrent\b')  # and not a title with the word "recurrent"
+
     def fold(part: re.Match[str]) -> str:
-        is_here = "current" in part[2] if "current" in bar else part.start() == first
-        return f"<details{' open' * is_here}><summary>{part[1]}</summary>{part[2]}</details>"
+        is_here = current.search(part[2]) if current.search(bar) else part.start() == first
+        return f"<details{' open' * bool(is_here)}><summary>{part[1]}</summary>{part[2]}</details>"
 
     caption = r'<p[^>]*class="caption"[^>]*><span class="caption-text">(.*?)</span></p>'
     chapter = re.compile(rf"{caption}\s*(<ul.*?</ul>)", re.DOTALL)

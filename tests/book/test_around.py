@@ -52,7 +52,7 @@ def test_where_no_page_is_current_the_first_chapter_is_open() -> None:
 def test_a_page_names_itself_to_those_who_share_it(book: Path) -> None:
     head = read(book / PAGE).head
     given = {tag["property"]: tag["content"] for tag in head.select("meta[property^=og]")}
-    assert given["og:title"] == "5.8 Positions in relation"
+    assert given["og:title"] == "5.8 Relative positions: Shaw, T5 bias, ALiBi, RoPE, Transformer-XL"
     assert given["og:description"].endswith("?")
     assert (book / PAGE).parent.joinpath(given["og:image"]).is_file()
     icon = head.select_one("link[rel=icon]")["href"]
