@@ -191,7 +191,7 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
     plain = path.read_bytes()
     coded = b"sample_coding -s26 pcm,embedded-shorten-v2.00\n"
     path.write_bytes(plain[:16] + coded + plain[16 : 1024 - len(coded)] + b"ajkg\x02" + bytes(99))
-    with pytest.raises(DataError, match=r"FAKS0/SA1: .*compressed by shorten(.|\n)*sph2pipe"):
+    with pytest.raises(DataError, match=r"FAKS0/SA1: .*compressed with shorten(.|\n)*sph2pipe"):
         timit(tmp_path)
     path.write_bytes(plain)
     path.with_suffix(".WRD").write_text("100 she\n")

@@ -60,7 +60,7 @@ def test_labels_that_differ_in_form_only_are_named(table: Path, one: str, other:
 def test_a_column_of_numbers_is_no_sentence(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("1\tGo.\tVa !\n2\tRun!\tCours !\n", "utf-8")
-    with pytest.raises(DataError, match=r"numbers only; its first row is read as '1 \| Go\.'"):
+    with pytest.raises(DataError, match=r"only numbers; its first row is read as '1 \| Go\.'"):
         read_pairs(path)
     path.write_text("1984\t1984\nOne.\tUn.\n", "utf-8")
     assert len(read_pairs(path)) == 2

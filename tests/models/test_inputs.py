@@ -167,7 +167,7 @@ def test_masks_of_sound_are_bool_and_as_long(name: str) -> None:
         with pytest.raises(TypeError, match=rf"mask: got {wrong.dtype}, expected a bool"):
             model(given, mask=wrong)
     for wrong in (mask[:, :-1], mask[:1], mask[..., None]):
-        with pytest.raises(ValueError, match=r"mask: came .*, expected .* \(2, 900\)"):
+        with pytest.raises(ValueError, match=r"mask: got .*, expected .* \(2, 900\)"):
             model(given, mask=wrong)
 
 
@@ -185,5 +185,5 @@ def test_what_is_hidden_is_bool_and_as_long(name: str) -> None:
     model(given, hidden=hidden)
     with pytest.raises(TypeError, match=r"hidden: got torch\.float32, expected a bool"):
         model(given, hidden=hidden.float())
-    with pytest.raises(ValueError, match=r"hidden: came .*, expected"):
+    with pytest.raises(ValueError, match=r"hidden: got .*, expected"):
         model(given, hidden=hidden[:, :-1])

@@ -314,7 +314,7 @@ REFUSED: dict[str, tuple[Changes, str]] = {
     "none": ({"general.architecture": None}, "has no general\\.architecture"),
     "experts": ({"llama.expert_count": 8}, "llama.expert_count=8"),
     "stretched angles": ({"llama.rope.scaling.type": "linear"}, "scaling.type=linear"),
-    "half a head turned": ({"llama.rope.dimension_count": 8}, "turns 8 of the 16 entries"),
+    "half a head turned": ({"llama.rope.dimension_count": 8}, "rotates 8 of the 16 entries"),
     "a width of none": ({"llama.embedding_length": 0}, "d_model"),
     "more layers": ({"llama.block_count": 2_000_000}, "2,000,000 layers"),
     "a wider layer": ({"llama.feed_forward_length": 2**20}, "config needs"),

@@ -313,7 +313,7 @@ def test_from_hub_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: nn.Linear(2, 2), "expected nn.MultiheadAttention"),
         (lambda: nn.MultiheadAttention(8, 2, add_zero_attn=True), "add_zero_attn"),
         (lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True), "add_bias_kv"),
-        (lambda: nn.MultiheadAttention(8, 2, kdim=3, vdim=4), "widths 3 and 4"),
+        (lambda: nn.MultiheadAttention(8, 2, kdim=3, vdim=4), "kdim=3 and vdim=4"),
     ],
 )
 def test_from_torch_refuses_what_ours_lack(theirs: Any, message: str) -> None:

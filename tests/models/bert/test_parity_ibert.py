@@ -314,7 +314,7 @@ def test_read_and_written(tmp_path: Path) -> None:
 def test_what_is_refused() -> None:
     model = ibert.ibert(ibert.TINY)
     cases: dict[str, Callable[[], object]] = {
-        "texts is empty": lambda: calibrated(model, []),
+        "texts: got none": lambda: calibrated(model, []),
         "ranges has no": lambda: ibert.integer(model, {}),
         "quantize with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
         "between 1e-9 and ln 2": lambda: i_exp(
