@@ -82,7 +82,7 @@ def test_keys_move_it(reader: Reader) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="got 11 slips for 2 languages, 2 forms and 3 days"):
         language_id_demo(LANGUAGES, FORMS, DAYS, SLIPS[:11], SAYS)
-    with pytest.raises(ValueError, match=r"says: came .*expected .'none', 'row', 'token'"):
+    with pytest.raises(ValueError, match=r"says: got .*expected .'none', 'row', 'token'"):
         language_id_demo(LANGUAGES, FORMS, DAYS, SLIPS, {"none": SAYS["none"]})
-    with pytest.raises(ValueError, match=r"says: came .'none': .12, 11.*each \(12, 12\)"):
+    with pytest.raises(ValueError, match=r"says: got .'none': .12, 11.*each \(12, 12\)"):
         language_id_demo(LANGUAGES, FORMS, DAYS, SLIPS, {**SAYS, "none": SAYS["none"][:, 1:]})

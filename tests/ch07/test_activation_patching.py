@@ -75,9 +75,9 @@ def test_it_works_by_keys_and_cells_are_filled(reader: Reader) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="give one at least"):
         patch_demo([], ("a",), ("b",))
-    with pytest.raises(ValueError, match=r"heads came \(2, 4\), expected \(2, 8\)"):
+    with pytest.raises(ValueError, match=r"heads got \(2, 4\), expected \(2, 8\)"):
         patch_demo(CASES, ("a", "b", "c"), ("d", "e"))
-    with pytest.raises(ValueError, match=r"rows came \(2, 2, 3\), expected \(2, 1, 3\)"):
+    with pytest.raises(ValueError, match=r"rows got \(2, 2, 3\), expected \(2, 1, 3\)"):
         patch_demo(CASES, ("a", "b"), ("d",))
     with pytest.raises(ValueError, match="both runs say the same"):
         patch_demo([CASES[0]._replace(numbers=(1.0, 1.0))], ("a", "b"), ("d", "e"))

@@ -47,5 +47,5 @@ def test_each_step_shows_its_numbers(reader: Reader) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="expected at least one"):
         adversarial_attention_slider(WORDS, BASE, [], ("a", "b"))
-    with pytest.raises(ValueError, match=r"came \(3,\), expected \(2,\)"):
+    with pytest.raises(ValueError, match=r"got \(3,\), expected \(2,\)"):
         adversarial_attention_slider(WORDS[:2], BASE, STEPS, ("a", "b"))

@@ -323,20 +323,20 @@ BLOCK = "decoder.stack.blocks.1"
     [
         (
             put("encoder.position", LearnedPosition(32, 9)),
-            "encoder.position: .* sinusoidal; came L",
+            "encoder.position: .* sinusoidal; got L",
         ),
         (put("encoder.stack.norm", nn.LayerNorm(32)), "encoder.stack.norm: .* pre-norm only"),
         (put(f"{BLOCK}.ff.activation", gelu), f"{BLOCK}.ff.activation: .* relu"),
-        (put(f"{BLOCK}.ff", nn.Linear(32, 32)), f"{BLOCK}.ff: .* a FeedForward; came Linear"),
+        (put(f"{BLOCK}.ff", nn.Linear(32, 32)), f"{BLOCK}.ff: .* a FeedForward; got Linear"),
         (put(f"{BLOCK}.cross", None), f"{BLOCK}.cross: .* in decoder blocks only"),
         (put(f"{BLOCK}.attn.scale", 1.0), f"{BLOCK}.attn.mechanism: .* plain SoftmaxAttention"),
-        (put(f"{BLOCK}.cross.q.bias", None), f"{BLOCK}.cross: .* with biases; came none"),
+        (put(f"{BLOCK}.cross.q.bias", None), f"{BLOCK}.cross: .* with biases; got none"),
         (put(f"{BLOCK}.cross.n_kv_heads", 2), f"{BLOCK}.cross.n_kv_heads: .* n_heads; got 2"),
         (put(f"{BLOCK}.ff_residual", PreNorm(32)), r"post: .* one number .* \[False, True\]"),
         (put(f"{BLOCK}.ff_residual.norm", RMSNorm(32)), f"{BLOCK}.ff_residual.norm: .* LayerNorm"),
         (put(f"{BLOCK}.ff_residual.norm.eps", 1e-6), "eps: .* one number in all blocks"),
         (put("head.bias", nn.Parameter(torch.zeros(32))), "head: .* without a bias"),
-        (put("head", nn.Linear(32, 32)), "head: .* a TiedHead; came Linear"),
+        (put("head", nn.Linear(32, 32)), "head: .* a TiedHead; got Linear"),
         (lambda model: put("head", TiedHead(tiny().decoder.embedding))(model), "head: .* tied to"),
     ],
 )
@@ -357,7 +357,7 @@ def test_other_models_weights_tokenisers_and_texts_are_refused() -> None:
     with pytest.raises(ValueError, match="expected"):
         export.restored(codes[1:], scales, state)
     pieces = BPETokenizer.train(["un deux"], 20)
-    with pytest.raises(TypeError, match=r"source: .* words or characters; came BPETokenizer"):
+    with pytest.raises(TypeError, match=r"source: .* words or characters; got BPETokenizer"):
         live(model, pieces, target, TEXT)
     odd = CharTokenizer([*target.vocab[4:], "p", "b", "e", "u"], ["p", "b", "e", "u"])
     with pytest.raises(ValueError, match="target: its vocabulary must begin with <pad>"):
