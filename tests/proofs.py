@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import pytest
 
@@ -20,11 +21,13 @@ def matches(pattern: str, node: str) -> bool:
     """`tests/test_laws.py::test_law[GRU-*]`: a star is any text; a test without brackets is all
     its cases.
     """
+    return _compiled(pattern).fullmatch(node) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
     words = ".*".join(map(re.escape, pattern.split("*")))
-    return (
-        re.fullmatch(words if pattern.endswith(("]", "*")) else rf"{words}(\[.*\])?", node)
-        is not None
-    )
+    return re.compile(words if pattern.endswith(("]", "*")) else rf"{words}(\[.*\])?")
 
 
 def unproved(found: Iterable[Row], outcomes: Mapping[str, str]) -> list[str]:

@@ -35,7 +35,7 @@ def checked(address: str) -> str:
     named = REMOTE.fullmatch(address)
     if named is None:
         raise PageError(
-            f"address: {address!r} came, expected a repository on github.com: "
+            f"address: got {address!r}, expected a repository on github.com: "
             "give it as --address https://github.com/OWNER/NAME"
         )
     return f"https://github.com/{named[1]}"
