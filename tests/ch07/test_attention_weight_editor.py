@@ -82,5 +82,5 @@ def test_a_slider_moves_by_key(reader: Reader) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="expected at least one"):
         attention_weight_editor([], ("a", "b"))
-    with pytest.raises(ValueError, match=r"short: found came \(2,\)"):
+    with pytest.raises(ValueError, match=r"short: found got \(2,\)"):
         attention_weight_editor([TEXTS[0]._replace(found=torch.ones(2))], ("a", "b"))
