@@ -71,5 +71,5 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="came with 0 characters"):
+    with pytest.raises(ValueError, match="got 0 characters"):
         bytes_vs_subwords("", CUT)

@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_refused() -> None:
     one = WAYS[0]
     with pytest.raises(ValueError, match="0 words and 1 ways"):
         integrated_gradients_path([], [one])
-    with pytest.raises(ValueError, match=r"\[MASK\] rows: came .* expected"):
+    with pytest.raises(ValueError, match=r"\[MASK\] rows: got .* expected"):
         integrated_gradients_path(WORDS[:2], [one])
     with pytest.raises(ValueError, match=r"areas miss the change of the answer by 0\.5"):
         integrated_gradients_path(

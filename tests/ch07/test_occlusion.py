@@ -93,5 +93,5 @@ def test_what_does_not_fit_is_refused() -> None:
         occlusion_demo({"a": (toy, {"mask": theirs["mask"]})}, SENTENCE, 0, others())
     with pytest.raises(ValueError, match=r"expected \(J, 16\)"):
         occlusion_demo(judges(), SENTENCE, 0, others()[:, 1:])
-    with pytest.raises(TypeError, match="came as"):
+    with pytest.raises(TypeError, match="got"):
         described_judge(torch.nn.Linear(2, 2))

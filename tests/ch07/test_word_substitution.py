@@ -79,5 +79,5 @@ def test_what_does_not_fit_is_refused() -> None:
         word_substitution(models(), toy(), TEXT, [[]], 0)
     with pytest.raises(ValueError, match="unknown to the toy: weather"):
         word_substitution(models(), toy(), TEXT, [[], [], [], ["weather"], [], []], 0)
-    with pytest.raises(TypeError, match="came as"):
+    with pytest.raises(TypeError, match="got"):
         word_substitution({"a": torch.nn.Linear(2, 2)}, toy(), TEXT, choices(), 0)
