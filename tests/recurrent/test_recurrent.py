@@ -282,9 +282,9 @@ def test_what_does_not_fit_is_named_in_its_error(make: object) -> None:
     for masks, said in (
         ((torch.ones(3, 5), None), "src_mask must be a bool"),
         ((torch.ones(3, 4).bool(), None), "src_mask has shape"),
-        ((torch.zeros(3, 5).bool(), None), "src_mask leaves row 0"),
+        ((torch.zeros(3, 5).bool(), None), "src_mask masks all tokens of sequence 0"),
         ((None, torch.ones(3, 4)), "tgt_mask must be a bool"),
-        ((None, torch.zeros(3, 4).bool()), "tgt_mask leaves row 0"),
+        ((None, torch.zeros(3, 4).bool()), "tgt_mask masks all tokens of sequence 0"),
     ):
         with pytest.raises((TypeError, ValueError), match=said):
             model(SRC, TGT, *masks)

@@ -140,7 +140,7 @@ def test_a_new_model_is_read_by_theirs(tmp_path: Path) -> None:
 
 def test_what_has_no_published_form_is_refused(tmp_path: Path) -> None:
     for changes, message in (
-        ({"d_ff": 64}, "published with 4"),
+        ({"d_ff": 64}, "published only with 4"),
         ({"activation": gelu_tanh}, "gelu_activation: .*no published form"),
         ({"embeddings": type("Other", (LanguageEmbeddings,), {})}, "use_lang_emb"),
     ):

@@ -123,7 +123,7 @@ def test_the_state_is_the_recorded_one() -> None:
     assert torch.equal(sentence_state(model, 2, tokens, mask), states[:, 0])
     embedded = model.embeddings(tokens, None, torch.arange(4))[:, 0]
     assert torch.equal(sentence_state(model, 0, tokens), embedded)
-    with pytest.raises(ValueError, match="layer=3: the encoder has 2"):
+    with pytest.raises(ValueError, match=r"layer=3: expected 0 \(the embeddings\) to 2"):
         sentence_state(model, 3, tokens)
 
 
