@@ -223,7 +223,7 @@ def test_published_sizes() -> None:
         ("mbart", {"tie_word_embeddings": False}, "tie_word_embeddings"),
         ("pegasus", {"activation_function": "mish"}, "mish"),
         ("led", {"attention_window": [4, 3]}, "window=3"),
-        ("led", {"attention_window": [4]}, "1 numbers for 2 layers"),
+        ("led", {"attention_window": [4]}, "1 values for 2 layers"),
     ],
 )
 def test_what_is_not_built_is_refused(name: str, given: dict[str, Any], message: str) -> None:
