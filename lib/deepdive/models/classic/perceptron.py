@@ -111,7 +111,7 @@ def mistake_bound(x: Tensor, y: Tensor, w: Tensor, b: float) -> float:
     margins = Perceptron(len(w), w, b).margin(x, y)
     if margins.min() <= 0:
         raise ValueError(
-            f"example {int(margins.argmin())} has margin {margins.min():.3g}; pass a separating "
+            f"example {int(margins.argmin())} has margin {margins.min():.3g}; give a separating "
             "hyperplane (w, b): all margins above 0"
         )
     length = torch.cat([w.double(), torch.tensor([b], dtype=torch.float64)]).norm()
