@@ -11,6 +11,7 @@ fails for a page that breaks a check and isn't listed, and for one that is liste
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import sys
@@ -20,7 +21,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import nbformat
 import yaml
 
@@ -266,15 +266,19 @@ def vale(folder: Path) -> None:
     (folder / ".vale.ini").write_text(ini, encoding="utf-8")
 
 
-@click.command()
-@click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@click.option("--write", is_flag=True, help="Take pages that pass off the to-do lists.")
-@click.option("--vale", "folder", type=click.Path(path_type=Path), help="Write a Vale style here.")
-def main(pages: tuple[str, ...], write: bool, folder: Path | None) -> None:
+def main(argv: list[str] | None = None) -> None:
     """Check the words, names, and cells of pages; see docs/style.md."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as 6.3; default: count all")
+    parser.add_argument(
+        "--write", action="store_true", help="take pages that pass off the to-do lists"
+    )
+    parser.add_argument("--vale", type=Path, metavar="DIR", help="write a Vale style here")
+    args = parser.parse_args(argv)
+    pages, write, folder = args.pages, args.write, args.vale
     if folder is not None:
         vale(folder)
-        click.echo(f"written: {folder}; run `vale --config {folder}/.vale.ini FILE.md`")
+        print(f"written: {folder}; run `vale --config {folder}/.vale.ini FILE.md`")
         return
     if pages:
         found = 0
@@ -282,19 +286,19 @@ def main(pages: tuple[str, ...], write: bool, folder: Path | None) -> None:
             for check in checked(page):
                 for finding in CHECKS[check](page):
                     found += 1
-                    click.echo(f"{page.number} {check}: {finding}")
-        click.echo(f"{found} findings")
+                    print(f"{page.number} {check}: {finding}")
+        print(f"{found} findings")
         sys.exit(1 if found else 0)
     lists = failing(discover(ROOT))
     if write:
         before = todo() if TODO.is_file() else lists
         for check, pages_of in lists.items():
             for each in sorted(set(pages_of) - set(before.get(check, []))):
-                click.echo(f"{each} fails {check} and isn't listed: fix the page", err=True)
+                print(f"{each} fails {check} and isn't listed: fix the page", file=sys.stderr)
         lists = {c: [p for p in lists[c] if p in before.get(c, [])] for c in lists}
         write_todo(lists)
     for check, listed in lists.items():
-        click.echo(f"{check}: {len(listed)} pages to do")
+        print(f"{check}: {len(listed)} pages to do")
 
 
 if __name__ == "__main__":

@@ -481,11 +481,11 @@ def energies():  # thinks that each wrong unit costs the same
 # $-\ln \sigma(u \cdot v) - \sum_j \ln \sigma(-u \cdot n_j)$. Derive its slope for $u$ on paper, and
 # write it **without** autograd: each error times the other vector. ([Word
 # vectors](06_word_vectors.ipynb) does it with numbers.) The check takes $u$ = {{WORD}},
-# $v$ = {{Neighbor}} and the drawn words {{DRAWN}}.
+# $v$ = {{NEIGHBOR}} and the drawn words {{DRAWN}}.
 
 # %% tags=["variant"] exercise="sgns"
 WORD = choose((1.0, 2.0), (2.0, -1.0), (0.5, 1.5), (-1.0, 1.0))
-NEIGHBOUR = choose((1.0, 0.5), (-0.5, 2.0), (1.5, 1.0))
+NEIGHBOR = choose((1.0, 0.5), (-0.5, 2.0), (1.5, 1.0))
 DRAWN = sample(((1.0, -1.0), (0.0, 2.0), (-1.5, 0.5), (2.0, 0.5)), 2)
 rename("sgns_slope", "word_slope", "slope_for_word")
 
@@ -510,7 +510,7 @@ def short(row):
     return [round(number, 3) for number in row.tolist()]
 
 
-u, v, drawn = torch.tensor(WORD), torch.tensor(NEIGHBOUR), torch.tensor(DRAWN)
+u, v, drawn = torch.tensor(WORD), torch.tensor(NEIGHBOR), torch.tensor(DRAWN)
 found, right = returned("sgns_slope", sgns_slope(u, v, drawn)), by_autograd(u, v, drawn)
 assert isinstance(found, torch.Tensor), f"return a tensor, not {found!r}"
 assert found.shape == (2,), f"one slope for each number of u: (2,), yours is {tuple(found.shape)}"

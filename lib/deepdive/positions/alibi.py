@@ -13,7 +13,7 @@ def slopes(n_heads: int) -> list[float]:
     power, as many as are missing. Raises ValueError for less than one head.
     """
     if n_heads < 1:
-        raise ValueError(f"n_heads={n_heads}: expected at least 1")
+        raise ValueError(f"n_heads: got {n_heads}, expected 1 or more")
     lower = 1 << (n_heads.bit_length() - 1)
     first = [2.0 ** (-8 * h / lower) for h in range(1, lower + 1)]
     return first + [2.0 ** (-4 * h / lower) for h in range(1, 2 * (n_heads - lower), 2)]

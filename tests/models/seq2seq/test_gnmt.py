@@ -122,6 +122,6 @@ def test_rerank_without_coverage_is_the_search_s_order() -> None:
     found = beam(model, SRC, mask, width=4, n_best=4, alpha=0.6, max_length=6)
     again = rerank(model, found, SRC, mask, alpha=0.6, beta=0.0)
     assert [[h.tokens for h in row] for row in again] == [[h.tokens for h in row] for row in found]
-    with pytest.raises(ValueError, match="2 rows"):
+    with pytest.raises(ValueError, match="got 2 examples, expected 3"):
         rerank(model, found[:2], SRC, mask)
     assert not model.training
