@@ -46,6 +46,7 @@ SCRIPTS = (
     "tables.js",
     "cards.js",
     "copy.js",
+    "results.js",
     "paths_data.js",
     "paths.js",
 )

@@ -522,6 +522,28 @@ def test_a_wrong_prediction_is_told_and_counted(reader: Reader) -> None:
     assert "You have predicted 0 of 1 right." in after
 
 
+def test_a_result_is_shown_without_a_prediction_which_can_still_be_made(reader: Reader) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    skip = '<script>document.querySelector(".predict .skip").click()</script>'
+    after = reader.text(question + score().html + skip)
+    assert 'class="predict"' in after
+    assert '<details open="">' in after
+    assert "You have predicted 0 of 0 right." in after, "nothing was predicted"
+    assert 'class="predict"' in reader.text(question), "it stays shown"
+    assert "You predicted it." in reader.text(question + CHOOSE % 1)
+
+
+def test_with_the_switch_on_no_result_waits(reader: Reader) -> None:
+    question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
+    turn = '<script>%s; dispatchEvent(new Event("deepdive-results"))</script>'
+    shown = turn % 'localStorage["deepdive:results"] = "shown"'
+    assert 'class="predict"' in reader.text(question + shown)
+    assert 'class="predict"' in reader.text(question)
+    assert 'class="predict waiting"' in reader.text(
+        question + turn % 'delete localStorage["deepdive:results"]'
+    )
+
+
 def test_advice_follows_the_answers(reader: Reader) -> None:
     question = predict("Which?", ["a", "b"], 1, "So it is.", key="1/which").html
     topics = [

@@ -609,6 +609,27 @@ def test_a_prediction_is_made_by_keys_and_remembered(book: Path, reader: Reader)
     assert again.locator(".predict [role=status]").first.text_content()
 
 
+def test_one_switch_shows_the_results_of_all_pages(book: Path, reader: Reader) -> None:
+    base = reader.online(book)
+    page = reader.open(f"{base}chapters/00_start/01_ten_minutes.html")
+    surprise = page.locator(".tag_surprise").first
+    assert not surprise.is_visible()
+    page.focus("button.results-switch")
+    page.keyboard.press("Enter")
+    assert surprise.is_visible()
+    other = reader.open(f"{base}chapters/02_transformer/02_attention.html")
+    assert not other.locator(".predict.waiting").count()
+    other.locator("button.results-switch").click()
+    assert other.locator(".predict.waiting").count()
+
+
+def test_no_prediction_hides_an_interactive_figure(book: Path, reader: Reader) -> None:
+    page = reader.open(book / "chapters/02_transformer/12_decoder.html")
+    assert page.locator(".predict.waiting").count()
+    for figure in page.locator(".cell [role=group][aria-label]").all():
+        assert figure.is_visible()
+
+
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_a_folded_part_opens_and_closes_by_keys(book: Path, reader: Reader, key: str) -> None:
     page = reader.open(book / "chapters/00_start/01_ten_minutes.html")

@@ -1,7 +1,7 @@
 """Predict before you look: a question in a notebook's output, kept in the reader's browser.
 
 Plain HTML and a few lines of script: no network, no widgets. What follows on the page, up to the
-next heading, stays hidden until the reader commits:
+next heading, stays hidden until the reader commits or asks for the result without predicting:
 
 - in the site by `book.css`, as long as the script says that the prediction is `waiting`; without
   scripts and on paper everything is shown;
@@ -10,8 +10,10 @@ next heading, stays hidden until the reader commits:
   click in any other;
 - in Colab under the same heading, which the reader opens, since an output cannot reach other cells.
 
-Every key in the browser's store begins with `deepdive:`. What follows is the prediction's own key;
-the book keeps there too which pages were read, `read/PAGE`, and the reading path, `path`.
+Every key in the browser's store begins with `deepdive:`. What follows is the prediction's own key,
+whose value is `right 2`, `wrong 0`, or `shown` (without predicting); the book keeps there too which
+pages were read, `read/PAGE`, the reading path, `path`, and `results`, which is `shown` while no
+result waits for a prediction. A change of `results` sends the event `deepdive-results`.
 """
 
 import hashlib
@@ -107,6 +109,7 @@ _PREDICT = """\
 {radios}
 </fieldset>
 <button type="button" hidden disabled>Commit</button>
+<button type="button" class="skip" hidden>Show without predicting</button>
 <p role="status" aria-live="polite" style="margin:.3em 0"></p>
 <details><summary>Answer</summary><p><strong>{answer}</strong>. {explain}</p></details>
 </div>
@@ -114,27 +117,41 @@ _PREDICT = """\
 
 _COMMIT = """
 const box = document.getElementById(given.id), find = what => box.querySelector(what);
-const radios = [...box.querySelectorAll("input")], button = find("button");
+const radios = [...box.querySelectorAll("input")], button = find("button"), skip = find(".skip");
 let store = {};
 try { store = window.localStorage; } catch (error) {}
-const open = choice => {
-  radios.forEach(radio => { radio.checked = +radio.value === choice; radio.disabled = true; });
-  find("p").textContent = choice === given.answer ? "You predicted it." : "Not this time.";
-  find("details").hidden = false; find("details").open = true; button.hidden = true;
+const next = () => box.closest(".jp-Cell")?.nextElementSibling
+  ?.querySelector(".jp-collapseHeadingButton.jp-mod-collapsed")?.click();
+const wait = () => {
+  button.hidden = skip.hidden = false; find("details").hidden = true; box.classList.add("waiting");
+  find("p").textContent = "The result appears when you commit.";
+};
+const open = said => {
+  find("p").textContent = said; find("details").hidden = false; skip.hidden = true;
   box.classList.remove("waiting");
   window.dispatchEvent(new Event("deepdive-predict"));
 };
-button.hidden = false; find("details").hidden = true; box.classList.add("waiting");
-find("p").textContent = "What happens is shown when you commit.";
+const commit = choice => {
+  radios.forEach(radio => { radio.checked = +radio.value === choice; radio.disabled = true; });
+  button.hidden = true; find("details").open = true;
+  open(choice === given.answer ? "You predicted it." : "Not this time.");
+};
+const begin = () => {
+  const [was, choice] = (store[given.key] || "").split(" ");
+  if (was === "right" || was === "wrong") commit(+choice);
+  else { wait(); if (was || store["deepdive:results"] === "shown") open(""); }
+};
 radios.forEach(radio => radio.addEventListener("change", () => { button.disabled = false; }));
 button.addEventListener("click", () => {
   const choice = +radios.find(radio => radio.checked).value;
   store[given.key] = choice === given.answer ? "right " + choice : "wrong " + choice;
-  open(choice);
-  const next = box.closest(".jp-Cell")?.nextElementSibling;
-  next?.querySelector(".jp-collapseHeadingButton.jp-mod-collapsed")?.click();
+  commit(choice); next();
 });
-if (store[given.key]) open(+store[given.key].split(" ")[1]);
+skip.addEventListener("click", () => {
+  store[given.key] = "shown"; find("details").open = true; open(""); next();
+});
+window.addEventListener("deepdive-results", begin);
+begin();
 """
 
 _SCORE = """
