@@ -192,7 +192,7 @@ class Stage:
                     cell.source = cell.source.removeprefix(title_line(name))
                 size, beside = letters(cell.source, code), panels(cell.source, code)
                 cell.outputs = [self._output(out, path, size, beside) for out in cell.outputs]
-        notebook.cells = in_one_fold(notebook.cells)
+        notebook.cells = in_one_fold(plumbing_last(notebook.cells))
         first = notebook.cells[0]
         first.source = re.sub(
             r"^# .+$",
@@ -307,6 +307,24 @@ def in_one_fold(cells: list[Any]) -> list[Any]:
         else:
             found.append(cell)
     return found
+
+
+def plumbing_last(cells: list[Any]) -> list[Any]:
+    """Move the setup cell, and folded code before the first picture that prints lines at most, to
+    the end of the page: a reader's first screen is the title, the question, and a picture.
+    """
+    first = next((i for i, cell in enumerate(cells) if _shows(cell)), 0)
+    moved = [
+        i for i, cell in enumerate(cells)
+        if "setup" in cell.metadata.get("tags", []) or (i < first and is_fold(cell))
+    ]  # fmt: skip
+    kept = [cell for i, cell in enumerate(cells) if i not in moved]
+    return kept + [cells[i] for i in moved]
+
+
+def _shows(cell: Any) -> bool:
+    """Whether a cell of code shows more than lines of text."""
+    return cell.cell_type == "code" and bool(cell.outputs) and not only_lines(cell)
 
 
 def is_fold(cell: Any) -> bool:

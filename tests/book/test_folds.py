@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 sys.path.append(str(ROOT / "book"))
 
-from stage import in_one_fold
+from stage import in_one_fold, plumbing_last
 
 LINES = new_output("stream", name="stdout", text="66 topics")
 PICTURE = new_output("display_data", data={"text/html": "<img>"})
@@ -48,3 +48,14 @@ def test_what_is_no_fold_or_shows_more_stays_apart() -> None:
 def test_tags_of_both_are_kept() -> None:
     (joined,) = in_one_fold([fold("a"), fold("b", tags=("fold", "hide-input", "surprise"))])
     assert joined.metadata["tags"] == ["fold", "hide-input", "surprise"]
+
+
+def test_the_first_screen_is_text_and_a_picture_and_plumbing_comes_last() -> None:
+    title, text, shown = new_markdown_cell("# A"), new_markdown_cell("*B*"), new_code_cell("open()")
+    setup = fold("setup", tags=("setup", "hide-cell"))
+    cells = [title, setup, fold("read", LINES), fold("draw", PICTURE), text, fold("c"), shown]
+    assert [cell.metadata.get("title", cell.source) for cell in plumbing_last(cells)] == (
+        ["# A", "Draw", "*B*", "C", "open()", "Setup", "Read"]
+    )
+    without = [title, setup, fold("read", LINES), text]
+    assert plumbing_last(without) == [title, without[2], text, setup], "no picture"

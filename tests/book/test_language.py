@@ -12,6 +12,7 @@ from checkout import ROOT
 
 from book import language
 from deepdive_book.site.pages import Page, discover
+from deepdive_book.site.pages.source import load
 
 PAGES = discover(ROOT)
 LISTS = language.todo()
@@ -210,3 +211,22 @@ def test_the_command_names_every_finding_of_a_page(capsys: pytest.CaptureFixture
         language.main([listed])
     assert ended.value.code == 1
     assert "write " in capsys.readouterr().out
+
+
+def test_the_template_of_a_page_runs_and_passes_every_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Page(ROOT / "docs" / "page_template.py", ROOT)
+    template = load(page)
+    names: dict[str, Any] = {"__name__": "page"}
+    for cell in template.cells:
+        if cell.cell_type == "code" and "setup" not in cell.metadata.get("tags", []):
+            exec(compile(cell.source, page.name, "exec"), names)
+    assert [row["difference"] for row in names["rows"]] == ["3.5%", "10.0%", "76.6%"]
+    terms = ["layer normalization", "root mean square", "mean", "weights", "vector"]
+    monkeypatch.setattr(language, "cells", lambda page: language.Cells(page, template.cells))
+    monkeypatch.setattr(
+        language, "names", lambda: {page.name: {"name": ["RMSNorm"], "terms": terms}}
+    )
+    for check in language.CHECKS:
+        assert not list(language.CHECKS[check](page)), check
