@@ -93,11 +93,14 @@ _FILM = """\
 .film button {{ margin: 0; }}
 .film .buttons {{ display: flex; gap: .5em; align-items: center; }}
 .film input {{ flex: 1; min-width: 3em; }}
-@media screen and (prefers-reduced-motion: no-preference) {{
+@media screen {{
   .film.live figure:not(.now), .film.live figcaption {{ display: none; }}
   #{id}.live figure {{ width: {width:g}px !important; }}
 }}
-@media print, (prefers-reduced-motion: reduce) {{ .film .controls {{ display: none; }} }}
+@media print {{ .film .controls {{ display: none; }} }}
+@media (prefers-reduced-motion: reduce) {{
+  .film .buttons button:nth-child(3) {{ display: none; }}
+}}
 </style>
 <div class="film" id="{id}" role="group" aria-label="{alt}">
 <div style="display:flex;flex-wrap:wrap;gap:.8em">{strip}</div>
