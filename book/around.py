@@ -44,6 +44,20 @@ def question(doctree: nodes.document) -> str:
     return " ".join(first.astext().split()) if first else ""
 
 
+CARD = ("_static/card.png", "The lines of attention between the words of a sentence")
+
+
+def card(app: Any, doctree: nodes.document | None) -> tuple[str, str]:
+    """The address of a page's own picture, below the book's root, and its text: the first bitmap
+    that has one, or else the book's card.
+    """
+    for image in doctree.findall(nodes.image) if doctree else ():
+        _, name = app.env.images.get(image["uri"], ((), ""))
+        if name.endswith((".png", ".webp", ".jpg")) and image.get("alt"):
+            return f"_images/{name}", image["alt"]
+    return CARD
+
+
 def folded(bar: str) -> str:
     """The side bar with each chapter in a fold; the one with the current page is open."""
 
@@ -65,11 +79,13 @@ def surround(app: Any, name: str, template: str, context: Any, doctree: Any) -> 
     title = re.sub(r"<[^>]+>", "", context.get("title") or "deepdive")
     page = f"{number(name)}{title}"
     base = site_address(ADDRESS)
+    picture, alt = card(app, doctree)
     context["og"] = {
         "title": page,
         "description": question(doctree) if doctree else "",
         "url": f"{base}{name}.html" if base else "",
-        "image": f"{base}_static/card.png" if base else context["pathto"]("_static/card.png", 1),
+        "image": f"{base}{picture}" if base else context["pathto"](picture, 1),
+        "alt": alt,
     }
     context["report"] = report_address(ADDRESS, page)
     context["named"] = page

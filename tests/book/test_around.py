@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from browser import DESK, PHONE, Reader
 from bs4 import BeautifulSoup
 from checkout import ROOT
+from docutils import nodes
+from docutils.utils import new_document
 from playwright.sync_api import Page
 
 sys.path.append(str(ROOT / "book"))  # as book/build.py does
 
-from around import folded, report_address, site_address
+from around import CARD, card, folded, report_address, site_address
 from links import certain, glossary_names, same, senses
 
 PAGE = "chapters/05_efficient/08_relative_positions.html"
@@ -57,6 +60,17 @@ def test_a_page_names_itself_to_those_who_share_it(book: Path) -> None:
     assert (book / PAGE).parent.joinpath(given["og:image"]).is_file()
     icon = head.select_one("link[rel=icon]")["href"]
     assert (book / PAGE).parent.joinpath(icon).is_file()
+
+
+def test_a_page_is_shared_with_its_own_first_picture() -> None:
+    images = {"a.svg": (set(), "a.svg"), "b.png": (set(), "b1.png"), "c.png": (set(), "c.png")}
+    app = SimpleNamespace(env=SimpleNamespace(images=images))
+    page = new_document("page")
+    page += [nodes.image(uri="a.svg", alt="lines"), nodes.image(uri="b.png")]
+    assert card(app, page) == CARD, "a drawing is no bitmap, and the other picture has no text"
+    page += nodes.image(uri="c.png", alt="loss over tokens")
+    assert card(app, page) == ("_images/c.png", "loss over tokens")
+    assert card(app, None) == CARD
 
 
 @pytest.mark.parametrize(
