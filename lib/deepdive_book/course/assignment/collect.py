@@ -58,7 +58,7 @@ def collect(
     """
     course.released(chapter)
     if not course.students:
-        raise AssignmentError(f"{course.root / 'roster.csv'} names no student")
+        raise AssignmentError(f"{course.root / 'roster.csv'} has no students")
     students = Roster(course.students)
 
     def named(path: PurePosixPath) -> tuple[str | None, str]:

@@ -77,7 +77,7 @@ class Course:
         settings = root / "course.toml"
         if not settings.is_file():
             raise AssignmentError(
-                f"{root} is no course: `deepdive assignment create {root}` makes one"
+                f"{root} is not a course: create it with `deepdive assignment create {root}`"
             )
         try:
             given = tomllib.loads(settings.read_text(encoding="utf-8"))
@@ -141,9 +141,9 @@ def create(root: Path, *, secret: bool = False, overlay: Path | None = None) -> 
         AssignmentError: the folder holds something, or the overlay is no folder.
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise AssignmentError(f"{root} is there and not empty: choose another name")
+        raise AssignmentError(f"{root} exists and is not empty: choose another name")
     if overlay is not None and not overlay.is_dir():
-        raise AssignmentError(f"the overlay {overlay} is no folder")
+        raise AssignmentError(f"the overlay {overlay} is not a folder")
     root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # names, grades and solutions: for nobody else on this machine
     for step in STEPS:
