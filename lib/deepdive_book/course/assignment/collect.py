@@ -27,7 +27,7 @@ _MOODLE = re.compile(
 )
 _BLACKBOARD = re.compile(r".+?_(?P<name>[^_]+)_attempt_\d{4}(?:-\d\d){5}(?:_(?P<file>.*))?")
 _COPY = re.compile(r"(?: \((\d+)\)|-(\d+)| copy ?(\d*))$", re.IGNORECASE)
-NOBODY = "no student of the roster has this name or number"
+NOBODY = "no student in the roster has this name or number"
 
 
 @dataclass

@@ -28,34 +28,33 @@ from deepdive_book.course.assignment.variants import personal, standard, stream
 NOTEBOOK = "exercises"
 STEPS = ("source", "release", "submitted", "autograded", "feedback")
 
-_IGNORE = "# Names, grades, solutions and the secret: keep this folder out of public places.\n*\n"
+_IGNORE = "# Names, grades, solutions, and the secret: keep this folder private.\n*\n"
 _CONFIG = """\
-# Read by nbgrader (formgrader, for marking by hand) when Jupyter is started in this folder.
+# Read by nbgrader (Formgrader, for manual grading) when Jupyter starts in this folder.
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = {name}
 """
 _README = """\
 # {name}
 
-The folder of a course, made by `deepdive assignment create`; the guide is the book's page *Teach
-with this book*. In this order, from the folder above:
+A course folder created by `deepdive assignment create`. See the page *Teach with this book* for the
+guide. Run these steps in order, from the parent folder:
 
-1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, a student a line; only `id` is
-   needed.
-2. `deepdive assignment release {name} 02_transformer`: what students get, in `release/`.
-3. `deepdive assignment collect {name} 02_transformer DOWNLOAD.zip`: what they hand in, into
-   `submitted/`.
+1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, one student per line; only `id` is
+   required.
+2. `deepdive assignment release {name} 02_transformer`: students' notebooks, in `release/`.
+3. `deepdive assignment collect {name} 02_transformer DOWNLOAD.zip`: submissions, into `submitted/`.
 4. `deepdive assignment grade {name} 02_transformer`: points into `gradebook.db`, notebooks into
-   `autograded/`. It can be stopped and started again.
-5. Mark what needs a person: `jupyter lab` in this folder, then *Nbgrader*, *Formgrader*.
-6. `deepdive assignment feedback {name} 02_transformer`: a page for each student, in `feedback/`.
+   `autograded/`. You can interrupt and resume it.
+5. Grade written answers: `jupyter lab` in this folder, then *Nbgrader*, *Formgrader*.
+6. `deepdive assignment feedback {name} 02_transformer`: one page per student, in `feedback/`.
 7. `deepdive assignment export {name} grades.csv`.
 
-`course.toml` holds the settings. {secret}Nothing here belongs in a public place.
+`course.toml` has the settings. {secret}Keep this folder private.
 """
 _SECRET = """\
-`secret.txt` makes each student's variants: keep a copy, for without it nothing
-can be graded. """
+`secret.txt` determines each student's variants: keep a copy, because without it
+nothing can be graded. """
 
 
 @dataclass(frozen=True)
