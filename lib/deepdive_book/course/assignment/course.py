@@ -40,8 +40,8 @@ _README = """\
 A course folder created by `deepdive assignment create`. See the page *Teach with this book* for the
 guide. Run these steps in order, from the parent folder:
 
-1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, one student per line; only `id` is
-   required.
+1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, one student per line. Only `id`
+   is required.
 2. `deepdive assignment release {name} 02_transformer`: students' notebooks, in `release/`.
 3. `deepdive assignment collect {name} 02_transformer DOWNLOAD.zip`: submissions, into `submitted/`.
 4. `deepdive assignment grade {name} 02_transformer`: points into `gradebook.db`, notebooks into
