@@ -36,7 +36,7 @@ unexport PYTHONPATH PYTHONHOME
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-read: ## Build the book from the committed outputs (no torch) and say where to open it
+read: ## Build the book from the committed outputs (no torch) and print its address
 	@$(PYTHON) tools/setup_env.py read $(if $(HASHED),--hashed)
 	@.venv-read/bin/python book/build.py --out build/site
 	@echo "Open file://$(CURDIR)/build/site/index.html"
@@ -47,7 +47,7 @@ book: setup ## Build the book with the development environment into build/site
 pdf: setup ## Print each chapter to build/pdf with Chromium (PAGES=... builds and prints only those)
 	@$(PY) book/pdf.py --out build/pdf $(PAGES)
 
-browser: ## Install Chromium where apt is there, and axe-core, for the tests in a browser and for `make pdf`
+browser: ## Install Chromium (with apt) and axe-core, for browser tests and `make pdf`
 	@$(PYTHON) tools/chromium.py
 	@$(PYTHON) tools/vendor.py axe-core
 
@@ -55,26 +55,26 @@ figures: setup ## Save each figure as SVG and PDF in build/figures (PROFILE=ci: 
 	@$(PY) -m deepdive_book.site.pages run --all --profile $(PROFILE) --figures build/figures $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; $(PY) book/figures.py --out build/figures && exit $$ran
 
-slides: setup ## Print each chapter's slides, which the book shows, to build/pdf with Chromium
+slides: setup ## Print each chapter's slides to build/pdf with Chromium
 	@$(PY) book/pdf.py --slides --out build/pdf $(PAGES)
 
-first: ## Run the first page, with only what that needs
+first: ## Run the first page in a minimal environment
 	@$(PYTHON) tools/setup_env.py first --torch-index "$(TORCH_INDEX)"
 	@$(PY) -m deepdive_book.site.pages run --profile ci --out build/ci ten_minutes
 	@echo "To read it and all others, and to change them: make lab"
 
-run: setup ## Execute every page in the ci profile into build/ci and build the book; or only PAGES=...
+run: setup ## Run every page (or PAGES=...) in the ci profile into build/ci and build the book
 	@$(PY) -m deepdive_book.site.pages run --all --profile ci --out build/ci $(PAGES); ran=$$?; \
 	[ $$ran -ne 130 ] || exit 130; [ -z "$(PAGES)" ] || exit $$ran; $(PY) book/build.py --out build/site \
 	&& echo "Open file://$(CURDIR)/build/site/index.html" && exit $$ran
 
-test: setup ## Check style and types, run all tests and every page; say where the time went
+test: setup ## Check style and types, run all tests and every page; report times
 	@$(PY) tools/run_tests.py
 
-faults: setup ## Make the faults that take too long for `make test` (tests marked slow_fault)
+faults: setup ## Run the fault tests that are too slow for `make test` (marked slow_fault)
 	@$(PY) -m pytest -m slow_fault tests
 
-quick: setup ## Check style and test what a change can have broken, in minutes; for the kernel, a sample
+quick: setup ## Check style and test what your change affects, in minutes; for the kernel, a sample
 	@$(PY) tools/quick.py
 
 lab: ## Open JupyterLab on your own copy of the pages, in my-pages (LAB="--no-browser --port 8890")
@@ -85,7 +85,7 @@ notebooks: setup ## Build the committed .ipynb with outputs from the .py sources
 	@$(PY) -m deepdive_book.site.pages notebooks --profile $(PROFILE) $(PAGES)
 	@$(PY) -m deepdive_book exercises
 
-exercises: setup ## Write the exercises: students' form, and in build/exercises solved, self-study, instructor's
+exercises: setup ## Write the exercises: students' form; solved, self-study, and instructor's in build/exercises
 	@$(PY) -m deepdive_book exercises --all
 
 bench: setup ## Measure speed and memory against other implementations
@@ -97,7 +97,7 @@ lint: setup ## Check style and types only
 fmt: setup ## Format the code and sort its imports
 	@$(PY) -m ruff check --quiet --fix . ; checked=$$?; $(PY) -m ruff format . && exit $$checked
 
-doctor: setup ## Say what this machine has and what it lacks
+doctor: setup ## Check this machine and show fixes
 	@$(PY) -m deepdive_book doctor
 
 ways-in: ## Install each documented environment from scratch and run its command (ONLY="read first")
@@ -109,16 +109,16 @@ results: setup ## Write RESULTS.md from casestudies/results/*.json
 readme: setup ## Write the numbers and the table of the book in README.md
 	@$(PY) tools/book_table.py
 
-atlas: setup ## Write atlas.csv, every system with its parent, its proof and its page
+atlas: setup ## Write atlas.csv: every system with its parent, proof, and page
 	@$(PY) -m deepdive_book.site.atlas
 
-constraints: setup ## Resolve constraints.txt afresh (a maintainer's task)
+constraints: setup ## Resolve constraints.txt again (for maintainers)
 	@$(PY) tools/constraints.py
 
-setup: ## Make .venv: torch (CPU unless an NVIDIA GPU is here), then the rest
+setup: ## Create .venv: torch (CPU build unless there is an NVIDIA GPU), then the rest
 	@$(PYTHON) tools/setup_env.py full --torch-index "$(TORCH_INDEX)"
 
-clean: ## Remove our environments and what was built; training runs in build/ and fetched data stay
+clean: ## Remove environments and build output; keeps training runs in build/ and downloaded data
 	@for made in .venv .venv-read; do \
 	    if [ -e $$made/setup-stamp ]; then rm -rf $$made; \
 	    elif [ -e $$made ]; then echo "$$made stays: make did not make it"; fi; done

@@ -28,7 +28,7 @@ GROWTH = {
     "none": "not at all", "log T": "like log T", "sqrt(T)": "like √T", "T": "like T",
     "not stated": "not stated",
 }  # fmt: skip
-COLUMNS = {"1.4": ("Language and framework", "Organisation")}
+COLUMNS = {"1.4": ("Language and framework", "Organization")}
 TITLES = {
     "1.1": "Types of modifications to the transformer block",
     "1.2": "Types of modifications to the multi-head attention module",
@@ -61,7 +61,7 @@ def facts(row: Row, known: dict[str, Row], children: list[Row]) -> Iterator[tupl
     if row.parent:
         yield "Parent", link(known[row.parent])
     if children:
-        yield "Changed by", ", ".join(map(link, children))
+        yield "Modified by", ", ".join(map(link, children))
     if row.bullets:
         yield "What differs", f"<ul>{''.join(f'<li>{inline(b)}</li>' for b in row.bullets)}</ul>"
     if row.time:
@@ -113,7 +113,7 @@ def form(found: list[Row]) -> str:
     return (
         '<form class="atlas-filter" hidden aria-label="Filter the systems">'
         '<label>Words <input type="search" name="words" autocomplete="off"></label>'
-        + choice("place", "Place of change", places)
+        + choice("place", "Part changed", places)
         + choice("chapter", "Chapter", chapters)
         + choice("growth", "Time per token grows with the length", growths)
         + choice("status", "Status", {"proved": "proved", "planned": "planned"})
@@ -172,7 +172,7 @@ def drawn(tree: list[tuple[int, Row]]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{tall}" '
         f'viewBox="0 0 {width:.0f} {tall}" role="group" '
-        f'aria-label="{escape(short(tree[0][1]))} and what came of it">{"".join(body)}</svg>'
+        f'aria-label="{escape(short(tree[0][1]))} and its descendants">{"".join(body)}</svg>'
     )
 
 
@@ -187,7 +187,7 @@ class Tree(SphinxDirective):
                 trees.append([])
             trees[-1].append((depth, row))
         key = "".join(f'<li><i style="background:{c}"></i>{n}</li>' for n, c in COLOURS.items())
-        parts = [f'<ul class="atlas-key" aria-label="Colours">{key}</ul>']
+        parts = [f'<ul class="atlas-key" aria-label="Colors">{key}</ul>']
         for tree in sorted((t for t in trees if len(t) > 1), key=len, reverse=True):
             name = escape(short(tree[0][1]))
             parts.append(
@@ -211,7 +211,9 @@ class Tables(SphinxDirective):
         parts = []
         for number, title in TITLES.items():
             first, second = COLUMNS.get(number, ("Modification", "Transformer"))
-            head = "".join(f'<th scope="col">{n}</th>' for n in (first, second, "Printed", "Ours"))
+            head = "".join(
+                f'<th scope="col">{n}</th>' for n in (first, second, "In the book", "Ours")
+            )
             body, last = [], ""
             for each in (cell for cell in cells if cell["table"] == number):
                 row = known.get(each["system"])

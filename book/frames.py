@@ -33,8 +33,8 @@ PLAIN = "chapters/01_"  # before attention: its q and k are other things
 SHOWN = ("math_block", "table_open", "bullet_list_open", "ordered_list_open")
 # Sections that are for readers, and what is said of the two that end a page.
 UNSPOKEN = {
-    "What differs", "In practice", "Exercises", "Further reading", "What to know before",
-    "The map", "Three ways through", "Whose numbers stand beside ours",
+    "What differs", "In practice", "Exercises", "Further reading", "Prerequisites",
+    "The map", "Reading paths", "Sources we compare with",
 }  # fmt: skip
 CLOSING = {
     "Check your understanding": ("ordered_list_open", "Ask the room"),

@@ -18,12 +18,12 @@ LIVE = (  # page, what its output's HTML holds, the words of the link
     (
         "chapters/00_start/01_ten_minutes",
         'class="dda"',
-        "Drag the arrow of moo. What happens here: attention in ten minutes",
+        "Drag the arrow of the query moo. Read more: attention in ten minutes",
     ),
     (
         "chapters/02_transformer/12_decoder",
         'class="livemodel"',
-        "How it works, and all that can be moved",
+        "How this model works, with all controls",
     ),
 )
 

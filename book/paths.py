@@ -313,8 +313,8 @@ class Paths:
         if route.practice:
             many = "as long" if route.practice == 1 else f"{route.practice:g} times as long"
             lines.append(
-                f"<p>Hours are for reading, {many} again with pencil and code (an assumption), "
-                "and the minutes that the exercises state.</p>"
+                f"<p>Hours include reading, {many} again for work on paper and in code (our "
+                "assumption), and the stated minutes of the exercises.</p>"
             )
         for number, part in enumerate(route.parts, start=1):
             if route.weekly:
@@ -363,7 +363,7 @@ def _sum(route: Route) -> str:
 
 def _begin(route: Route) -> str:
     first = route.steps[0][0]
-    return f"<span>Begin with</span> {first.link(choose='')}"
+    return f"<span>Start with</span> {first.link(choose='')}"
 
 
 def _short(station: Station) -> str:

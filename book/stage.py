@@ -419,8 +419,8 @@ def cite(citation: dict[str, Any]) -> str:
             "# Cite this",
             citation["message"],
             *(f"```bibtex\n{entry}\n```" for entry in entries),
-            f"Licences: {' for code, '.join(citation['license'])} for text and figures. "
-            "The data of this page are in `CITATION.cff`.",
+            f"Licenses: {' for code, '.join(citation['license'])} for text and figures. "
+            "The source of this page is `CITATION.cff`.",
         ]
     )
 

@@ -687,15 +687,15 @@ card
 #
 # ## Exercises
 #
-# 1. *(by hand, 5 min)* The numbers of six words are 2, -1, 3, -4, 5, 0 and each word costs 1. Which
-#    run has the largest sum?
+# 1. *(on paper, 5 min)* The numbers of six words are 2, -1, 3, -4, 5, 0 and each word costs 1.
+#    Which run has the largest sum?
 #
 #    <details><summary>Answer</summary>
 #
 #    Less the cost they are 1, -2, 2, -5, 4, -1. The fifth word alone, with 4.
 #
 #    </details>
-# 2. *(look, 10 min)* In the first picture find the fewest heads without which the answer to one
+# 2. *(measure, 10 min)* In the first picture find the fewest heads without which the answer to one
 #    question goes wrong. Is the wrong answer the other span?
 #
 #    <details><summary>Answer</summary>
@@ -704,7 +704,7 @@ card
 #    other question's.
 #
 #    </details>
-# 3. *(write, 20 min)* `Exchange.together` puts in several heads at once. For each pair of heads
+# 3. *(code, 20 min)* `Exchange.together` puts in several heads at once. For each pair of heads
 #    count how often the first word turns, and compare with the sum of the two alone. Which pairs
 #    bring more than the sum?
 #

@@ -782,7 +782,7 @@ card
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Said: ONE TWO TWO. Written: TWO TWO SIX. The fewest changes?
+# 1. *(on paper, 3 min)* Said: ONE TWO TWO. Written: TWO TWO SIX. The fewest changes?
 #
 #    <details><summary>Answer</summary>
 #
@@ -790,7 +790,7 @@ card
 #    substitutions: as many. There are ties.)
 #
 #    </details>
-# 2. *(pencil, 4 min)* 25 rows a second; THREE is said in a third of a second. How many rows are
+# 2. *(on paper, 4 min)* 25 rows a second; THREE is said in a third of a second. How many rows are
 #    there, how many does CTC need, and what follows for somebody who speaks twice as fast?
 #
 #    <details><summary>Answer</summary>

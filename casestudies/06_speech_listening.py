@@ -581,8 +581,9 @@ transcript_slider(
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A step of listening costs about as much as a step of letters. How many times
-#    as much does it cost to listen first for 1,000 steps, with five typed minutes and with all?
+# 1. *(on paper, 4 min)* A step of listening costs about as much as a step of letters. How many
+#    times as much does it cost to listen first for 1,000 steps, with five typed minutes and with
+#    all?
 #
 #    <details><summary>Answer</summary>
 #
@@ -590,7 +591,7 @@ transcript_slider(
 #    times with all.
 #
 #    </details>
-# 2. *(pencil, 5 min)* If two ways were equally good, how probable is it that one of them is ahead
+# 2. *(on paper, 5 min)* If two ways were equally good, how probable is it that one of them is ahead
 #    in all of three trainings? And in all of eight?
 #
 #    <details><summary>Answer</summary>

@@ -599,7 +599,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A voice has power 10, a noise power 0.4. How many decibels? And after the
+# 1. *(on paper, 4 min)* A voice has power 10, a noise power 0.4. How many decibels? And after the
 #    noise was made five times as large?
 #
 #    <details><summary>Answer</summary>
@@ -608,7 +608,7 @@ table([{"file": name, **tried(data)} for name, data in files.items()],
 #    which is 0 dB.
 #
 #    </details>
-# 2. *(pencil, 3 min)* How much smaller is a noise at 20 dB than the voice, in amplitude?
+# 2. *(on paper, 3 min)* How much smaller is a noise at 20 dB than the voice, in amplitude?
 #
 #    <details><summary>Answer</summary>
 #

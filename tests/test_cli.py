@@ -123,14 +123,14 @@ def test_without_a_name_it_asks_before_all_pages_run(
 ) -> None:
     refused = call("run", "--profile", "ci")
     assert refused.exit_code == 2
-    words = "all 2 pages would run in the profile ci. Name pages (2.2), or say --all"
+    words = "this runs all 2 pages in the ci profile. Give page numbers (2.2), or pass --all"
     assert words in " ".join(refused.output.split())
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr("deepdive_book.site.pages.commands.sys", SimpleNamespace(stdin=terminal))
     monkeypatch.setattr("click.confirm", lambda *_, abort: (_ for _ in ()).throw(click.Abort))
     declined = call("run", "--profile", "ci")
     assert declined.exit_code == 130
-    assert "All 2 pages would run" in declined.output or "o page is named" in declined.output
+    assert "o page given: this runs all 2 pages" in declined.output
     assert not (book / "build/ci").exists()
 
 
@@ -314,7 +314,7 @@ def test_an_interrupt_inside_a_command_exits_with_130(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("number", "way"),
-    [("ENOSPC", "make room"), ("EROFS", "choose a folder"), ("EACCES", "see who")],
+    [("ENOSPC", "free some space"), ("EROFS", "choose a writable"), ("EACCES", "check its")],
 )
 def test_what_the_disk_refuses_is_one_line(
     monkeypatch: pytest.MonkeyPatch, number: str, way: str

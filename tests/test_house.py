@@ -595,7 +595,7 @@ def test_the_guides_say_what_there_is() -> None:
     assert f"more than {quick.WIDE} modules" in " ".join(text("CONTRIBUTING.md").split())
     for chapter in ROOT.glob("chapters/[0-9]*"):
         assert (chapter / "exercises.ipynb").is_file(), "book/use.md: every chapter has exercises"
-    listed = section_of(text("book/teach.md"), "So do the case studies ")
+    listed = section_of(text("book/teach.md"), "The case studies ")
     studies = {path.name.split("_")[0].lstrip("0") for path in ROOT.glob("casestudies/0*.py")}
     assert set(re.findall(r"\d[ab]?", listed)) == studies
 

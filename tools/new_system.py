@@ -1,7 +1,7 @@
-"""Begin a system as its parent under a new name: `deepdive new SYSTEM --parent P` runs this.
+"""Create a new system as a copy of its parent: `deepdive new SYSTEM --parent P` runs this.
 
-The parent is imported and looked at; the texts are in `templates/new_system`. What a person must
-say carries a mark (`MARK`), and a test of the house finds marks that stay.
+The parent is imported and inspected; the templates are in `templates/new_system`. Text that a
+person must write is marked (`MARK`), and a test finds marks that remain.
 """
 
 from __future__ import annotations
@@ -43,21 +43,25 @@ Words = dict[str, str]
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("system")
-@click.option("--parent", required=True, help="The built system that it changes.")
-@click.option("--override", default="", help="CLASS.METHOD that its class will override.")
-@click.option("--folder", help="Below lib/deepdive; default: the parent's, as models/bert.")
-@click.option("--oracle", default=MARK, help="What proves it, or `none: ` and what does instead.")
-@click.option("--page", help="`none`, or PAGE#ANCHOR of a page that is there; default: a stub.")
-@click.option("--name", help="Of a system that the table does not list.")
-@click.option("--kind", help="Model, mechanism, position ...; of a system that is not listed.")
-@click.option("--chapter", help="Of a system that the table does not list.")
-@click.option("--tier", type=click.Choice(list("ABC")), help="Of one that is not listed.")
-@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
+@click.option("--parent", required=True, help="The existing system it changes.")
+@click.option("--override", default="", help="CLASS.METHOD that its class overrides.")
+@click.option(
+    "--folder", help="Folder in lib/deepdive, such as models/bert; default: the parent's."
+)
+@click.option(
+    "--oracle", default=MARK, help="Reference implementation, or `none: ` and what replaces it."
+)
+@click.option("--page", help="`none`, or PAGE#ANCHOR of an existing page; default: a stub.")
+@click.option("--name", help="Name of a system that isn't in the table.")
+@click.option("--kind", help="Model, mechanism, position, ...; if it isn't in the table.")
+@click.option("--chapter", help="Chapter of a system that isn't in the table.")
+@click.option("--tier", type=click.Choice(list("ABC")), help="Tier, if it isn't in the table.")
+@click.option("--dry-run", is_flag=True, help="Print the files without writing them.")
 def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
-    """Begin SYSTEM as its parent under a new name: model, example, row, page, and a case with a
-    proof that fails until it is written.
+    """Create SYSTEM as a copy of its parent: model, example, table entry, page, and a test case
+    whose proof fails until you write it.
 
-    Where only numbers differ from the parent, leave --override out. Nothing is overwritten.
+    Omit --override if only sizes differ from the parent. Existing files are never overwritten.
 
     \b
     Examples:
@@ -76,7 +80,7 @@ def new(system: str, parent: str, dry_run: bool, **options: str | None) -> None:
             click.echo(text)
     if not dry_run:
         write(texts)
-        click.echo(f"\nSay what is marked `{MARK}` in these files, then\n  make fmt atlas readme")
+        click.echo(f"\nReplace each `{MARK}` in these files, then run\n  make fmt atlas readme")
         click.echo("  python tests/digests.py --write\n  make quick")
 
 
@@ -109,7 +113,7 @@ def files(system: str, parent: str, **options: str | None) -> Words:
         new[page] = filled("page", words)
     for path in new:
         if (ROOT / path).exists():
-            raise click.UsageError(f"{path} is there already, and nothing is overwritten")
+            raise click.UsageError(f"{path} exists already and is not overwritten")
     return new | changed
 
 

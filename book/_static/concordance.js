@@ -5,7 +5,7 @@ const tables = [...document.querySelectorAll("table.concordance")];
 const lines = tables.flatMap(table => [...table.tBodies[0].rows]);
 const printed = lines.filter(row => /^\d+$/.test(row.dataset.page ?? ""));
 
-// Of a printed page: what begins there, and what began before and may run on.
+// For a printed page: what starts there, and what started earlier and may continue.
 function onPage(page) {
   const begins = printed.filter(row => +row.dataset.page === page);
   const before = printed.filter(row => +row.dataset.page < page).at(-1);
@@ -17,8 +17,8 @@ const inSection = (row, number) => row.closest("table").dataset.source === "book
   `${row.dataset.section}.`.startsWith(`${number}.`);
 
 function sentence(page, { begins, before }) {
-  const parts = begins.length ? [`${begins.map(name).join(", ")} begins on page ${page}`] : [];
-  if (before) parts.push(`${name(before)}, from page ${before.dataset.page}, may run on`);
+  const parts = begins.length ? [`${begins.map(name).join(", ")} starts on page ${page}`] : [];
+  if (before) parts.push(`${name(before)}, from page ${before.dataset.page}, may continue here`);
   return `${parts.join("; ")}.`;
 }
 

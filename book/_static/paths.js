@@ -80,7 +80,7 @@
     const title = find(".path-name a", card);
     if (mine) title.setAttribute("aria-current", "true");
     else title.removeAttribute("aria-current");
-    const [words, next] = onward(path, "", state.count ? "Go on with" : "Begin with");
+    const [words, next] = onward(path, "", state.count ? "Continue with" : "Start with");
     find(".path-go span", card).textContent = words;
     Object.assign(find(".path-go a", card), { href: next.href, textContent: next.textContent });
     const list = find(`.path-lists ${id}`);

@@ -486,7 +486,7 @@ print(f"in the opposite order the answers change by less than 0.00001: {bool(mov
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 2 min)* With the arrows of the first picture, you hear a sound with the arrow
+# 1. *(on paper, 2 min)* With the arrows of the first picture, you hear a sound with the arrow
 #    $(2, 0)$. What are the four scores, and who gets the largest share?
 #
 #    <details><summary>Answer</summary>

@@ -513,14 +513,15 @@ with_alt(
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* $q = (1, 2)$ and $k = (2, -1)$. What is the dot product, and what the angle?
+# 1. *(on paper, 3 min)* $q = (1, 2)$ and $k = (2, -1)$. What is the dot product, and what the
+#    angle?
 #
 #    <details><summary>Answer</summary>
 #
 #    $1\cdot2 + 2\cdot(-1) = 0$: a right angle.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Scores 1, 1, 0, and the first is right. Shares, loss, and slopes?
+# 2. *(on paper, 4 min)* Scores 1, 1, 0, and the first is right. Shares, loss, and slopes?
 #
 #    <details><summary>Answer</summary>
 #

@@ -495,14 +495,14 @@ assert attempt(lambda: table(torch.tensor([10]))) is IndexError
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Shapes $(8, 1, 6)$ and $(5, 1)$: what is the shape of their sum?
+# 1. *(on paper, 3 min)* Shapes $(8, 1, 6)$ and $(5, 1)$: what is the shape of their sum?
 #
 #    <details><summary>Answer</summary>
 #
 #    Right-aligned: $(8, 1, 6)$ and $(\cdot, 5, 1)$. The sum has $(8, 5, 6)$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* `rearrange(x, "b t (h d) -> (b h) t d", h=2)` with $x$ of shape
+# 2. *(on paper, 3 min)* `rearrange(x, "b t (h d) -> (b h) t d", h=2)` with $x$ of shape
 #    $(3, 5, 8)$: which shape comes out, and where is head 1 of sentence 2, both counted from 0?
 #
 #    <details><summary>Answer</summary>

@@ -39,9 +39,9 @@ def digits(row):
 from deepdive_book.course.assignment.variants import choose, number, permutation, rename, sample
 
 # %% [markdown]
-# ## 1. Attention with a pencil
+# ## 1. Attention on paper
 #
-# *Pencil, then check · 6 min · easy · book 2.3*
+# *On paper, then check · 6 min · easy · book 2.3*
 #
 # The query is $(1, 2)$. Three keys hold one value each, here a plain number:
 #
@@ -339,7 +339,7 @@ def predicted_shapes():  # forgets the transpose
 # %% [markdown]
 # ## 4. A softmax that does not break
 #
-# *Write · 8 min · medium · book 2.3.1*
+# *Code · 8 min · medium · book 2.3.1*
 #
 # Write the softmax over the last side of a tensor of any shape, with a temperature, from `exp`,
 # `sum` and `max` alone. It must work for scores of {{LARGE}} too.

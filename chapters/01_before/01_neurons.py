@@ -371,14 +371,14 @@ print(f"AND after 1,000 passes without b: {wrong} of 4 wrong; with b: none after
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Find $w$ and $\theta$ for "the first bit is 1 and the second is 0".
+# 1. *(on paper, 3 min)* Find $w$ and $\theta$ for "the first bit is 1 and the second is 0".
 #
 #    <details><summary>Answer</summary>
 #
 #    $w = (1, -1)$, $\theta = 1$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Start at zero and go through OR in the order of the table. Which weights
+# 2. *(on paper, 4 min)* Start at zero and go through OR in the order of the table. Which weights
 #    stand after the first pass?
 #
 #    <details><summary>Answer</summary>

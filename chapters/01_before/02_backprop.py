@@ -326,7 +326,7 @@ print(f"eight hidden units differ by {spread:.1e}; error {error:.3f}")
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the example by hand let the wanted answer be 3. Which slopes do $v$, $w$
+# 1. *(on paper, 4 min)* In the example by hand let the wanted answer be 3. Which slopes do $v$, $w$
 #    and $b$ get?
 #
 #    <details><summary>Answer</summary>
@@ -334,7 +334,8 @@ print(f"eight hidden units differ by {spread:.1e}; error {error:.3f}")
 #    At $y$ the slope is $2 - 3 = -1$; all others change their sign with it: $-0.5$, $-2$, $-1$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Replace the sigmoid by ReLU, with $b = -2$ (so $a = -1$). Which weights move?
+# 2. *(on paper, 4 min)* Replace the sigmoid by ReLU, with $b = -2$ (so $a = -1$). Which weights
+#    move?
 #
 #    <details><summary>Answer</summary>
 #

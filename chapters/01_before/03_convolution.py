@@ -374,14 +374,15 @@ with_alt(figure, "The same memory read in two orders: left noise, right a digit.
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Which kernel of $3 \times 3$ finds the upper edge of a stroke?
+# 1. *(on paper, 3 min)* Which kernel of $3 \times 3$ finds the upper edge of a stroke?
 #
 #    <details><summary>Answer</summary>
 #
 #    Rows of $-1$, $0$, $+1$: paper above, ink below.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Maps of 8 x 8, kernel 5, step 2, a border of 2. How wide are the maps above?
+# 2. *(on paper, 4 min)* Maps of 8 x 8, kernel 5, step 2, a border of 2. How wide are the maps
+#    above?
 #
 #    <details><summary>Answer</summary>
 #

@@ -532,8 +532,8 @@ print("with the projection rule no unit wants to leave any of the ten digits")
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Store $(1, 1, 1)$ and $(1, -1, 1)$. What are the links? Which states does no
-#    unit leave?
+# 1. *(on paper, 4 min)* Store $(1, 1, 1)$ and $(1, -1, 1)$. What are the links? Which states does
+#    no unit leave?
 #
 #    <details><summary>Answer</summary>
 #

@@ -421,7 +421,7 @@ with_alt(
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Two pixels, one hidden unit, $W = (1, 1)$, biases 0. Compute $p(v)$ for the
+# 1. *(on paper, 4 min)* Two pixels, one hidden unit, $W = (1, 1)$, biases 0. Compute $p(v)$ for the
 #    four states.
 #
 #    <details><summary>Answer</summary>

@@ -398,7 +398,7 @@ for group in (water, money):
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the example by hand, how does the vector of *river* move?
+# 1. *(on paper, 4 min)* In the example by hand, how does the vector of *river* move?
 #
 #    <details><summary>Answer</summary>
 #

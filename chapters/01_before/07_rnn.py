@@ -311,7 +311,7 @@ print(f"as a whole: {[round(v, 3) for v in mended.tolist()]}, the same direction
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The same network, $W = 1$, $U = 0.5$, reads $0, 0, 1$. What is $h_3$, and
+# 1. *(on paper, 3 min)* The same network, $W = 1$, $U = 0.5$, reads $0, 0, 1$. What is $h_3$, and
 #    what is $\partial h_3 / \partial h_1$?
 #
 #    <details><summary>Answer</summary>

@@ -508,7 +508,7 @@ print(f"64 wide: the LSTM has {counts[0]:,} weights, the GRU {counts[1]:,}")
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* $c = -1$, $f = 0.5$, $i = 1$, $g = 0.5$, $o = 0$. What are the new cell and
+# 1. *(on paper, 3 min)* $c = -1$, $f = 0.5$, $i = 1$, $g = 0.5$, $o = 0$. What are the new cell and
 #    the new state?
 #
 #    <details><summary>Answer</summary>

@@ -314,7 +314,7 @@ print(f"{len(sent)} blocks, one set of weights, {sum(p.numel() for p in cube.par
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* How many weights has a block of three sides of width $d$? And of two?
+# 1. *(on paper, 3 min)* How many weights has a block of three sides of width $d$? And of two?
 #
 #    <details><summary>Answer</summary>
 #

@@ -453,7 +453,7 @@ print(*(f"{nn.functional.cosine_similarity(rows[0], row, dim=0):.2f}" for row in
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* In the example by hand, let $s = (0, 0, \ln 2)$. What is $y$?
+# 1. *(on paper, 3 min)* In the example by hand, let $s = (0, 0, \ln 2)$. What is $y$?
 #
 #    <details><summary>Answer</summary>
 #

@@ -433,7 +433,7 @@ print("the sentences below hold" if complete else "no complete race to check")
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* How wide is a GRU of about 10,000 weights that reads 6 numbers? (Leave the
+# 1. *(on paper, 3 min)* How wide is a GRU of about 10,000 weights that reads 6 numbers? (Leave the
 #    answering layer out.)
 #
 #    <details><summary>Answer</summary>

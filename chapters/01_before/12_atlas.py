@@ -269,7 +269,7 @@ gallery()
 #
 # ## Exercises
 #
-# 1. *(pencil, 2 min)* Two heads of keys and values for four heads of queries, 16 wide: how many
+# 1. *(on paper, 2 min)* Two heads of keys and values for four heads of queries, 16 wide: how many
 #    parameters?
 #
 #    <details><summary>Answer</summary>

@@ -528,15 +528,16 @@ for lecture in ("KAIST", "Straka"):
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Fleuret's form, $d = 4$, place 0: which vector? Which does the paper's give?
+# 1. *(on paper, 3 min)* Fleuret's form, $d = 4$, place 0: which vector? Which does the paper's
+#    give?
 #
 #    <details><summary>Answer</summary>
 #
 #    $(0, 1, 0, 1)$, both. The forms differ only away from place 0.
 #
 #    </details>
-# 2. *(pencil, 4 min)* How many layers would PaLM need to have 580 billion parameters? One layer has
-#    4.539 billion, the embeddings 4.72.
+# 2. *(on paper, 4 min)* How many layers would PaLM need to have 580 billion parameters? One layer
+#    has 4.539 billion, the embeddings 4.72.
 #
 #    <details><summary>Answer</summary>
 #

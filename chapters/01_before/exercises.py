@@ -50,7 +50,7 @@ from deepdive_book.course.assignment.variants import choose, number, permutation
 # | `"c"` | {{ROWS[2][0]}} | {{ROWS[2][1]}} | {{ROWS[2][2]}} | {{ROWS[2][3]}} |
 # | `"d"` | {{ROWS[3][0]}} | {{ROWS[3][1]}} | {{ROWS[3][2]}} | {{ROWS[3][3]}} |
 #
-# **Before you run anything**, with a pencil: which of them no unit can give? For each other one,
+# **Before you run anything**, on paper: which of them no unit can give? For each other one,
 # set the three numbers. ([The perceptron](01_neurons.ipynb), the first sections.) The cell checks
 # three of the four.
 
@@ -155,7 +155,7 @@ def units():  # a unit for each row: one that fires when any input is 1
 # %% [markdown]
 # ## 2. Learn from mistakes, and know when to stop
 #
-# *Write · 10 min · medium · book 1.1*
+# *Code · 10 min · medium · book 1.1*
 #
 # Write the perceptron's rule. Start at $w = 0$, $b = 0$. Go through the examples in their order,
 # again and again. An example with $y\,(w \cdot x + b) \le 0$ is a mistake: add $y x$ to $w$ and $y$
@@ -285,7 +285,7 @@ def perceptron_rule(x, y):  # no threshold: every line goes through the origin
 # %% [markdown]
 # ## 3. Store, and repair
 #
-# *Write, then predict · 12 min · medium · book 1.1*
+# *Code, then predict · 12 min · medium · book 1.1*
 #
 # Write the two halves of Hopfield's memory for units of $-1$ and 1. `stored_links` stores patterns
 # by Hebb's rule; `recalled_state` sets one unit after another to the sign of its field, round after
@@ -475,7 +475,7 @@ def energies():  # thinks that each wrong unit costs the same
 # %% [markdown]
 # ## 4. One pull, two pushes
 #
-# *Derive, then write · 9 min · medium · book 1.1*
+# *Derive, then code · 9 min · medium · book 1.1*
 #
 # The loss of word2vec for one word $u$, its neighbor $v$ and $k$ drawn words $n_j$ is
 # $-\ln \sigma(u \cdot v) - \sum_j \ln \sigma(-u \cdot n_j)$. Derive its slope for $u$ on paper, and
@@ -951,14 +951,14 @@ def mended_step(x, h, c, W, U, b):  # as a GRU: what is not forgotten is not wri
 # %% [markdown]
 # ## 8. How far back does an error reach?
 #
-# *Predict, write, measure, explain · 13 min · hard · book 1.1, KAIST deck 1*
+# *Predict, code, measure, explain · 13 min · hard · book 1.1, KAIST deck 1*
 #
 # An Elman network of two units reads zeros, and its state is 0; there tanh has the slope 1, so one
 # step back multiplies an error by the transpose of its matrix $U$, and nothing else:
 #
 # $$U = \begin{pmatrix} {{SAME}} & {{OTHER}} \\ {{OTHER}} & {{SAME}} \end{pmatrix}$$
 #
-# **Predict**, with a pencil: by which factor has the error (1, 1) grown or shrunk {{STEPS}} steps
+# **Predict**, on paper: by which factor has the error (1, 1) grown or shrunk {{STEPS}} steps
 # earlier (`"along"`)? The error $(1, -1)$ (`"across"`)? And any other error, such as (1, 0.3): by
 # which factor at each step, after many (`"rate"`)? The cell checks the first two.
 

@@ -692,7 +692,7 @@ with_alt(
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Let $w = 1$, $u = 2$ and $x = (1, 0, 0)$. Compute $h_3$ and
+# 1. *(on paper, 4 min)* Let $w = 1$, $u = 2$ and $x = (1, 0, 0)$. Compute $h_3$ and
 #    $d h_3 / d x_1$. Does the gradient explode?
 #
 #    <details><summary>Answer</summary>

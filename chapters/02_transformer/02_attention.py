@@ -622,8 +622,8 @@ assert shares["forced"]["forwards"] > 5 * shares["its own"].get("forwards", 0)
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Let the query be $(0, 2, 0, 0)$ with the keys from above. Which word gets the
-#    most weight, and how much?
+# 1. *(on paper, 3 min)* Let the query be $(0, 2, 0, 0)$ with the keys from above. Which word gets
+#    the most weight, and how much?
 #
 #    <details><summary>Answer</summary>
 #

@@ -669,8 +669,8 @@ print(f"{additive_kept / dot_kept:.0f} x the bytes kept")
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Worked numbers, query $(0, 2)$, a dog. What do dot and general give the three
-#    keys?
+# 1. *(on paper, 4 min)* Worked numbers, query $(0, 2)$, a dog. What do dot and general give the
+#    three keys?
 #
 #    <details><summary>Answer</summary>
 #

@@ -706,8 +706,8 @@ for name, model in trained.items():
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* In the example by hand, let the state be $s = 0$. Which weights do the three
-#    words get?
+# 1. *(on paper, 5 min)* In the example by hand, let the state be $s = 0$. Which weights do the
+#    three words get?
 #
 #    <details><summary>Answer</summary>
 #

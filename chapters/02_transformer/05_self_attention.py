@@ -697,7 +697,7 @@ print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* *The river loan*: replace *bank* by *loan*, $(0, 2, 0, 0)$, in the worked
+# 1. *(on paper, 4 min)* *The river loan*: replace *bank* by *loan*, $(0, 2, 0, 0)$, in the worked
 #    numbers. What are the query, the key and the new vector of *loan*?
 #
 #    <details><summary>Answer</summary>
@@ -707,7 +707,7 @@ print("1/σ =", ", ".join(f"{v:.2f}" for v in inverse))
 #    (0.21, 0.21).
 #
 #    </details>
-# 2. *(find the mistake, 5 min)* A colleague writes `scores.softmax(dim=-2) @ v`. No error, and the
+# 2. *(find the bug, 5 min)* A colleague writes `scores.softmax(dim=-2) @ v`. No error, and the
 #    shapes are right. Name a test that is red with this code, and one that is green all the same.
 #
 #    <details><summary>Answer</summary>

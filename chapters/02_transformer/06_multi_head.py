@@ -707,7 +707,7 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In *fish eat cats*, what do heads 0 and 1 hand over to *eat*? Where in
+# 1. *(on paper, 4 min)* In *fish eat cats*, what do heads 0 and 1 hand over to *eat*? Where in
 #    the joined vector stands who is eaten?
 #
 #    <details><summary>Answer</summary>
@@ -738,7 +738,7 @@ print(f"four heads: {score[4]:.1%}; four heads on one key-value head: {shared:.1
 #    closer.
 #
 #    </details>
-# 4. *(find the mistake, 5 min)* A model divides the scores by $\sqrt{d_\text{model}}$ instead of
+# 4. *(find the bug, 5 min)* A model divides the scores by $\sqrt{d_\text{model}}$ instead of
 #    $\sqrt{d_\text{head}}$. It trains. What is different at the start, and by which factor?
 #
 #    <details><summary>Answer</summary>

@@ -602,7 +602,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* How many of the 64 squares are filled in `Causal()`, and in `Causal() &
+# 1. *(on paper, 3 min)* How many of the 64 squares are filled in `Causal()`, and in `Causal() &
 #    Padding(real)` with six real tokens?
 #
 #    <details><summary>Answer</summary>
@@ -627,7 +627,7 @@ print("row 0, bools joined by &: ", joined.tolist())
 #    (0 with `need_weights=False`, by another kernel). Right is `triu(1)`.
 #
 #    </details>
-# 4. *(write, 8 min)* Two texts are packed in one row. Each must be written from left to right, and
+# 4. *(code, 8 min)* Two texts are packed in one row. Each must be written from left to right, and
 #    neither may see the other. Which mask, and which squares does it fill for lengths 2, 3?
 #
 #    <details><summary>Answer</summary>

@@ -982,7 +982,7 @@ with_alt(
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Write the encoding of place 3 in four dimensions. Use $\sin 3 = 0.141$ and
+# 1. *(on paper, 4 min)* Write the encoding of place 3 in four dimensions. Use $\sin 3 = 0.141$ and
 #    $\cos 3 = -0.990$.
 #
 #    <details><summary>Answer</summary>
@@ -990,7 +990,7 @@ with_alt(
 #    $(0.141, -0.990, 0.030, 1.000)$: for small angles the sine is the angle, 3 / 100.
 #
 #    </details>
-# 2. *(pencil, 5 min)* Turn place 1's first pair by $k = 2$ with the matrix. Do you get place 3's?
+# 2. *(on paper, 5 min)* Turn place 1's first pair by $k = 2$ with the matrix. Do you get place 3's?
 #    Use $\cos 2 = -0.416$, $\sin 2 = 0.909$.
 #
 #    <details><summary>Answer</summary>
@@ -1008,7 +1008,7 @@ with_alt(
 #    $\cos \omega_i k$, so $\sum_i \cos(\omega_i k)$.
 #
 #    </details>
-# 4. *(predict, then run, 10 min)* Train the sinusoidal model on words of 3 to 9 letters, but leave
+# 4. *(predict, 10 min)* Train the sinusoidal model on words of 3 to 9 letters, but leave
 #    out those of 7. Does it reverse words of 7?
 #
 #    <details><summary>Hint</summary>

@@ -770,7 +770,7 @@ assert lead > pick(ci=-1.0, laptop=0.2, gpu=0.2)  # too few steps in ci to see i
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Normalize the row $(1, 1, 1, 5)$ by layer norm and by RMSNorm.
+# 1. *(on paper, 4 min)* Normalize the row $(1, 1, 1, 5)$ by layer norm and by RMSNorm.
 #
 #    <details><summary>Answer</summary>
 #

@@ -582,7 +582,7 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Give weights for two inner units and one output such that
+# 1. *(on paper, 4 min)* Give weights for two inner units and one output such that
 #    $\mathrm{ff}(a, b) = |a - b|$.
 #
 #    <details><summary>Answer</summary>
@@ -599,8 +599,9 @@ f"the strongest wave has {part[alive].mean():.0%} of what a unit does (by chance
 #    layer wider than $d_{model}$ gains nothing.
 #
 #    </details>
-# 3. *(pencil, 3 min)* Llama-7B has $d_{model} = 4096$ and three matrices with $d_{ff} = 11008$. How
-#    many weights has a layer's feed-forward network? And its attention, with four square matrices?
+# 3. *(on paper, 3 min)* Llama-7B has $d_{model} = 4096$ and three matrices with $d_{ff} = 11008$.
+#    How many weights has a layer's feed-forward network? And its attention, with four square
+#    matrices?
 #
 #    <details><summary>Answer</summary>
 #

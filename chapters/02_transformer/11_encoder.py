@@ -748,7 +748,7 @@ print("torch's layers start equal, ours do not")
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* How many parameters has an encoder layer with $d = 1024$ and
+# 1. *(on paper, 4 min)* How many parameters has an encoder layer with $d = 1024$ and
 #    $d_{ff} = 4096$, the paper's big model?
 #
 #    <details><summary>Answer</summary>

@@ -737,15 +737,15 @@ assert moves == {"shifted": False, "unshifted": True}
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The target is *deux*, *cents*, end. What does the decoder read, and how many
-#    rows must predict something?
+# 1. *(on paper, 3 min)* The target is *deux*, *cents*, end. What does the decoder read, and how
+#    many rows must predict something?
 #
 #    <details><summary>Answer</summary>
 #
 #    It reads start, *deux*, *cents*: three rows. They must predict *deux*, *cents*, end.
 #
 #    </details>
-# 2. *(pencil, 4 min)* In the weight-tying table, let the newest row be $(2, 0)$. Which word wins,
+# 2. *(on paper, 4 min)* In the weight-tying table, let the newest row be $(2, 0)$. Which word wins,
 #    and with what probability?
 #
 #    <details><summary>Answer</summary>

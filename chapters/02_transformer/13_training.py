@@ -692,15 +692,15 @@ with_alt(
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Two words have the chances 0.5 and 0.125. Loss and perplexity?
+# 1. *(on paper, 3 min)* Two words have the chances 0.5 and 0.125. Loss and perplexity?
 #
 #    <details><summary>Answer</summary>
 #
 #    $(0.693 + 2.079) / 2 = 1.386$, and $e^{1.386} = 4$: the root of $2 \cdot 8$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* $|V| = 10$ and $\epsilon = 0.2$. What does smoothing want the target's chance
-#    to be, and how far should its logit lead?
+# 2. *(on paper, 4 min)* $|V| = 10$ and $\epsilon = 0.2$. What does smoothing want the target's
+#    chance to be, and how far should its logit lead?
 #
 #    <details><summary>Answer</summary>
 #

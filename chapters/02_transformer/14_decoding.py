@@ -914,15 +914,15 @@ assert counts["broken", 8][0] < counts["right", 8][0] - 0.1
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* After *a*, let *cat* and *dog* have 0.5 each. Which sentence is now the most
-#    probable, and does greedy find it?
+# 1. *(on paper, 4 min)* After *a*, let *cat* and *dog* have 0.5 each. Which sentence is now the
+#    most probable, and does greedy find it?
 #
 #    <details><summary>Answer</summary>
 #
 #    *the cat*, *a cat* and *a dog* all have 0.2. Greedy finds one of them.
 #
 #    </details>
-# 2. *(pencil, 5 min)* For the 0.40, 0.25, 0.15, 0.10, 0.06, 0.04 above, first halve the
+# 2. *(on paper, 5 min)* For the 0.40, 0.25, 0.15, 0.10, 0.06, 0.04 above, first halve the
 #    temperature, then take top-p 0.7. How many words are left? And in the other order?
 #
 #    <details><summary>Answer</summary>

@@ -842,7 +842,7 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A text has $n = 1000$ words, a layer $d = 100$. How many operations make
+# 1. *(on paper, 3 min)* A text has $n = 1000$ words, a layer $d = 100$. How many operations make
 #    self-attention between the words, and the recurrent layer? Which makes fewer?
 #
 #    <details><summary>Answer</summary>

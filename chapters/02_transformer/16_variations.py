@@ -661,7 +661,7 @@ for title, weights in zip(titles, maps, strict=True):
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* How many weights does (B) $d_k = 16$ save in the paper's model?
+# 1. *(on paper, 5 min)* How many weights does (B) $d_k = 16$ save in the paper's model?
 #
 #    <details><summary>Answer</summary>
 #

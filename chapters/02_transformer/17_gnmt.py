@@ -1025,8 +1025,9 @@ for row in long_rows:
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A translation of four tokens has $\log p = -3$, and its attention adds up to
-#    1.5, 0.5, 2.0 on three source pieces. Its score with $\alpha = \beta = 0.2$? With $\beta = 0$?
+# 1. *(on paper, 4 min)* A translation of four tokens has $\log p = -3$, and its attention adds up
+#    to 1.5, 0.5, 2.0 on three source pieces. Its score with $\alpha = \beta = 0.2$? With
+#    $\beta = 0$?
 #
 #    <details><summary>Answer</summary>
 #

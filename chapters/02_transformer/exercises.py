@@ -171,7 +171,7 @@ def softmax_jacobian(w):
 # %% [markdown]
 # ## 3. Attention with a mask
 #
-# *Write · 12 min · medium · book 2.3.2 and 2.4.2*
+# *Code · 12 min · medium · book 2.3.2 and 2.4.2*
 #
 # Write scaled dot-product attention. `mask` is bool and broadcasts to (B, H, T, S); True = may
 # attend. A query that may attend to nothing gets zeros. The check has two sentences of {{LENGTHS}}
@@ -253,7 +253,7 @@ def attention(q, k, v, mask):
 # %% [markdown]
 # ## 4. Many heads
 #
-# *Write · 8 min · medium · book 2.4.2.2*
+# *Code · 8 min · medium · book 2.4.2.2*
 #
 # A projection returns (B, T, H * d). Bring it to (B, H, T, d), so that each head has its own rows,
 # and back. The check has {{HEADS}} heads of {{HEAD_WIDTH}} columns.
@@ -323,7 +323,7 @@ def join_heads(x):
 # %% [markdown]
 # ## 5. Positions
 #
-# *Write, then predict · 12 min · medium · book 2.4.1.2*
+# *Code, then predict · 12 min · medium · book 2.4.1.2*
 #
 # Write the sinusoidal table with the base $b$ = {{BASE}} in place of 10000:
 # $\mathrm{PE}[p, 2i] = \sin(p / b^{2i/d})$ and $\mathrm{PE}[p, 2i+1] = \cos(p / b^{2i/d})$.

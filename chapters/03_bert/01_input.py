@@ -518,7 +518,7 @@ print("mostly unknown:", ", ".join(c for c in order if english[c][1] >= 0.5) or 
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Piece $(0, 2, 1, 1)$, segment $(1, 0, 0, 1)$, place $(0, 1, -2, 0)$. What
+# 1. *(on paper, 4 min)* Piece $(0, 2, 1, 1)$, segment $(1, 0, 0, 1)$, place $(0, 1, -2, 0)$. What
 #    does BERT read?
 #
 #    <details><summary>Answer</summary>
@@ -527,7 +527,7 @@ print("mostly unknown:", ", ".join(c for c in order if english[c][1] >= 0.5) or 
 #    2.1875, root 1.479. So $(-0.169, 1.183, -1.521, 0.507)$.
 #
 #    </details>
-# 2. *(predict, then run, 5 min)* Swap the two texts. Which of the three tables give other rows for
+# 2. *(predict, 5 min)* Swap the two texts. Which of the three tables give other rows for
 #    *dog*?
 #
 #    <details><summary>Answer</summary>
@@ -535,7 +535,7 @@ print("mostly unknown:", ", ".join(c for c in order if english[c][1] >= 0.5) or 
 #    Segment and place. The piece keeps its row: *dog* is now at place 5, in segment 0.
 #
 #    </details>
-# 3. *(write, 10 min)* `cut` tries every end of a word. Write it so that it tries no piece longer
+# 3. *(code, 10 min)* `cut` tries every end of a word. Write it so that it tries no piece longer
 #    than the longest of the vocabulary, and compare the number of look-ups.
 #
 #    <details><summary>Answer</summary>

@@ -401,7 +401,7 @@ assert cosine.max() < 0.9
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* An encoder has $V = 100$ pieces, $d = 8$, 16 places, 2 segments, one layer,
+# 1. *(on paper, 4 min)* An encoder has $V = 100$ pieces, $d = 8$, 16 places, 2 segments, one layer,
 #    $d_{ff} = 16$. How many numbers does it hold?
 #
 #    <details><summary>Answer</summary>

@@ -516,7 +516,7 @@ assert heads == []
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Logits $3, 1, 1, 0$ at a gap, and the first was hidden. The loss?
+# 1. *(on paper, 4 min)* Logits $3, 1, 1, 0$ at a gap, and the first was hidden. The loss?
 #
 #    <details><summary>Answer</summary>
 #

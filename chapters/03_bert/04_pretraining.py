@@ -488,7 +488,7 @@ assert at_the_same < at_others
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A masked loss of 3.0 nats: what perplexity, and what does it mean?
+# 1. *(on paper, 3 min)* A masked loss of 3.0 nats: what perplexity, and what does it mean?
 #
 #    <details><summary>Answer</summary>
 #

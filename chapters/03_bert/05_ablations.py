@@ -562,7 +562,7 @@ if len(base) > 1:
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Three seeds give 80.1, 80.5, 80.3; another rule 80.6, 80.9, 80.3. Is it
+# 1. *(on paper, 4 min)* Three seeds give 80.1, 80.5, 80.3; another rule 80.6, 80.9, 80.3. Is it
 #    better?
 #
 #    <details><summary>Answer</summary>

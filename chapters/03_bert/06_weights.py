@@ -342,7 +342,7 @@ assert min(cosines) == cosines[-1]
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The file has `attention.self.query.weight` of shape (384, 384) for 12
+# 1. *(on paper, 3 min)* The file has `attention.self.query.weight` of shape (384, 384) for 12
 #    heads. Which rows belong to head 3, counted from 0?
 #
 #    <details><summary>Answer</summary>

@@ -653,7 +653,7 @@ for name, (ours, baseline) in scores.items():
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* First scores 0, 2, 1 and last scores 0, 0, 3 at [CLS] and two tokens. Which
+# 1. *(on paper, 4 min)* First scores 0, 2, 1 and last scores 0, 0, 3 at [CLS] and two tokens. Which
 #    span is chosen, and from which score of [CLS] on would it be none?
 #
 #    <details><summary>Answer</summary>

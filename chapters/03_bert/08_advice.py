@@ -354,7 +354,7 @@ else:
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* 640 sentences, batches of 16, 3 passes. How many steps, and how many of
+# 1. *(on paper, 3 min)* 640 sentences, batches of 16, 3 passes. How many steps, and how many of
 #    them warm up at a tenth?
 #
 #    <details><summary>Answer</summary>

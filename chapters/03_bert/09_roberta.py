@@ -701,7 +701,7 @@ except ValueError as error:
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Which rows of the table do the tokens of `<s> a </s> <pad>` and
+# 1. *(on paper, 3 min)* Which rows of the table do the tokens of `<s> a </s> <pad>` and
 #    `<pad> <s> a </s>` read, in BERT and in RoBERTa?
 #
 #    <details><summary>Answer</summary>
@@ -717,7 +717,7 @@ except ValueError as error:
 #    Add it to each row of the table of places, and set it to zero: their sum is unchanged.
 #
 #    </details>
-# 3. *(estimate, 4 min)* A piece is about 4.5 bytes of text. How often was 16 GB read in 100,000
+# 3. *(on paper, 4 min)* A piece is about 4.5 bytes of text. How often was 16 GB read in 100,000
 #    steps of 8,192 rows of 512 tokens, how often 160 GB in 500,000?
 #
 #    <details><summary>Answer</summary>

@@ -855,8 +855,8 @@ if complete and of("SOP", "SOP"):
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* $V = 1000$, $H = 100$, $E = 10$. How many weights has the token embedding of
-#    BERT, of ALBERT (with the bias of its projection)?
+# 1. *(on paper, 3 min)* $V = 1000$, $H = 100$, $E = 10$. How many weights has the token embedding
+#    of BERT, of ALBERT (with the bias of its projection)?
 #
 #    <details><summary>Answer</summary>
 #

@@ -532,7 +532,7 @@ for name, make in (("before", None), ("classes", by_classes), ("ranking", by_ran
 #
 # ## Exercises
 #
-# 1. *(pencil, 2 min)* How many reads does each kind need for all pairs of 100 texts?
+# 1. *(on paper, 2 min)* How many reads does each kind need for all pairs of 100 texts?
 #
 #    <details><summary>Answer</summary>
 #

@@ -783,7 +783,7 @@ assert v.accuracy > v.baseline + 0.2
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Take the map of four pieces again, and let *un* and *##happy* be two words.
+# 1. *(on paper, 4 min)* Take the map of four pieces again, and let *un* and *##happy* be two words.
 #    What are the guesses of *the* and of *king* now?
 #
 #    <details><summary>Answer</summary>

@@ -449,7 +449,7 @@ for level in (0, 3, 6):
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the example by hand, let $\lambda = 0$ and then $\lambda = 46$. Which
+# 1. *(on paper, 4 min)* In the example by hand, let $\lambda = 0$ and then $\lambda = 46$. Which
 #    words are above one half?
 #
 #    <details><summary>Answer</summary>

@@ -717,7 +717,7 @@ print(f"ln V = {log(len(pieces)):.2f}; start and end, 2 ln T = {2 * log(T):.2f};
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* In the sum above let 6 of the 20 words be gaps. How many questions has the
+# 1. *(on paper, 3 min)* In the sum above let 6 of the 20 words be gaps. How many questions has the
 #    permuted lesson for 28,800 operations, and how many has the masked one?
 #
 #    <details><summary>Answer</summary>
@@ -725,7 +725,7 @@ print(f"ln V = {log(len(pieces)):.2f}; start and end, 2 ln T = {2 * log(T):.2f};
 #    A text costs $(20 + 12) \cdot 10 = 320$: 90 texts, 540 questions. Masked: 144 texts, 864.
 #
 #    </details>
-# 2. *(pencil, 3 min)* How wide may ELECTRA's generator be, in operations a word, if it is to ask
+# 2. *(on paper, 3 min)* How wide may ELECTRA's generator be, in operations a word, if it is to ask
 #    five times as often as BERT does for the same operations?
 #
 #    <details><summary>Answer</summary>

@@ -697,7 +697,7 @@ heads(maps, asks, [str(-k) if k % 4 == 0 else "" for k in range(-FAR, FAR + 1)],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the sum by hand, let `rye` ask. Which word gets the largest sum? (The
+# 1. *(on paper, 4 min)* In the sum by hand, let `rye` ask. Which word gets the largest sum? (The
 #    distance *one behind* has the vector of *all others*.)
 #
 #    <details><summary>Answer</summary>
@@ -706,7 +706,7 @@ heads(maps, asks, [str(-k) if k % 4 == 0 else "" for k in range(-FAR, FAR + 1)],
 #    Itself: $(1,1)\cdot(1,1) = 2$. `<2`, one behind: $(1,1)\cdot(0,2) = 2$. All three tie.
 #
 #    </details>
-# 2. *(pencil, 3 min)* DeBERTa base is 768 wide, and its table has 512 distances to each side. How
+# 2. *(on paper, 3 min)* DeBERTa base is 768 wide, and its table has 512 distances to each side. How
 #    many numbers are that? Compare BERT's table of 512 places.
 #
 #    <details><summary>Answer</summary>

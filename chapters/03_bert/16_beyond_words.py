@@ -997,15 +997,16 @@ with_alt(figure, f"What enters layer 1's feed-forward part, by column: one bar r
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* How many n-grams up to three words has a question of 8 words, all different?
+# 1. *(on paper, 3 min)* How many n-grams up to three words has a question of 8 words, all
+#    different?
 #
 #    <details><summary>Answer</summary>
 #
 #    $8 + 7 + 6 = 21$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Let $q$ run from $-3$ to $3$ again, and give each of the columns $(1, 2, 3)$
-#    and $(12, 8, 4)$ a scale of its own. What is left of them?
+# 2. *(on paper, 3 min)* Let $q$ run from $-3$ to $3$ again, and give each of the columns
+#    $(1, 2, 3)$ and $(12, 8, 4)$ a scale of its own. What is left of them?
 #
 #    <details><summary>Answer</summary>
 #

@@ -559,7 +559,7 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A text of 40 tokens, 6 of them guessed one after another. How many tokens
+# 1. *(on paper, 3 min)* A text of 40 tokens, 6 of them guessed one after another. How many tokens
 #    does a guess see on average, and which share of the text is that?
 #
 #    <details><summary>Answer</summary>
@@ -567,8 +567,8 @@ for name, kept in (("with RTE", slice(8)), ("without RTE", slice(7))):
 #    34 to 39, on average 36.5: 91.25%.
 #
 #    </details>
-# 2. *(pencil, 4 min)* In the example of DeBERTa the second word asks the third. What is the sum of
-#    the three terms?
+# 2. *(on paper, 4 min)* In the example of DeBERTa the second word asks the third. What is the sum
+#    of the three terms?
 #
 #    <details><summary>Answer</summary>
 #

@@ -40,7 +40,7 @@ from deepdive_book.course.assignment.variants import choose, number, rename, sam
 # Two texts of {{FIRST}} and {{SECOND}} word pieces go into a BERT that reads {{LONGEST}} tokens, as
 # `[CLS]` first `[SEP]` second `[SEP]`. What is too long loses its last piece, again and again, and
 # each time the longer text pays; where both are equal, the second does. **Before you run
-# anything**, with a pencil:
+# anything**, on paper:
 #
 # - `"first"`, `"second"`: how many pieces are left of each,
 # - `"divide"`: at which place stands the first `[SEP]`, with `[CLS]` at place 0,
@@ -133,7 +133,7 @@ def predicted_room():  # right, but for the segment of the last [SEP]
 # %% [markdown]
 # ## 2. Count a BERT
 #
-# *Derive, then write · 10 min · medium · book 3.1*
+# *Derive, then code · 10 min · medium · book 3.1*
 #
 # How many numbers does an encoder hold? Derive it on paper: three tables and a norm; then for each
 # layer four projections with biases, a feed-forward part with biases, and two norms of two rows
@@ -338,7 +338,7 @@ def predicted_shares():  # an exchanged token counts as shown right
 # %% [markdown]
 # ## 4. Hide them yourself
 #
-# *Write · 10 min · medium · book 3.1*
+# *Code · 10 min · medium · book 3.1*
 #
 # Write the masking. All that is random is given: `choice` and `fate`, a number from 0 to 1 for
 # each token, and `other`, an ordinary token for each. A token is chosen if it is no special one and
@@ -435,7 +435,7 @@ def hide_tokens(tokens, choice, fate, other):  # the targets are what is shown
 # %% [markdown]
 # ## 5. Where is the answer?
 #
-# *Write · 12 min · medium · book 3.1.3*
+# *Code · 12 min · medium · book 3.1.3*
 #
 # A head for questions gives each token two scores: an answer may `start` here, it may `end` here.
 # The score of a span is the sum of both, at most {{MOST}} tokens long, inside the text from place
@@ -660,7 +660,7 @@ def predicted_labels():  # right, but the discriminator is asked at gaps only
 # | money | {{THE}} | {{BANK}} | {{CARD}} | 0 |
 # | water | {{THE}} | {{BANK}} | 0 | {{RIVER}} |
 #
-# With a pencil and a table of logarithms, **before you run anything**: `"average"`, that is $A$,
+# On paper, with a table of logarithms, **before you run anything**: `"average"`, that is $A$,
 # and the weights in *money* of `"the"`, `"bank"` and `"card"`, to two digits behind the point. The
 # cell checks $A$ and two of the weights.
 
@@ -864,7 +864,7 @@ def mended_vectors(states, mask):  # the first token, for all
 # %% [markdown]
 # ## 9. From pieces to words
 #
-# *Write · 9 min · hard · book 3.4.2*
+# *Code · 9 min · hard · book 3.4.2*
 #
 # Trees are drawn between words, and attention between pieces. Clark et al. (2019, section 4.1)
 # bring them together: attention **to** a word is the **sum** over its pieces, attention **from** a
@@ -961,7 +961,7 @@ def word_attention(weights, words):  # the first piece stands for its word
 # %% [markdown]
 # ## 10. A head, or a habit?
 #
-# *Write, measure, explain · 14 min · hard · book 3.4.2*
+# *Code, measure, explain · 14 min · hard · book 3.4.2*
 #
 # A head finds the noun of a determiner in most cases. Does it know grammar? In English the noun
 # stands right after its determiner so often that "one place on" is right in many cases too. So a
@@ -1072,7 +1072,7 @@ for head, places in looked.items():
 # %% [markdown]
 # ## 11. Guess in any order
 #
-# *Write · 12 min · hard · Yang et al. 2019*
+# *Code · 12 min · hard · Yang et al. 2019*
 #
 # XLNet is trained as a language model, one token after the other, but in an order that is drawn
 # anew for each text. The tokens stay where they are; only who may look at whom depends on the

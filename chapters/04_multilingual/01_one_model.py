@@ -577,15 +577,15 @@ print(f"without it: {spread(untold)}")
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Of ten slips that say *5/6*, six are English and four Spanish. How many does
-#    the best clerk read who is not told, and of which language?
+# 1. *(on paper, 3 min)* Of ten slips that say *5/6*, six are English and four Spanish. How many
+#    does the best clerk read who is not told, and of which language?
 #
 #    <details><summary>Answer</summary>
 #
 #    May, for all ten: 6 of 10, all of them English. The majority is what counts, not the language.
 #
 #    </details>
-# 2. *(pencil, 5 min)* RemBERT's layers are 1,152 wide, its matrix that reads 256, with a
+# 2. *(on paper, 5 min)* RemBERT's layers are 1,152 wide, its matrix that reads 256, with a
 #    projection between. How many numbers are saved against a matrix as wide as the layers?
 #
 #    <details><summary>Answer</summary>
@@ -594,7 +594,7 @@ print(f"without it: {spread(untold)}")
 #    biases of the projection: 223,972,736.
 #
 #    </details>
-# 3. *(write, 15 min)* Train the reader that is told by a row so that the row is left out for one
+# 3. *(code, 15 min)* Train the reader that is told by a row so that the row is left out for one
 #    batch in five. Does it read words without being told? Does it still believe a wrong language?
 #
 #    <details><summary>Answer</summary>

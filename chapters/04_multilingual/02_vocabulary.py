@@ -587,7 +587,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Four customers with 64, 16, 4 and 1 sentences, $\alpha = 1/2$, 30 readings.
+# 1. *(on paper, 4 min)* Four customers with 64, 16, 4 and 1 sentences, $\alpha = 1/2$, 30 readings.
 #    How often is each sentence read?
 #
 #    <details><summary>Answer</summary>
@@ -595,7 +595,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #    Roots 8, 4, 2, 1 add up to 15: 16, 8, 4, 2 readings, so 1/4, 1/2, 1 and 2 times.
 #
 #    </details>
-# 2. *(pencil, 5 min)* Add a stamp "ha" with 1/8 to those for "hat". How often is each stamp used
+# 2. *(on paper, 5 min)* Add a stamp "ha" with 1/8 to those for "hat". How often is each stamp used
 #    now?
 #
 #    <details><summary>Answer</summary>
@@ -604,7 +604,7 @@ for x in ("eng_Latn", "fin_Latn", "vie_Latn", "tha_Thai", "zho_Hans") if row els
 #    each, a 2/18, h 10/18, t 10/18.
 #
 #    </details>
-# 3. *(write, 15 min)* XLM-R's authors found that in a model of fixed size more languages help the
+# 3. *(code, 15 min)* XLM-R's authors found that in a model of fixed size more languages help the
 #    small ones at first, and in the end make each worse. Repeat the small world above with two,
 #    four and six languages, the largest always the same. What does the largest pay?
 #

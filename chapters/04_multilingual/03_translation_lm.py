@@ -629,15 +629,15 @@ table([[name, *each] for name, each in found.items()], ["mask", "one layer", "tw
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The translation lesson now hides one word in two. What does the gap of *milk*
-#    cost a perfect model, in the numbers from above?
+# 1. *(on paper, 3 min)* The translation lesson now hides one word in two. What does the gap of
+#    *milk* cost a perfect model, in the numbers from above?
 #
 #    <details><summary>Answer</summary>
 #
 #    $\frac12 \cdot 1.75 + \frac12 \cdot 0 = 0.875$ bits.
 #
 #    </details>
-# 2. *(pencil, 6 min)* Three words, three partners. In AMBER's measure, attention that is spread
+# 2. *(on paper, 6 min)* Three words, three partners. In AMBER's measure, attention that is spread
 #    evenly over the other line: how large is the loss? And if each word looks only at its partner?
 #
 #    <details><summary>Answer</summary>

@@ -707,8 +707,8 @@ compare("labse")
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* In the table of nine, take two tenths from each right answer instead of one.
-#    What does each row cost?
+# 1. *(on paper, 5 min)* In the table of nine, take two tenths from each right answer instead of
+#    one. What does each row cost?
 #
 #    <details><summary>Answer</summary>
 #
@@ -716,7 +716,7 @@ compare("labse")
 #    16 the same.
 #
 #    </details>
-# 2. *(pencil, 5 min)* A heap has a hub *h*. The cosines of *A* are 0.8 with *h* and 0.6 with *a*;
+# 2. *(on paper, 5 min)* A heap has a hub *h*. The cosines of *A* are 0.8 with *h* and 0.6 with *a*;
 #    the mean over the neighbors is 0.8 for *h*, 0.4 for *a* and 0.6 for *A*. What do cosine and
 #    ratio choose?
 #

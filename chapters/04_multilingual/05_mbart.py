@@ -825,7 +825,7 @@ compare("mbart")
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Each language has five words. One can only stand first, three only second,
+# 1. *(on paper, 4 min)* Each language has five words. One can only stand first, three only second,
 #    one only third. How many dictionaries are there, how many are left by the shelves, and how
 #    many by one more pair in which one of the three stands?
 #
@@ -834,7 +834,7 @@ compare("mbart")
 #    $5! = 120$; $1 \cdot 3! \cdot 1 = 6$; the pair names one of the three, and $2$ are left.
 #
 #    </details>
-# 2. *(pencil, 2 min)* A sentence has 10 tokens, and MASS hides half of them. How many different
+# 2. *(on paper, 2 min)* A sentence has 10 tokens, and MASS hides half of them. How many different
 #    lessons are there?
 #
 #    <details><summary>Answer</summary>

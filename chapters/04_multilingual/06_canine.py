@@ -820,15 +820,15 @@ assert not torch.equal(read(one, small)[:, 4], read(two, small)[:, 4])
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Two tables of 6 and 4 rows, and the primes 5 and 7. After how many letters do
-#    both slices come again?
+# 1. *(on paper, 4 min)* Two tables of 6 and 4 rows, and the primes 5 and 7. After how many letters
+#    do both slices come again?
 #
 #    <details><summary>Answer</summary>
 #
 #    After 12, the least common multiple. 6 and 4 share a factor, so it is not 24.
 #
 #    </details>
-# 2. *(pencil, 5 min)* CANINE with eight letters a place, for the 120 letters from above. How much
+# 2. *(on paper, 5 min)* CANINE with eight letters a place, for the 120 letters from above. How much
 #    work is it?
 #
 #    <details><summary>Answer</summary>

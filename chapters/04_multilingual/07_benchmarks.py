@@ -681,7 +681,7 @@ table([["in English, by five folds", fair, tried[fair]],
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Four languages have 90, 90, 90 and 50%. Give the average, and the average
+# 1. *(on paper, 4 min)* Four languages have 90, 90, 90 and 50%. Give the average, and the average
 #    after the makers of the list add six languages with 90%.
 #
 #    <details><summary>Answer</summary>
@@ -689,9 +689,9 @@ table([["in English, by five folds", fair, tried[fair]],
 #    80%, then $(9 \cdot 90 + 50) / 10 = 86$ %. The language with 50% has gained nothing.
 #
 #    </details>
-# 2. *(pencil, 5 min)* A test has 100 sentences in each of two languages. Both are right on the same
-#    70. How many answers change, on average, if a sentence drawn by lot is replaced by an easy one?
-#    And if the hard sentences of the second language were others than those of the first?
+# 2. *(on paper, 5 min)* A test has 100 sentences in each of two languages. Both are right on the
+#    same 70. How many answers change, on average, if a sentence drawn by lot is replaced by an easy
+#    one? And if the hard sentences of the second language were others than those of the first?
 #
 #    <details><summary>Answer</summary>
 #

@@ -849,15 +849,15 @@ table([[name, share] for name, share in shares.items()], ["way", "paragraph know
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Said is *the old town of Bern*, right is *Bern*. F1 by the English rules? And
-#    by rules that drop no article?
+# 1. *(on paper, 4 min)* Said is *the old town of Bern*, right is *Bern*. F1 by the English rules?
+#    And by rules that drop no article?
 #
 #    <details><summary>Answer</summary>
 #
 #    Four words (*old, town, of, bern*) face one: $2 / 5$. With *the* it is five: $2 / 6$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* A Chinese answer has 8 characters, and 5 in a row of them are said. F1 by
+# 2. *(on paper, 4 min)* A Chinese answer has 8 characters, and 5 in a row of them are said. F1 by
 #    characters? And if the whole were one word?
 #
 #    <details><summary>Answer</summary>

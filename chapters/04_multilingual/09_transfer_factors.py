@@ -723,7 +723,7 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Three sentences have $(3, 0)$, $(0, 3)$, $(3, 3)$, their translations
+# 1. *(on paper, 4 min)* Three sentences have $(3, 0)$, $(0, 3)$, $(3, 3)$, their translations
 #    $(3, 2)$, $(0, 5)$, $(3, 5)$. Take the means off. Which translations are found then?
 #
 #    <details><summary>Answer</summary>
@@ -732,7 +732,7 @@ table(lines or [{"language": "none here"}], formats={"pairs": ",d"} if lines els
 #    $(1, -2)$, $(-2, 1)$, $(1, 1)$. All three are found.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Of 1,000 sentences, 100 have each of the lengths 2 to 11. Somebody knows
+# 2. *(on paper, 4 min)* Of 1,000 sentences, 100 have each of the lengths 2 to 11. Somebody knows
 #    nothing but the length, and guesses. How many of the 1,000 translations are found?
 #
 #    <details><summary>Answer</summary>

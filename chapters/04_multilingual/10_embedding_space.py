@@ -748,7 +748,7 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* Three other points are $(0, 1)$, $(-2, 0)$, $(2, -1)$, and the English ones
+# 1. *(on paper, 5 min)* Three other points are $(0, 1)$, $(-2, 0)$, $(2, -1)$, and the English ones
 #    $(1, 0)$, $(0, 2)$, $(-1, -2)$. Which turn is the best, and what is left between the points?
 #
 #    <details><summary>Answer</summary>
@@ -757,7 +757,7 @@ table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test
 #    $-10$: a quarter to the right again, and nothing is left.
 #
 #    </details>
-# 2. *(pencil, 3 min)* How many numbers has a turn of 384 directions, and how many a mean?
+# 2. *(on paper, 3 min)* How many numbers has a turn of 384 directions, and how many a mean?
 #
 #    <details><summary>Answer</summary>
 #

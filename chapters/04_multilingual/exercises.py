@@ -41,7 +41,7 @@ from deepdive_book.course.assignment.variants import choose, number, rename
 # Two languages have texts: the large one {{LARGE}} thousand, the small one {{SMALL}} thousand. For
 # each text that is read a language is drawn first, with a probability proportional to its size to
 # the power $\alpha$, and then one of its texts, each with the same probability. **Before you run
-# anything**, with a pencil:
+# anything**, on paper:
 #
 # - `"share"`: the share of the small language among the texts that are read, at $\alpha = 0.5$,
 # - `"seen"`: how often each text of the small language is read, on average, when {{DRAWN}} thousand
@@ -128,7 +128,7 @@ def predicted_shares():  # at 0 nothing is read of the small one
 # %% [markdown]
 # ## 2. Look across
 #
-# *Write · 12 min · medium · Ouyang et al. 2021, section 3.1*
+# *Code · 12 min · medium · Ouyang et al. 2021, section 3.1*
 #
 # A sentence and its translation stand in one row. `second[t]` says whether token $t$ belongs to
 # the second sentence, and `hidden[t]` whether it is a gap; a token that is no gap is a **word**. A
@@ -228,7 +228,7 @@ def across(second, hidden):  # gaps of both sentences see each other
 # %% [markdown]
 # ## 3. The right one, by a margin
 #
-# *Write · 15 min · medium · Feng et al. 2022, section 2*
+# *Code · 15 min · medium · Feng et al. 2022, section 2*
 #
 # `u` and `v` are (B, d): row $i$ of `v` is the translation of row $i$ of `u`. With
 #

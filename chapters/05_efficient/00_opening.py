@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 5: Efficient attention
 #
-# Every token asks every other: a text of twice the length costs four times as much. Dozens of
-# papers say that most of these questions need not be asked. Which of them may be left out, and what
-# does a model no longer learn when they are?
+# In self-attention every query is scored against every key, so a text twice as long costs four
+# times as much. Dozens of papers on efficient attention claim that most of these scores aren't
+# needed. Which scores can be skipped, and what can a model no longer learn without them?
 #
 # <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min · whole
 # chapter: 5 h reading + 1½ h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
@@ -26,7 +26,7 @@ n = 12
 pair = [(i, j) for i in range(n) for j in range(n)]
 group = [0, 2, 1, 0, 1, 2, 2, 0, 1, 1, 0, 2]
 families = {
-    "all, in tiles": set(pair),
+    "full, in tiles": set(pair),
     "by position": {(i, j) for i, j in pair if abs(i - j) < 2 or 0 in (i, j)},
     "by content": {(i, j) for i, j in pair if group[i] == group[j]},
     "low rank": {(i, j) for i, j in pair if j < 3},
@@ -48,40 +48,45 @@ for place, (name, met) in enumerate(families.items()):
         )
 show(
     svg(545, 358, body),
-    "Six grids of 12 by 12 questions. All are asked, in tiles; a band and a cross of the first "
-    "token; scattered groups; three columns; three rows and three columns; fixed diagonals.",
+    "Six attention matrices of 12 by 12. Full, in tiles; a band and the first column; scattered "
+    "groups; three columns; three rows and three columns; fixed diagonals.",
 )
 
 # %% [markdown]
-# *Rows ask, columns answer; filled: the question is asked. Low rank: all keys are first summed up
-# into three. Memories: a few slots read everything and answer everybody. Priors: who answers is
-# settled before anybody has read.*
+# *The attention matrix in six families: a row per query, a column per key, filled where a score is
+# computed. **Low-rank**: all keys are compressed to three. **Memory**: a few slots attend to every
+# token, and every token attends to them. **Priors**: the pattern is fixed in advance.*
 #
-# Each page takes one family. It shows **which entries of the matrix exist**, or what stands in for
-# them; at which setting the form equals plain attention, asserted to rounding; what it costs, on a
-# clock; and what it can no longer do. The last page puts all of them into one table and one race.
+# **What it covers.** The **quadratic** cost of attention and six ways to reduce it: exact attention
+# in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
+# Relative positions, T5, mixture of experts, ByT5, and tensor parallelism complete the chapter.
 #
-# Nothing here is taken from a paper's abstract. *Linear*, *exact in the limit* and *the same
-# quality* are three claims, and each is measured.
+# **What you'll be able to do.** Implement each variant, verify at which setting it equals full
+# attention, measure its time and memory, test what it can no longer compute, and choose one for a
+# given sequence length.
+#
+# Read 5.1 first; 5.2 to 5.8 are largely independent, and 5.9 compares them in one table. *Linear*,
+# *exact in the limit*, and *the same quality* are three different claims, and each is measured.
 #
 # ## The map
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 5.1 | [The cost of attention](01_cost.ipynb) | Why so many bytes? | 22 |
-# | 5.2 | [Sparse attention by position](02_sparse_by_position.ipynb) | Which pairs may go? | 22 |
-# | 5.3 | [Sparse attention by content](03_sparse_by_content.ipynb) | Which keys look alike? | 24 |
-# | 5.4 | [Low-rank and kernel attention](04_low_rank_and_features.ipynb) | Sums without a table? | 15 |
-# | 5.4b | [Nyströmformer, YOSO, FNet](04b_nystrom_yoso_fnet.ipynb) | Do a few do for all? | 12 |
-# | 5.5 | [Clustering and memory](05_prototypes_and_memories.ipynb) | How few rows will do? | 35 |
-# | 5.6 | [Multi-head variants](06_head_variants.ipynb) | What if heads talked? | 25 |
-# | 5.7 | [Attention priors](07_priors.ipynb) | What if nobody asked? | 25 |
-# | 5.8 | [Relative positions](08_relative_positions.ipynb) | How far, and not where? | 30 |
-# | 5.9 | [Choosing an efficient attention](09_choosing.ipynb) | Which one do you take? | 20 |
-# | 5.10 | [T5](10_t5.ipynb) | One clerk or two? | 18 |
-# | 5.11 | [Mixture of experts (Switch Transformer)](11_mixture_of_experts.ipynb) | What do eight cost? | 16 |
-# | 5.12 | [ByT5](12_byt5.ipynb) | Who can read misprints? | 15 |
-# | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often do they talk? | 17 |
+# | 5.1 | [The cost of attention](01_cost.ipynb) | Where do time and memory go? | 22 |
+# | 5.2 | [Sparse attention by position](02_sparse_by_position.ipynb) | Which pairs can be skipped by position? | 22 |
+# | 5.3 | [Sparse attention by content](03_sparse_by_content.ipynb) | Which keys are similar to a query? | 24 |
+# | 5.4 | [Low-rank and kernel attention](04_low_rank_and_features.ipynb) | Can attention avoid the full matrix? | 15 |
+# | 5.4b | [Nyströmformer, YOSO, FNet](04b_nystrom_yoso_fnet.ipynb) | Can a few landmarks replace all keys? | 12 |
+# | 5.5 | [Clustering and memory](05_prototypes_and_memories.ipynb) | How few keys or memory slots are enough? | 35 |
+# | 5.6 | [Multi-head variants](06_head_variants.ipynb) | What if heads share or mix information? | 25 |
+# | 5.7 | [Attention priors](07_priors.ipynb) | What if scores don't depend on the query? | 25 |
+# | 5.8 | [Relative positions](08_relative_positions.ipynb) | How do you encode distance instead of position? | 30 |
+# | 5.9 | [Choosing an efficient attention](09_choosing.ipynb) | Which variant should you choose? | 20 |
+# | 5.10 | [T5](10_t5.ipynb) | One stack or an encoder and a decoder? | 18 |
+# | 5.11 | [Mixture of experts (Switch Transformer)](11_mixture_of_experts.ipynb) | What do eight experts cost? | 16 |
+# | 5.12 | [ByT5](12_byt5.ipynb) | Are bytes more robust to typos? | 15 |
+# | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often must two devices communicate? | 17 |
 #
-# Then [case study 5](../../casestudies/05_spans.ipynb) asks whether T5's heads find what they see.
-# In a hurry? 5.1, 5.2 and 5.9: the cost, the simplest remedy, and the decision.
+# [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a
+# span also find it. In a hurry? Read 5.1, 5.2, and 5.9: the cost, the simplest solution, and the
+# choice.

@@ -543,7 +543,7 @@ assert all(row["ours_mb"] < 4096 for row in long)
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A third piece arrives in the example: scores $4, 2$ and values $0, 1$. What
+# 1. *(on paper, 4 min)* A third piece arrives in the example: scores $4, 2$ and values $0, 1$. What
 #    is the output now?
 #
 #    <details><summary>Answer</summary>

@@ -918,8 +918,8 @@ assert short_cost < cost_before < full_cost
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A window of 2 on each side and gaps of 3: which positions does query 20 meet?
-#    How far do two such layers reach?
+# 1. *(on paper, 4 min)* A window of 2 on each side and gaps of 3: which positions does query 20
+#    meet? How far do two such layers reach?
 #
 #    <details><summary>Answer</summary>
 #

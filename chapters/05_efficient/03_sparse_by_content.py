@@ -850,8 +850,8 @@ assert last[0] < last[1] < last[2] < last[3]
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* With the directions $(1, 1)$ and $(-1, 1)$, which buckets do *river* $(3, 1)$
-#    and *water* $(2, -1)$ get? Do they still share one?
+# 1. *(on paper, 4 min)* With the directions $(1, 1)$ and $(-1, 1)$, which buckets do *river*
+#    $(3, 1)$ and *water* $(2, -1)$ get? Do they still share one?
 #
 #    <details><summary>Answer</summary>
 #
@@ -868,7 +868,7 @@ assert last[0] < last[1] < last[2] < last[3]
 #    $1 - (1 - p)^n$. For $p = 0.4$: $0.6^4 = 0.13$ and $0.6^5 = 0.078$, so five rounds.
 #
 #    </details>
-# 3. *(pencil, 5 min)* $f(x) = x + 1$, $g(x) = 2x$, and a layer gave $y_1 = 6$, $y_2 = 16$. What
+# 3. *(on paper, 5 min)* $f(x) = x + 1$, $g(x) = 2x$, and a layer gave $y_1 = 6$, $y_2 = 16$. What
 #    went in?
 #
 #    <details><summary>Answer</summary>

@@ -747,7 +747,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Let Ben like sweet twice as much: $(2, 1)$. What is on his plate?
+# 1. *(on paper, 4 min)* Let Ben like sweet twice as much: $(2, 1)$. What is on his plate?
 #
 #    <details><summary>Answer</summary>
 #
@@ -767,7 +767,7 @@ with_alt(figure, f"Milliseconds against length, both axes logarithmic. At 4,096 
 #    is $e^{|x+y|^2} - 1$.
 #
 #    </details>
-# 3. *(write, 15 min)* Write the causal form of `performer` with one `cumsum` over tokens, and check
+# 3. *(code, 15 min)* Write the causal form of `performer` with one `cumsum` over tokens, and check
 #    it against `library(q, k, v, Causal())`. How large is the largest tensor, and what do chunks
 #    change?
 #

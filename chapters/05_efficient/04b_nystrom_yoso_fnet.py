@@ -534,8 +534,8 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Dan joins the three guests and takes 5 of the cake. How much bread does Ann's
-#    table give him? And what if he says that he takes 4 of the fish?
+# 1. *(on paper, 3 min)* Dan joins the three guests and takes 5 of the cake. How much bread does
+#    Ann's table give him? And what if he says that he takes 4 of the fish?
 #
 #    <details><summary>Answer</summary>
 #
@@ -544,7 +544,7 @@ assert torch.allclose(mixing(x + other), mixing(x) + mixing(other), atol=1e-4)
 #    enough.
 #
 #    </details>
-# 2. *(predict, then run, 5 min)* Leave the inverse out of `nystrom`: put the identity in the place
+# 2. *(predict, 5 min)* Leave the inverse out of `nystrom`: put the identity in the place
 #    of `Z`. Are the rows of $\hat P$ still sums of 1? Is the error larger?
 #
 #    <details><summary>Answer</summary>

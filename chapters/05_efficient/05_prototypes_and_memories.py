@@ -883,8 +883,8 @@ with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four 
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* In the example with four queries, group 1.5 with −1.5 and 0.5 with −0.5. What
-#    do all four queries return, and how far is each from the truth?
+# 1. *(on paper, 5 min)* In the example with four queries, group 1.5 with −1.5 and 0.5 with −0.5.
+#    What do all four queries return, and how far is each from the truth?
 #
 #    <details><summary>Answer</summary>
 #
@@ -912,7 +912,7 @@ with_alt(figure, "Six maps of weights. Softmax: a diagonal band. Clusters: four 
 #    How much the *output* loses depends on the values: where those agree, nothing is lost.
 #
 #    </details>
-# 4. *(break it, 8 min)* Find a set for which the model that pools by the mean is far off.
+# 4. *(measure, 8 min)* Find a set for which the model that pools by the mean is far off.
 #
 #    <details><summary>Answer</summary>
 #

@@ -791,7 +791,7 @@ assert kept["8 key-value heads"] * 4 == kept["32 key-value heads"]
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the worked numbers, which mixture of the two rows finds the item that is
+# 1. *(on paper, 4 min)* In the worked numbers, which mixture of the two rows finds the item that is
 #    round but not red, and what weight does it get?
 #
 #    <details><summary>Answer</summary>

@@ -743,8 +743,8 @@ print("entries of 4 heads:", sum(int(mask.sum()) for mask in masks), "of", 4 * 1
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Content weights $(\frac12, \frac14, \frac14)$ and prior $(1, 2, 4)$. What are
-#    the weights?
+# 1. *(on paper, 4 min)* Content weights $(\frac12, \frac14, \frac14)$ and prior $(1, 2, 4)$. What
+#    are the weights?
 #
 #    <details><summary>Answer</summary>
 #

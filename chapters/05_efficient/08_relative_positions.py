@@ -1017,7 +1017,7 @@ view
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Two planes: $d = 4$, $\theta = (90°, 9°)$. $q = k = (1, 0, 1, 0)$. What is
+# 1. *(on paper, 4 min)* Two planes: $d = 4$, $\theta = (90°, 9°)$. $q = k = (1, 0, 1, 0)$. What is
 #    their product at offset 0, 1, 2 and 10?
 #
 #    <details><summary>Answer</summary>
@@ -1042,8 +1042,8 @@ view
 #    half where $o > 0$. The cell below checks it.
 #
 #    </details>
-# 4. *(think, 4 min)* Which of the schemes can tell `a b c` from `c b a` when the reach, buckets or
-#    window is 1, and the query is the token after them?
+# 4. *(on paper, 4 min)* Which of the schemes can tell `a b c` from `c b a` when the reach, buckets
+#    or window is 1, and the query is the token after them?
 #
 #    <details><summary>Answer</summary>
 #

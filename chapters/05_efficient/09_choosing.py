@@ -802,8 +802,8 @@ if {"copy", "retrieval"} <= set(found):
 # %% [markdown]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* For $d = 1{,}024$ and $f = 10$: from which $n$ is the block at least twice as
-#    fast?
+# 1. *(on paper, 4 min)* For $d = 1{,}024$ and $f = 10$: from which $n$ is the block at least twice
+#    as fast?
 #
 #    <details><summary>Answer</summary>
 #

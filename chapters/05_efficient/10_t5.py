@@ -490,7 +490,7 @@ print(f"the scores of the next token are off by {(wrong - right).norm() / right.
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(by hand, 5 min)* An encoder has 16 buckets, half of them for keys ahead, for distances up to
+# 1. *(on paper, 5 min)* An encoder has 16 buckets, half of them for keys ahead, for distances up to
 #    32. In which buckets are keys 3 behind, 3 ahead, and 10 behind?
 #
 #    <details><summary>Answer</summary>
@@ -508,7 +508,7 @@ print(f"the scores of the next token are off by {(wrong - right).norm() / right.
 #    own, and what is read is as long as the text.
 #
 #    </details>
-# 3. *(write, 15 min)* Write the way back: from the two slips to the text, for one text of ids.
+# 3. *(code, 15 min)* Write the way back: from the two slips to the text, for one text of ids.
 #
 #    <details><summary>Answer</summary>
 #

@@ -467,7 +467,7 @@ for name, router in (("over the chosen one", TopKRouter(16, 4, 1)),
 #
 # ## Exercises
 #
-# 1. *(by hand, 5 min)* Four experts, eight tokens; expert 1 is named by 4 of them, expert 2 by 2,
+# 1. *(on paper, 5 min)* Four experts, eight tokens; expert 1 is named by 4 of them, expert 2 by 2,
 #    the others by 1 each. The mean probabilities are 0.4, 0.2, 0.2 and 0.2. What is the balance
 #    loss? How many tokens pass by at capacity factor 1?
 #

@@ -446,7 +446,7 @@ assert octets[:4].decode() == "Grü"
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(by hand, 4 min)* Which tokens is `né` to ByT5?
+# 1. *(on paper, 4 min)* Which tokens is `né` to ByT5?
 #
 #    <details><summary>Answer</summary>
 #

@@ -570,7 +570,7 @@ assert share(kv, of(2)).shape == share(kv, of(2), parts=2).shape
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(by hand, 5 min)* Two cakes and two pies. Work out both kitchens' lists, cut by columns.
+# 1. *(on paper, 5 min)* Two cakes and two pies. Work out both kitchens' lists, cut by columns.
 #
 #    <details><summary>Answer</summary>
 #

@@ -37,7 +37,7 @@ from deepdive_book.course.assignment.variants import choose, number, rename
 # *Predict, then run · 8 min · easy · book 5.2.2*
 #
 # {{ROWS}} tokens. Each query sees {{SIDE}} tokens to its left, itself, and {{SIDE}} to its right,
-# as far as they are there. **Before you run anything**, with a pencil:
+# as far as they are there. **Before you run anything**, on paper:
 #
 # - `"window"`: how many of the entries of the score matrix exist,
 # - `"reach"`: after {{LAYERS}} layers of it, how many tokens can have had a part in the output of a
@@ -137,7 +137,7 @@ def predicted_entries():  # right, but a dilated window fills its gaps
 # %% [markdown]
 # ## 2. From which length on?
 #
-# *Derive, then write · 8 min · medium · book 5.2.1*
+# *Derive, then code · 8 min · medium · book 5.2.1*
 #
 # One head of width $d$ meets $n$ tokens. A product of an $(a, b)$ and a $(b, c)$ matrix costs
 # $2abc$ operations; nothing else counts. Full attention makes two products: the scores, and the
@@ -227,7 +227,7 @@ def cheaper_from(k, d):  # the mix is forgotten
 # %% [markdown]
 # ## 3. One more tile
 #
-# *Write · 12 min · medium · book 5.2.1.2*
+# *Code · 12 min · medium · book 5.2.1.2*
 #
 # A query has met some of its keys. What it keeps is small: `peak`, the largest score so far;
 # `total`, the sum of $e^{s - \mathrm{peak}}$ over the scores $s$; and `mixed`, the sum of
@@ -333,7 +333,7 @@ def one_more_tile(peak, total, mixed, scores, values):  # the mean of softmaxes
 # %% [markdown]
 # ## 4. Into the same bucket
 #
-# *Write · 10 min · medium · book 5.2.2.2*
+# *Code · 10 min · medium · book 5.2.2.2*
 #
 # Reformer looks for keys that point where the query points. A table of directions (d, b/2), drawn
 # once for a round, gives each row $x R$; the bucket of $x$ is the place of the largest entry of
@@ -447,7 +447,7 @@ def candidates(of_queries, of_keys):  # the first round only
 # %% [markdown]
 # ## 5. Turn by place
 #
-# *Write · 10 min · medium · book table 1.3*
+# *Code · 10 min · medium · book table 1.3*
 #
 # Rotary positions turn each pair of neighboring numbers of a query or key, (0, 1), (2, 3), and so
 # on, in its plane: pair $i$ of a row of width $d$ at place $p$ by the angle
@@ -705,7 +705,7 @@ def mended_attention(q, k, v, W):  # the mean of the values
 # %% [markdown]
 # ## 7. How does it grow?
 #
-# *Write, measure, explain · 18 min · hard · book 5.2.1*
+# *Code, measure, explain · 18 min · hard · book 5.2.1*
 #
 # "Linear" is a claim about long texts. If the cost is $c\,n^p$, then
 # $\log \mathrm{cost} = \log c + p \log n$: the exponent $p$ is the slope of a straight line. Write
@@ -759,7 +759,7 @@ assert abs(fitted_exponent(LENGTHS, noisy) - float(line[0, 0])) < 1e-6, "with no
 
 # %% [markdown]
 # **Predict.** One layer has four projections of $n$ rows, each a product with a ({{WIDE}},
-# {{WIDE}}) matrix, then the scores and the mix. With a pencil, for full attention: at which $n$ do
+# {{WIDE}}) matrix, then the scores and the mix. On paper, for full attention: at which $n$ do
 # scores and mix together have as many operations as the projections (`"even"`), and which share of
 # the layer's operations, from 0 to 1, have they at {{LONG}} tokens (`"share"`)?
 

@@ -577,16 +577,16 @@ print(controlled(torch.tensor([[4, 9, 6]]), reviews).tolist(), "is what CTRL rea
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A model finds 1/8, 1/2, 1/2 and 1/4 for the four letters of a text. How many
-#    bits does it pay a letter?
+# 1. *(on paper, 3 min)* A model finds 1/8, 1/2, 1/2 and 1/4 for the four letters of a text. How
+#    many bits does it pay a letter?
 #
 #    <details><summary>Answer</summary>
 #
 #    $3 + 1 + 1 + 2 = 7$ bits, $7/4$ a letter.
 #
 #    </details>
-# 2. *(pencil, 5 min)* A model of pieces pays 3.2 nats a piece, one of letters 0.9 nats a letter. A
-#    piece has 4 letters on average. Which is the better one?
+# 2. *(on paper, 5 min)* A model of pieces pays 3.2 nats a piece, one of letters 0.9 nats a letter.
+#    A piece has 4 letters on average. Which is the better one?
 #
 #    <details><summary>Answer</summary>
 #

@@ -664,7 +664,7 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Round the children 120, 150, 128 and 131 with three bits, all on one ruler.
+# 1. *(on paper, 4 min)* Round the children 120, 150, 128 and 131 with three bits, all on one ruler.
 #    The step is no whole number: where is the mark that 131 gets?
 #
 #    <details><summary>Answer</summary>
@@ -673,15 +673,15 @@ print("MiniLM: at most", max(len(b.unique()) for b in matrix.reshape(-1, 32)[:20
 #    $120 + 3 \cdot 4.29 = 132.9$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* A model of 7,000 million weights in Q4_1: how large is its file? On rulers of
-#    a whole row, 4,096 weights long?
+# 2. *(on paper, 4 min)* A model of 7,000 million weights in Q4_1: how large is its file? On rulers
+#    of a whole row, 4,096 weights long?
 #
 #    <details><summary>Answer</summary>
 #
 #    $7 \cdot 5 / 8 = 4.4$ thousand million bytes, and $7 \cdot 4.0078 / 8 = 3.5$.
 #
 #    </details>
-# 3. *(predict, then run, 10 min)* Marks of four bits again, in the same blocks, but with a ruler
+# 3. *(predict, 10 min)* Marks of four bits again, in the same blocks, but with a ruler
 #    from the largest size downwards and upwards ($m = -\max|x|$, $d = 2 \max|x| / 15$). Do the
 #    weights stay where they are?
 #

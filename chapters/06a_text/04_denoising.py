@@ -674,7 +674,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* By the prices above, how many texts does the lesson *spans* pay for with
+# 1. *(on paper, 3 min)* By the prices above, how many texts does the lesson *spans* pay for with
 #    6,000 operations if 12 of 20 words are hidden, in 3 runs?
 #
 #    <details><summary>Answer</summary>
@@ -683,7 +683,7 @@ print(f"PLBART with unscaled embeddings is BART; tiny weights: {numbers_of}")
 #    $11 + 2 \cdot 16 = 43$, and 139 texts.
 #
 #    </details>
-# 2. *(pencil, 5 min)* How many yes-or-no questions does a permutation of 8 sentences ask at most?
+# 2. *(on paper, 5 min)* How many yes-or-no questions does a permutation of 8 sentences ask at most?
 #
 #    <details><summary>Answer</summary>
 #

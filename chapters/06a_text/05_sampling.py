@@ -683,7 +683,7 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Probabilities of 64, 25, 9, 1 and 1 in 100. What do a nucleus of 0.9, min p
+# 1. *(on paper, 4 min)* Probabilities of 64, 25, 9, 1 and 1 in 100. What do a nucleus of 0.9, min p
 #    0.1 and temperature 2 leave?
 #
 #    <details><summary>Answer</summary>
@@ -692,8 +692,8 @@ print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist
 #    3, 1 and 1 of 18.
 #
 #    </details>
-# 2. *(pencil, 5 min)* The draft says 60, 30, 10 of 100, the large model 30, 30, 40. How many of 100
-#    guesses stay? From what are the others drawn?
+# 2. *(on paper, 5 min)* The draft says 60, 30, 10 of 100, the large model 30, 30, 40. How many of
+#    100 guesses stay? From what are the others drawn?
 #
 #    <details><summary>Answer</summary>
 #

@@ -685,7 +685,7 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A person writes *no pain in the left knee*, a program *pain in the left
+# 1. *(on paper, 3 min)* A person writes *no pain in the left knee*, a program *pain in the left
 #    knee*. What are ROUGE-1 and ROUGE-2?
 #
 #    <details><summary>Answer</summary>
@@ -694,8 +694,8 @@ print("three streams:", tuple(futures.shape), "and the next word alone:",
 #    program says the opposite.
 #
 #    </details>
-# 2. *(pencil, 4 min)* A note of $n$ words, all different, has two sentences of $n / 2$ words each.
-#    What is its ROUGE-L once they change places?
+# 2. *(on paper, 4 min)* A note of $n$ words, all different, has two sentences of $n / 2$ words
+#    each. What is its ROUGE-L once they change places?
 #
 #    <details><summary>Answer</summary>
 #

@@ -500,7 +500,7 @@ assert thawed > free
 # %% [markdown] tags=["aside"]
 # ## Exercises
 #
-# 1. *(by hand, 5 min)* *thou* had 1/10 and has 2/5, *you* had 2/5 and has 1/5. What is the loss
+# 1. *(on paper, 5 min)* *thou* had 1/10 and has 2/5, *you* had 2/5 and has 1/5. What is the loss
 #    with $\beta = 1$?
 #
 #    <details><summary>Answer</summary>

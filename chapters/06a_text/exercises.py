@@ -58,7 +58,7 @@ def drawn(seed, texts, letters):
 # *Predict, then run · 8 min · easy · book 6.1.3*
 #
 # A decoder of today is {{WIDE}} wide, has {{LAYERS}} layers, {{HEADS}} query heads and {{SHARED}}
-# heads of keys and values; no layer has a bias. **Before you run anything**, with a pencil:
+# heads of keys and values; no layer has a bias. **Before you run anything**, on paper:
 #
 # - `"attention"`: how many weights have the four matrices of one layer's attention, $W_q$, $W_k$,
 #   $W_v$, $W_o$, together,
@@ -281,7 +281,7 @@ def measured_price():  # counted from the new line
 # %% [markdown]
 # ## 3. The nucleus
 #
-# *Write · 12 min · medium · Holtzman et al. 2020*
+# *Code · 12 min · medium · Holtzman et al. 2020*
 #
 # To draw the next token without the long tail of improbable ones, keep the **nucleus**: the fewest
 # tokens, the most probable first, whose probabilities sum to `share` **or more**. All others get
@@ -373,7 +373,7 @@ def nucleus(p, share):  # all that is at least (1 - share) as probable as the be
 # %% [markdown]
 # ## 4. Hide spans as T5 does
 #
-# *Write · 15 min · medium · Raffel et al. 2020, section 3.1.4*
+# *Code · 15 min · medium · Raffel et al. 2020, section 3.1.4*
 #
 # `tokens` is a list of numbers, `hidden` a list of as many truth values. A **span** is a run of
 # tokens that are hidden. Return two lists. What is **read**: each span is replaced by one mark, the

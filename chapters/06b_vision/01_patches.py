@@ -714,15 +714,15 @@ table(lines, ["photograph", "tokens", "read, %"],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* An image of 4 × 4 pixels holds the numbers 0 to 15, line by line. Which four
-#    are in the second patch of 2 × 2? Which four does `reshape(4, 4)` give as its second row?
+# 1. *(on paper, 4 min)* An image of 4 × 4 pixels holds the numbers 0 to 15, line by line. Which
+#    four are in the second patch of 2 × 2? Which four does `reshape(4, 4)` give as its second row?
 #
 #    <details><summary>Answer</summary>
 #
 #    2, 3, 6, 7; and 4, 5, 6, 7, a line of the image.
 #
 #    </details>
-# 2. *(pencil, 4 min)* ViT-B has patches of 16 × 16 in color, 768 wide. How many numbers has the
+# 2. *(on paper, 4 min)* ViT-B has patches of 16 × 16 in color, 768 wide. How many numbers has the
 #    matrix of its patches? How many rows has its table of positions for 224 × 224 pixels?
 #
 #    <details><summary>Answer</summary>

@@ -695,7 +695,7 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Move the row by three pixels: 0 0 0 0 0 3 1 0. What are the CNN's sums and
+# 1. *(on paper, 3 min)* Move the row by three pixels: 0 0 0 0 0 3 1 0. What are the CNN's sums and
 #    the ViT's tokens?
 #
 #    <details><summary>Answer</summary>
@@ -703,9 +703,9 @@ table(lines, ["network", "weights (millions)", "operations an image (10^9)", "me
 #    Sums 0 0 0 0 6 5 1; tokens 0 0 6 1, as when moved by one, a place further.
 #
 #    </details>
-# 2. *(pencil, 4 min)* The CNN's second layer makes 24 maps of 14 x 14 from 16 maps of that size, by
-#    kernels of 3 x 3. How many weights are these? How many would they be if each unit had weights
-#    of its own to all units below?
+# 2. *(on paper, 4 min)* The CNN's second layer makes 24 maps of 14 x 14 from 16 maps of that size,
+#    by kernels of 3 x 3. How many weights are these? How many would they be if each unit had
+#    weights of its own to all units below?
 #
 #    <details><summary>Answer</summary>
 #

@@ -687,7 +687,7 @@ table(lines or [["not run in this profile", ""]],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* The teacher's soft answer for three kinds is (1/4, 1/2, 1/4), the taught
+# 1. *(on paper, 4 min)* The teacher's soft answer for three kinds is (1/4, 1/2, 1/4), the taught
 #    head's is (1/2, 1/4, 1/4). What is the divergence $\sum_v p_v \log_2 (p_v / q_v)$ in bits?
 #
 #    <details><summary>Answer</summary>
@@ -695,7 +695,7 @@ table(lines or [["not run in this profile", ""]],
 #    $-\tfrac14 + \tfrac12 + 0 = \tfrac14$ bit.
 #
 #    </details>
-# 2. *(pencil, 4 min)* ViT-Base has rows of 768 numbers. How many weights do a second token, its
+# 2. *(on paper, 4 min)* ViT-Base has rows of 768 numbers. How many weights do a second token, its
 #    position, and a second head for 1,000 kinds add?
 #
 #    <details><summary>Answer</summary>

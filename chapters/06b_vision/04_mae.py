@@ -505,7 +505,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* ViT-Base reads 196 patches and one special row. With 75% hidden, how many
+# 1. *(on paper, 3 min)* ViT-Base reads 196 patches and one special row. With 75% hidden, how many
 #    rows does the encoder read, and by what factor do the pairs in a head fall?
 #
 #    <details><summary>Answer</summary>
@@ -513,7 +513,7 @@ shown([("MAE, 12 of 16 hidden", "MAE", 0.75, 1), ("data2vec, 10 of 16", "data2ve
 #    $49 + 1 = 50$ rows; $197^2 / 50^2 = 38{,}809 / 2{,}500 \approx 15.5$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* In the sum by hand, hide patch 1 too. What is the loss?
+# 2. *(on paper, 3 min)* In the sum by hand, hide patch 1 too. What is the loss?
 #
 #    <details><summary>Answer</summary>
 #

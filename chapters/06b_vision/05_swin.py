@@ -531,7 +531,7 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* A grid of 6 x 6, windows of 3 x 3: how many pairs does a layer compare at
+# 1. *(on paper, 4 min)* A grid of 6 x 6, windows of 3 x 3: how many pairs does a layer compare at
 #    rest, and how many may meet with a shift of 1?
 #
 #    <details><summary>Answer</summary>
@@ -540,7 +540,7 @@ table([["windows at rest", 80.2, 47.7, 43.3], ["windows that shift", 81.3, 50.5,
 #    $(1 + 9 + 4)^2 = 196$.
 #
 #    </details>
-# 2. *(pencil, 4 min)* How many numbers does the bias have in all layers of Swin-T?
+# 2. *(on paper, 4 min)* How many numbers does the bias have in all layers of Swin-T?
 #
 #    <details><summary>Answer</summary>
 #

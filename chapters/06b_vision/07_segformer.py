@@ -462,14 +462,14 @@ assert told == {True: False, False: True}
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Ada moves her six squares: now all 4 of the thing are among them. Her mIoU?
+# 1. *(on paper, 3 min)* Ada moves her six squares: now all 4 of the thing are among them. Her mIoU?
 #
 #    <details><summary>Answer</summary>
 #
 #    Thing $4/6$, ground $10/12$: their mean is $0.75$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* A grid of 128 x 128 patches, rate 8: how many pairs, and how many without?
+# 2. *(on paper, 3 min)* A grid of 128 x 128 patches, rate 8: how many pairs, and how many without?
 #
 #    <details><summary>Answer</summary>
 #

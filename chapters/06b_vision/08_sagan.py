@@ -520,7 +520,7 @@ print("first place:", x[0, :, 0, 0].tolist(), "| reshaped:", x.reshape(1, 4, 2)[
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Take other points: left S 4, C 0; right S 1, C 2. What do SS, CC, SC and CS
+# 1. *(on paper, 4 min)* Take other points: left S 4, C 0; right S 1, C 2. What do SS, CC, SC and CS
 #    get?
 #
 #    <details><summary>Answer</summary>
@@ -528,14 +528,15 @@ print("first place:", x[0, :, 0, 0].tolist(), "| reshaped:", x.reshape(1, 4, 2)[
 #    5, 2, 6 and 1: real 7 together, forged 7 together.
 #
 #    </details>
-# 2. *(pencil, 3 min)* One feature; real: mean 2, variance 9; made: mean 2, variance 4. How far?
+# 2. *(on paper, 3 min)* One feature; real: mean 2, variance 9; made: mean 2, variance 4. How far?
 #
 #    <details><summary>Answer</summary>
 #
 #    $0 + (3 - 2)^2 = 1$.
 #
 #    </details>
-# 3. *(pencil, 3 min)* A map of 32 x 32 places: how many pairs, and how many times those of 14 x 14?
+# 3. *(on paper, 3 min)* A map of 32 x 32 places: how many pairs, and how many times those of 14 x
+#    14?
 #
 #    <details><summary>Answer</summary>
 #

@@ -518,7 +518,7 @@ assert same
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Four frames of $3 \times 3$ patches. How many pairs has a layer of joint,
+# 1. *(on paper, 4 min)* Four frames of $3 \times 3$ patches. How many pairs has a layer of joint,
 #    divided and axial attention?
 #
 #    <details><summary>Answer</summary>
@@ -526,8 +526,8 @@ assert same
 #    $36 \cdot 36 = 1296$; $36 \cdot (4 + 9) = 468$; $36 \cdot (4 + 3 + 3) = 360$.
 #
 #    </details>
-# 2. *(pencil, 5 min)* Turn the steps of divided attention round: space first, then time. After one
-#    layer, has a patch still heard of all others?
+# 2. *(on paper, 5 min)* Turn the steps of divided attention round: space first, then time. After
+#    one layer, has a patch still heard of all others?
 #
 #    <details><summary>Answer</summary>
 #

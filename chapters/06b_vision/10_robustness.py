@@ -737,7 +737,7 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* A ViT adds a number for its place to each patch: 8 0 4 0 becomes 8+1, 0+2,
+# 1. *(on paper, 3 min)* A ViT adds a number for its place to each patch: 8 0 4 0 becomes 8+1, 0+2,
 #    4+3, 0+4. Take the mean of these, and of the shuffled patches 0 4 0 8 with the same places.
 #    What do you see, and what must happen between, so that the order counts?
 #
@@ -747,7 +747,7 @@ print([round(v, 1) for v in scale(before).tolist()], [round(v, 1) for v in after
 #    patch and place together, and not as a sum: attention's scores, or the feed-forward's bend.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Of 200 images network A had 180 right, and has 90 right when they are
+# 2. *(on paper, 3 min)* Of 200 images network A had 180 right, and has 90 right when they are
 #    spoiled, all of them among the 180. B had 150 right, and has 84, of which 81 are among the 150.
 #    Who is ahead, by each share?
 #

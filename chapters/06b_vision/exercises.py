@@ -47,7 +47,7 @@ moved = unpatchify(patches[:, torch.randperm(16, generator=g)], 2, 8, 8)
 # *Predict, then run · 6 min · easy · book 6.2.1*
 #
 # A ViT reads color images of {{SIDE}} x {{SIDE}} pixels in patches of {{PATCH}} x {{PATCH}}, with
-# one learned row before them. **Before you run anything**, with a pencil:
+# one learned row before them. **Before you run anything**, on paper:
 #
 # - `"tokens"`: how many rows enter the first layer,
 # - `"numbers"`: how many numbers has a patch before it is projected,
@@ -130,7 +130,7 @@ def predicted_sentence():  # the learned row grows too
 # %% [markdown]
 # ## 2. Cut it yourself
 #
-# *Write · 10 min · medium · book 6.2.1*
+# *Code · 10 min · medium · book 6.2.1*
 #
 # Write the cutting without a loop over pixels. Images come as (B, C, H, W). A row holds one patch
 # of {{SQUARE}} x {{SQUARE}} pixels; rows follow line by line, as one reads. Inside a row the
@@ -309,7 +309,7 @@ def predicted_news():  # all patches, not all pairs
 # %% [markdown]
 # ## 4. Who answers for which box
 #
-# *Write · 12 min · medium · Carion et al. 2020*
+# *Code · 12 min · medium · Carion et al. 2020*
 #
 # DETR's slots answer in no order. Before the loss is taken, each true object gets **one slot of
 # its own**, so that the sum of the costs is the least. `costs` is a list of rows, a row a slot, a

@@ -510,7 +510,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* How much of the same frequency is in the samples 3 0 −1 2? Begin the wave a
+# 1. *(on paper, 4 min)* How much of the same frequency is in the samples 3 0 −1 2? Begin the wave a
 #    sample later, 0 −1 2 3, and ask again.
 #
 #    <details><summary>Answer</summary>
@@ -519,7 +519,7 @@ players([("at the right rate", waves[first]), ("read as if it had twice the rate
 #    $-1 - 3 = -4$, power 20.
 #
 #    </details>
-# 2. *(pencil, 3 min)* How many frames has one second, and how many bits a second are 50 units?
+# 2. *(on paper, 3 min)* How many frames has one second, and how many bits a second are 50 units?
 #
 #    <details><summary>Answer</summary>
 #

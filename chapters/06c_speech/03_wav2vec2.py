@@ -489,8 +489,8 @@ for called, form in forms.items():
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The kernels are 10, 3, 3, 3, 3, 2, 2 and the strides 5, 2, 2, 2, 2, 2, 2. How
-#    many samples are between two rows, and how many make one? What is that in milliseconds at
+# 1. *(on paper, 3 min)* The kernels are 10, 3, 3, 3, 3, 2, 2 and the strides 5, 2, 2, 2, 2, 2, 2.
+#    How many samples are between two rows, and how many make one? What is that in milliseconds at
 #    16,000 a second?
 #
 #    <details><summary>Answer</summary>
@@ -498,7 +498,7 @@ for called, form in forms.items():
 #    $5 \cdot 2^6 = 320$ samples, 20 ms; a row is made of 400, 25 ms.
 #
 #    </details>
-# 2. *(pencil, 3 min)* In the sum by hand, a second wrong code has cosine 0. What is the loss at
+# 2. *(on paper, 3 min)* In the sum by hand, a second wrong code has cosine 0. What is the loss at
 #    temperature 1?
 #
 #    <details><summary>Answer</summary>
@@ -507,7 +507,7 @@ for called, form in forms.items():
 #    bits.
 #
 #    </details>
-# 3. *(pencil, 3 min)* A codebook of four entries has the mean usage ½, ¼, ¼, 0. How many are in
+# 3. *(on paper, 3 min)* A codebook of four entries has the mean usage ½, ¼, ¼, 0. How many are in
 #    use, and what is the diversity loss?
 #
 #    <details><summary>Answer</summary>

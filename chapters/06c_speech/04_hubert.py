@@ -466,15 +466,16 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Three phones, twelve snippets: unit 1 has 4 of A; unit 2 has 2 of B and 2 of
-#    C; unit 3 has 2 of B and 2 of C. Give phone purity and unit purity.
+# 1. *(on paper, 4 min)* Three phones, twelve snippets: unit 1 has 4 of A; unit 2 has 2 of B and 2
+#    of C; unit 3 has 2 of B and 2 of C. Give phone purity and unit purity.
 #
 #    <details><summary>Answer</summary>
 #
 #    $(4 + 2 + 2) / 12 = 2/3$; $(4 + 2 + 2) / 12 = 2/3$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Snippets at 0, 1, 8, 9 and centers that begin at 0 and 1. Where do they end?
+# 2. *(on paper, 3 min)* Snippets at 0, 1, 8, 9 and centers that begin at 0 and 1. Where do they
+#    end?
 #
 #    <details><summary>Answer</summary>
 #

@@ -496,7 +496,7 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the table by hand, find the path that only goes forward and has the most
+# 1. *(on paper, 4 min)* In the table by hand, find the path that only goes forward and has the most
 #    weight: each of the three letters gets one or more neighboring rows, S begins with row 0, X
 #    ends with row 4. Which rows get S, I and X, and how much weight do they have?
 #
@@ -506,8 +506,8 @@ print(tuple(sound.shape), "samples ->", tuple(state.memory.shape), "rows that th
 #    instead gives 24.)
 #
 #    </details>
-# 2. *(pencil, 3 min)* How many rows do 3,000 frames become in Speech2Text, and how many in Whisper?
-#    How many times as many pairs does each head of Whisper's encoder compare?
+# 2. *(on paper, 3 min)* How many rows do 3,000 frames become in Speech2Text, and how many in
+#    Whisper? How many times as many pairs does each head of Whisper's encoder compare?
 #
 #    <details><summary>Answer</summary>
 #

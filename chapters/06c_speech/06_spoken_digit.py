@@ -258,7 +258,8 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the table by hand, how many 64ths say B, and how many say nothing at all?
+# 1. *(on paper, 4 min)* In the table by hand, how many 64ths say B, and how many say nothing at
+#    all?
 #
 #    <details><summary>Answer</summary>
 #
@@ -273,7 +274,7 @@ table([[name, bootstrap(each), None if each is base else bootstrap(each - base)]
 #    Yours alone. With 20 of 30 the interval goes from about 50 to 83%: thirty digits say little.
 #
 #    </details>
-# 3. *(pencil, 3 min)* Somebody tests on 50 takes of each of six people and leaves out every tenth
+# 3. *(on paper, 3 min)* Somebody tests on 50 takes of each of six people and leaves out every tenth
 #    take. Which sentence may he write: "right for people like these six", or "right for a seventh"?
 #
 #    <details><summary>Answer</summary>

@@ -73,7 +73,7 @@ def spoken(seed):
 # A recording of {{SECONDS}} seconds has {{RATE}} samples a second. It is cut into frames of 25 ms,
 # one each 10 ms, without padding; a last piece that is shorter is dropped. Each frame becomes
 # {{BANDS}} mel bands. Two convolutions of stride 2, one after the other, then make fewer rows of
-# it; a half is rounded up each time. **Before you run anything**, with a pencil:
+# it; a half is rounded up each time. **Before you run anything**, on paper:
 #
 # - `"frames"`: how many frames are there,
 # - `"numbers"`: how many numbers does the recognizer get, all bands of all frames,
@@ -265,7 +265,7 @@ def measured_halvings():  # what suits most texts
 # %% [markdown]
 # ## 3. Triangles over frequencies
 #
-# *Write · 15 min · medium · book 6.3.1*
+# *Code · 15 min · medium · book 6.3.1*
 #
 # Write the mel filters that [page 6c.1](01_waveform.ipynb) shows. With $m(f) = 2595 \log_{10}(1 + f
 # / 700)$, corners $c_0, c_1, \dots, c_{J+1}$ stand from {{LOW}} Hz to {{TOP}} Hz, **equally far
@@ -364,7 +364,7 @@ def triangles(n_bands, n_fft, rate):  # straight over mel, as Kaldi has it
 # %% [markdown]
 # ## 4. All paths of a word
 #
-# *Write · 15 min · medium · Graves et al. 2006*
+# *Code · 15 min · medium · Graves et al. 2006*
 #
 # CTC's path says one symbol a frame, `{{BLANK}}` being the blank. What repeats becomes one, then
 # blanks go: `a{{BLANK}}tt` says "at". `parts` has for each symbol a list of whole numbers, one a

@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # Chapter 7: Explainability: which words were the reason?
 #
-# A model reads a review and says: negative. Asked why, four methods color its words, and no two
-# agree on how much each word counts. Each looks convincing. Which of them shows why the model said
-# it, and how would you find out?
+# A classifier labels a review as negative. Four explainability methods highlight words in it, and
+# no two agree on how much each word counts. Every explanation looks plausible. Which one is
+# faithful to the model, and how can you test that?
 #
 # <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
 # [fine-tuning](../03_bert/07_finetuning.ipynb) · 2 min · whole chapter: 4½ h reading + 2 h
@@ -20,61 +20,66 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
-# %% A text and the network that judges it tags=["fold"]
+# %% A review and a classifier tags=["fold"]
 from deepdive.explain.side_by_side import METHODS
 from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
 from deepdive_book.kit.attribution_text import coloured
 
 toy = review_words()
 label = int(toy.model(toy.tokens(SENTENCE)).argmax())
-asked = toy.asked(SENTENCE, label)  # why this label, and not the other?
+asked = toy.asked(SENTENCE, label)  # explain this label rather than the other one
 
 # %% tags=["fold", "nbval-check-output"]
-print(f"The network says: {('negative', 'positive')[label]}")
+print(f"prediction: {('negative', 'positive')[label]}")
 
-# %% Four explanations of its answer tags=["slide", "fold"]
+# %% Four explanations of its prediction tags=["slide", "fold"]
 shown = {name: METHODS[name](asked) for name in
          ("attention rollout", "gradient norm", "integrated gradients")}  # fmt: skip
 coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](asked)})
 
 # %% [markdown]
-# *A generated review, and a small network that judges it by what the writer finds, not by what
-# critics find. Blue words speak for its answer, negative, orange words against it; attention and
-# the gradient norm have no sign, so their blue only says how much. A bar above the line says the
-# same as blue, one below it the same as orange.*
+# *Four **attributions** of one prediction. The label depends on what the author finds, not on what
+# critics find. Blue words (bar above the line) support the prediction, negative; orange words (bar
+# below) are evidence against it. **Attention** and the **gradient** norm have no sign.*
 #
-# Here we know the reason, because we made the texts: the writer finds something *cold*. Only the
-# last row colors *cold* alone; but that method too can be fooled (7.4). This is how the chapter
-# tests every method: on texts and networks whose reason is known, before it is believed on texts
-# where nobody knows. Some methods fail there, and the pages show which.
+# Here the **ground truth** is known, because we generated the texts: the author finds something
+# *cold*. Only the last method highlights *cold* alone, and even that method can be misled (7.4).
+# The chapter evaluates **faithfulness** this way: first on data with a known reason, where some
+# methods fail, then on real text.
 #
-# 7.1 sets eleven methods and a row of random numbers side by side, and lets you take words away.
-# 7.2 to 7.5 take up one family of methods each, 7.6 and 7.7 explain a whole model, 7.8 to 7.10 ask
-# about attention, 7.11 and 7.12 look inside a Transformer. 7.13 tests the tests, and 7.14 to 7.16
-# use explanations to look for shortcuts, for bias and for attacks.
+# **What it covers.** Attribution methods, surrogate and self-explaining models, the debate on
+# attention as explanation, activation patching, sanity checks, **shortcuts**, **bias**, and
+# **adversarial** examples.
 #
-# Two sets of texts are real: sentences from film reviews (rt_polarity) and medical abstracts.
-# Without an internet connection a page works on generated texts, and says so.
+# **What you'll be able to do.** Implement each method, evaluate it against ground truth, run the
+# sanity checks, and use explanations to find shortcuts and biases in a classifier.
+#
+# 7.1 compares eleven methods with a random baseline. 7.2 to 7.5 each treat one family, 7.6 and 7.7
+# explain an entire model, 7.8 to 7.10 treat attention, and 7.11 and 7.12 the inside of a
+# Transformer. 7.13 tests the explanations themselves; 7.14 to 7.16 apply them. Read 7.1 first.
+#
+# Two data sets are real: movie-review sentences (rt_polarity) and medical abstracts. Without a
+# network a page uses generated texts and says so.
 #
 # ## The map
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 7.1 | [Explanation methods](01_methods.ipynb) | Which of eleven is right? | 17 |
-# | 7.2 | [Gradient attribution](02_gradients.ipynb) | Sure, so why does no word matter? | 18 |
-# | 7.3 | [Layer-wise relevance propagation (LRP) and DeepLIFT](03_relevance.ipynb) | Which word is paid how much? | 20 |
-# | 7.4 | [Occlusion and perturbation](04_perturbation.ipynb) | What is a text without this word? | 18 |
-# | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Does a line fit a network? | 17 |
-# | 7.6 | [Surrogate models](06_surrogates.ipynb) | Can a network become rules? | 18 |
-# | 7.7 | [Self-explaining models](07_self_explaining.ipynb) | Can a model say why? | 20 |
-# | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention a reason? | 18 |
-# | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Or is it one? | 18 |
-# | 7.10 | [Attention rollout, attention flow, and norms](10_rollout.ipynb) | Where does attention lead? | 19 |
-# | 7.11 | [Attribution in Transformers](11_transformers.ipynb) | Looked at, for which answer? | 17 |
-# | 7.12 | [Activation patching and ablation](12_patching.ipynb) | Which part of the network does it? | 14 |
-# | 7.13 | [Sanity checks for explanations](13_sanity.ipynb) | Do pictures know the model? | 14 |
-# | 7.14 | [Shortcut learning](14_shortcuts.ipynb) | Right, for the wrong reason? | 15 |
-# | 7.15 | [Bias audits and training-data extraction](15_bias.ipynb) | What has the model kept of you? | 17 |
-# | 7.16 | [Adversarial examples](16_adversarial.ipynb) | Which word turns the answer? | 16 |
+# | 7.1 | [Explanation methods](01_methods.ipynb) | Which of eleven methods is faithful? | 17 |
+# | 7.2 | [Gradient attribution](02_gradients.ipynb) | Why do gradients vanish for a confident model? | 18 |
+# | 7.3 | [Layer-wise relevance propagation (LRP) and DeepLIFT](03_relevance.ipynb) | How is relevance distributed over words? | 20 |
+# | 7.4 | [Occlusion and perturbation](04_perturbation.ipynb) | What should replace a removed word? | 18 |
+# | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Can a linear model explain a network locally? | 17 |
+# | 7.6 | [Surrogate models](06_surrogates.ipynb) | Can a network be distilled into rules? | 18 |
+# | 7.7 | [Self-explaining models](07_self_explaining.ipynb) | Can a model explain its own predictions? | 20 |
+# | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention an explanation? | 18 |
+# | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Or is it an explanation after all? | 18 |
+# | 7.10 | [Attention rollout, attention flow, and norms](10_rollout.ipynb) | How does attention flow through the layers? | 19 |
+# | 7.11 | [Attribution in Transformers](11_transformers.ipynb) | Which tokens support which prediction? | 17 |
+# | 7.12 | [Activation patching and ablation](12_patching.ipynb) | Which component causes the prediction? | 14 |
+# | 7.13 | [Sanity checks for explanations](13_sanity.ipynb) | Does the explanation depend on the model? | 14 |
+# | 7.14 | [Shortcut learning](14_shortcuts.ipynb) | Is the model right for the wrong reason? | 15 |
+# | 7.15 | [Bias audits and training-data extraction](15_bias.ipynb) | What has the model memorized? | 17 |
+# | 7.16 | [Adversarial examples](16_adversarial.ipynb) | Which word flips the prediction? | 16 |
 #
-# After the pages come [exercises](exercises.ipynb).
+# The chapter ends with [exercises](exercises.ipynb).

@@ -564,7 +564,7 @@ choose_explanation(ways, {"blanks": "texts with blanks too", "plain": "whole tex
 #
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* A model gives 4 points if *great* **or** *cast* is there: $4(g + c - gc)$.
+# 1. *(on paper, 5 min)* A model gives 4 points if *great* **or** *cast* is there: $4(g + c - gc)$.
 #    Work out the three rows for "great cast film".
 #
 #    <details><summary>Answer</summary>
@@ -573,15 +573,15 @@ choose_explanation(ways, {"blanks": "texts with blanks too", "plain": "whole tex
 #    of the two adds 4, the second nothing, so 2 and 2. Only one of three sees a reason.
 #
 #    </details>
-# 2. *(pencil, 3 min)* **Completeness**: the values add up to the points of the text, less those of
-#    an empty text. Which of the three methods breaks it for *and*, and which for *or*?
+# 2. *(on paper, 3 min)* **Completeness**: the values add up to the points of the text, less those
+#    of an empty text. Which of the three methods breaks it for *and*, and which for *or*?
 #
 #    <details><summary>Answer</summary>
 #
 #    Gradient × input and occlusion break both: 8 and 0 against 4. Shapley values never do.
 #
 #    </details>
-# 3. *(predict, then count, 5 min)* Someone colors one word of each text at random. How often is it
+# 3. *(predict, 5 min)* Someone colors one word of each text at random. How often is it
 #    a deciding word, over a hundred of our texts?
 #
 #    <details><summary>Answer</summary>

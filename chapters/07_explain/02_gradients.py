@@ -798,7 +798,7 @@ table([[name, 32 if "32" in name else 1, found[name]] for name in COSTS],
 # the answer. *Sensitivity*: what alone changes the answer gets a share. *Implementation
 # invariance*: two networks that compute the same function get the same shares.
 #
-# 1. *(pencil, 4 min)* The cup gets 2 of tea and 1 of milk. Shares by gradient × input, and by
+# 1. *(on paper, 4 min)* The cup gets 2 of tea and 1 of milk. Shares by gradient × input, and by
 #    integrated gradients from the empty cup? Which axiom did the full cup break for gradient ×
 #    input, and why not this one?
 #
@@ -808,8 +808,8 @@ table([[name, 32 if "32" in name else 1, found[name]] for name in COSTS],
 #    both shares were 0, and 4 had come in.
 #
 #    </details>
-# 2. *(pencil, 5 min)* Somebody writes integrated gradients with $x_s$ in place of $x_s - b_s$. The
-#    cup has 2 of milk before, and gets 6 of tea. Which axiom breaks, and by how much?
+# 2. *(on paper, 5 min)* Somebody writes integrated gradients with $x_s$ in place of $x_s - b_s$.
+#    The cup has 2 of milk before, and gets 6 of tea. Which axiom breaks, and by how much?
 #
 #    <details><summary>Answer</summary>
 #

@@ -702,8 +702,8 @@ print("conserved, paid to:", words[int(everything.argmax())])
 #
 # Each of the first two breaks a promise.
 #
-# 1. *(pencil, 4 min)* $f(a, b) = \min(1, a + b) = 1 - \text{relu}(1 - a - b)$ at $(1, 1)$. What do
-#    gradient x input and DeepLIFT from $(0, 0)$ pay? Which promise is broken?
+# 1. *(on paper, 4 min)* $f(a, b) = \min(1, a + b) = 1 - \text{relu}(1 - a - b)$ at $(1, 1)$. What
+#    do gradient x input and DeepLIFT from $(0, 0)$ pay? Which promise is broken?
 #
 #    <details><summary>Answer</summary>
 #
@@ -711,7 +711,7 @@ print("conserved, paid to:", words[int(everything.argmax())])
 #    rise is 1, and DeepLIFT pays a half to each.
 #
 #    </details>
-# 2. *(pencil, 5 min)* One linear layer says $2a - a + b - b$, which is $a$. What do the epsilon
+# 2. *(on paper, 5 min)* One linear layer says $2a - a + b - b$, which is $a$. What do the epsilon
 #    rule and z+ pay at $a = 3$, $b = 5$? Which promise is broken?
 #
 #    <details><summary>Answer</summary>
@@ -721,7 +721,7 @@ print("conserved, paid to:", words[int(everything.argmax())])
 #    $a$ alone would be paid back otherwise: implementation invariance is broken.
 #
 #    </details>
-# 3. *(pencil, 3 min)* Ann works 3 hours, Bo 1, Cy 2. What does each rule pay?
+# 3. *(on paper, 3 min)* Ann works 3 hours, Bo 1, Cy 2. What does each rule pay?
 #
 #    <details><summary>Answer</summary>
 #

@@ -785,9 +785,9 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* **An axiom broken: completeness.** Four words, and a model that says 1 if at
-#    least two of them are there. What does occlusion give each? What do windows of three neighbors
-#    give? To what do they add up, and to what should they?
+# 1. *(on paper, 4 min)* **An axiom broken: completeness.** Four words, and a model that says 1 if
+#    at least two of them are there. What does occlusion give each? What do windows of three
+#    neighbors give? To what do they add up, and to what should they?
 #
 #    <details><summary>Answer</summary>
 #
@@ -795,7 +795,7 @@ print(f"lost in probability: {sure[0] - sure[1]:.4f}, in log odds: {log_odds[0] 
 #    each loses 1, and each word gets 1: they add up to 4. They should add up to 1.
 #
 #    </details>
-# 2. *(pencil, 3 min)* In the sum by hand, `cold` comes twice as often as each of the other three
+# 2. *(on paper, 3 min)* In the sum by hand, `cold` comes twice as often as each of the other three
 #    words. How many bits are in it?
 #
 #    <details><summary>Answer</summary>

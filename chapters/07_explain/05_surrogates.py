@@ -713,9 +713,9 @@ for penalty in (1.0, 0.001):
 #
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* **An axiom broken: the sum.** A judge says 1 if both of two words are there.
-#    Fit a line to three texts: all words, and each word alone. What are its weights and its R²? Do
-#    the weights add up to what both words do?
+# 1. *(on paper, 5 min)* **An axiom broken: the sum.** A judge says 1 if both of two words are
+#    there. Fit a line to three texts: all words, and each word alone. What are its weights and its
+#    R²? Do the weights add up to what both words do?
 #
 #    <details><summary>Answer</summary>
 #
@@ -723,8 +723,8 @@ for penalty in (1.0, 0.001):
 #    do is 1. A perfect fit nearby says nothing of the sum.
 #
 #    </details>
-# 2. *(pencil, 5 min)* A judge gives 6 if `cold` is there and at least one of `i` and `me`. Find the
-#    Shapley values.
+# 2. *(on paper, 5 min)* A judge gives 6 if `cold` is there and at least one of `i` and `me`. Find
+#    the Shapley values.
 #
 #    <details><summary>Answer</summary>
 #

@@ -663,7 +663,7 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
 #
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* A lamp goes on at the second press and off at the third, again and again,
+# 1. *(on paper, 5 min)* A lamp goes on at the second press and off at the third, again and again,
 #    whatever the pauses. Fill a table with the endings *none*, `|`, `||`. How many states?
 #
 #    <details><summary>Answer</summary>
@@ -671,7 +671,7 @@ table(lines, ["questions in a row", "rules", "fidelity, %", "accuracy, %"],
 #    Three: nothing (0, 0, 1), `|` (0, 1, 0), `||` (1, 0, 0); `|||` is as nothing again.
 #
 #    </details>
-# 2. *(predict, then count, 5 min)* A rule says yes to words of ten presses in a row, somewhere. How
+# 2. *(predict, 5 min)* A rule says yes to words of ten presses in a row, somewhere. How
 #    many states has the card if no word of more than eight is tried? And with ten?
 #
 #    <details><summary>Answer</summary>

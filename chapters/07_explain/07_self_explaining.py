@@ -862,7 +862,8 @@ if from_file:
 #
 # ## Exercises
 #
-# 1. *(pencil, 5 min)* In the sum by hand, from which odds of *don't* on is *cold* worth its price?
+# 1. *(on paper, 5 min)* In the sum by hand, from which odds of *don't* on is *cold* worth its
+#    price?
 #
 #    <details><summary>Answer</summary>
 #
@@ -870,9 +871,9 @@ if from_file:
 #    4p$ to drop it. They are equal at $p = \tfrac34$: odds of 3 to 1.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Two classes come alike, the penalty is $\lambda$. From which penalty on is it
-#    cheaper to keep nothing than two words that tell the answer for certain? And than a code that
-#    keeps one word for one class and none for the other?
+# 2. *(on paper, 4 min)* Two classes come alike, the penalty is $\lambda$. From which penalty on is
+#    it cheaper to keep nothing than two words that tell the answer for certain? And than a code
+#    that keeps one word for one class and none for the other?
 #
 #    <details><summary>Answer</summary>
 #
@@ -880,7 +881,7 @@ if from_file:
 #    $\lambda/2$ on average: from $1.39$ on. Between the two only a code pays.
 #
 #    </details>
-# 3. *(break it and find it, 15 min)* Make the habit yourself: in `leaning`, let positive texts keep
+# 3. *(find the bug, 15 min)* Make the habit yourself: in `leaning`, let positive texts keep
 #    their first word. Run `judged` on it before and after `learn`. Which of its five numbers show
 #    that something is wrong, if you have no marked words?
 #

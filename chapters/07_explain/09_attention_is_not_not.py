@@ -489,7 +489,7 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The base gives two words ½ and ½. A copy gives one of them everything, and
+# 1. *(on paper, 3 min)* The base gives two words ½ and ½. A copy gives one of them everything, and
 #    its answers move by 0.07. From which $\lambda$ on does that pay?
 #
 #    <details><summary>Answer</summary>
@@ -497,8 +497,8 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
 #    KL is $\log 2 = 0.69$, so above $0.07 / 0.69 = 0.10$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Which weights of the copy make KL largest, if the base gives three words ⅛, ⅜
-#    and ½?
+# 2. *(on paper, 3 min)* Which weights of the copy make KL largest, if the base gives three words ⅛,
+#    ⅜ and ½?
 #
 #    <details><summary>Answer</summary>
 #
@@ -506,7 +506,7 @@ table(lines, ["", "weights apart", "right, %", "attention finds", "leaving out f
 #    at least.
 #
 #    </details>
-# 3. *(break it and find it, 10 min)* Begin the adversary of the generated reviews anew instead of
+# 3. *(find the bug, 10 min)* Begin the adversary of the generated reviews anew instead of
 #    at the base (`adversary(judge(0), texts.train, 0.0, 4, 0, fresh(texts, 9, small))`). Is it
 #    still a copy? Compare `tvd` of its answers with that of another seed.
 #

@@ -842,7 +842,7 @@ table(lines, ["words", "flow, one state (s)", "flow, all (s)", "rollout, all (ms
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the sum by hand, let `?` look in layer 2 at `key` alone: the row becomes
+# 1. *(on paper, 4 min)* In the sum by hand, let `?` look in layer 2 at `key` alone: the row becomes
 #    0, 4, 4. What do rollout and flow give?
 #
 #    <details><summary>Answer</summary>
@@ -852,7 +852,7 @@ table(lines, ["words", "flow, one state (s)", "flow, all (s)", "rollout, all (ms
 #    $\min(4, 8) + \min(4, 1) = 5$, `?` 4 of 8.
 #
 #    </details>
-# 2. *(break it, 5 min)* Rows of rollout sum to 1. Which mistake breaks this: a layer with padding,
+# 2. *(on paper, 5 min)* Rows of rollout sum to 1. Which mistake breaks this: a layer with padding,
 #    two layers exchanged, the residual connection left out, or the identity added without halving?
 #
 #    <details><summary>Answer</summary>

@@ -714,7 +714,7 @@ for name in methods(model, one, 0):
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* **Completeness.** A head gives two words the weights 1/2 and 1/2, and they
+# 1. *(on paper, 4 min)* **Completeness.** A head gives two words the weights 1/2 and 1/2, and they
 #    count 6 and −6 for the answer. What is the answer, and what does Chefer's method give each?
 #
 #    <details><summary>Answer</summary>
@@ -722,8 +722,8 @@ for name in methods(model, one, 0):
 #    The answer is $3 - 3 = 0$. Chefer gives 3 and 0: an answer of nothing, with a reason for it.
 #
 #    </details>
-# 2. *(pencil, 5 min)* **Shifts.** Two scores are 1 and 1. The first weight is paid 8, the second 0.
-#    What do the scores get by AttnLRP? What if both scores are 3? What should change?
+# 2. *(on paper, 5 min)* **Shifts.** Two scores are 1 and 1. The first weight is paid 8, the second
+#    0. What do the scores get by AttnLRP? What if both scores are 3? What should change?
 #
 #    <details><summary>Answer</summary>
 #
@@ -731,8 +731,8 @@ for name in methods(model, one, 0):
 #    the same.
 #
 #    </details>
-# 3. *(pencil, 4 min)* Two layers of Chefer, one place `?` and one word: each layer has $A = 2$ from
-#    `?` to the word and 0 elsewhere. What has `?` of the word after layer 1, after layer 2?
+# 3. *(on paper, 4 min)* Two layers of Chefer, one place `?` and one word: each layer has $A = 2$
+#    from `?` to the word and 0 elsewhere. What has `?` of the word after layer 1, after layer 2?
 #
 #    <details><summary>Answer</summary>
 #

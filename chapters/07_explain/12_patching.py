@@ -596,7 +596,7 @@ table([
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* Clean 8, corrupted -4, patched 5. What share is recovered?
+# 1. *(on paper, 3 min)* Clean 8, corrupted -4, patched 5. What share is recovered?
 #
 #    <details><summary>Answer</summary>
 #

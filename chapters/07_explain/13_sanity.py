@@ -539,8 +539,8 @@ table([[name, spread(drawn, name), spread(twice, name)] for name in METHODS],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Five words have the ranks 1 2 3 4 5 before and 2 1 4 3 5 after. How alike are
-#    the pictures?
+# 1. *(on paper, 4 min)* Five words have the ranks 1 2 3 4 5 before and 2 1 4 3 5 after. How alike
+#    are the pictures?
 #
 #    <details><summary>Answer</summary>
 #

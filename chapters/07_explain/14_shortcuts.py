@@ -542,8 +542,8 @@ table([[m, *gain(m, 1)] for m in ranked], ["colours", "named", "ahead"],
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* In the sum by hand the paper holds in 30 of 45 lessons. How many bits is its
-#    vote, and how often is the classifier right, before and after the reviewers are exchanged?
+# 1. *(on paper, 4 min)* In the sum by hand the paper holds in 30 of 45 lessons. How many bits is
+#    its vote, and how often is the classifier right, before and after the reviewers are exchanged?
 #
 #    <details><summary>Answer</summary>
 #

@@ -664,7 +664,7 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 #
 # ## Exercises
 #
-# 1. *(pencil, 4 min)* Of 8 men 6 were hired, of 8 women 2. How much must each of the four kinds
+# 1. *(on paper, 4 min)* Of 8 men 6 were hired, of 8 women 2. How much must each of the four kinds
 #    count, for decision and group to be independent?
 #
 #    <details><summary>Answer</summary>
@@ -673,7 +673,7 @@ table([[times, *(f"{sum(e[k] for e in some) / len(some):.1f}" for k in (1, 2, 3)
 #    turned down the other way round: men 2, women $2/3$.
 #
 #    </details>
-# 2. *(pencil, 3 min)* Of 1,024 possible codes, three are more probable than the true one. What is
+# 2. *(on paper, 3 min)* Of 1,024 possible codes, three are more probable than the true one. What is
 #    its exposure?
 #
 #    <details><summary>Answer</summary>

@@ -834,7 +834,7 @@ trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, 
 #
 # ## Exercises
 #
-# 1. *(pencil, 3 min)* The judge $3a + 4b$ reads one word, `warm` (1, 1). How long is the shortest
+# 1. *(on paper, 3 min)* The judge $3a + 4b$ reads one word, `warm` (1, 1). How long is the shortest
 #    step that turns it? And why was it shorter for four words, though the judge said more?
 #
 #    <details><summary>Answer</summary>
@@ -842,7 +842,7 @@ trust_table([row["trust"] for row in rows if row["arm"] == "as usual"], "AUROC, 
 #    $7 / 5 = 1.4$. Four words push together: the gradient over the text is twice as long.
 #
 #    </details>
-# 2. *(pencil, 4 min)* Two right answers have the scores 5 and 3, two wrong ones 4 and 1. What is
+# 2. *(on paper, 4 min)* Two right answers have the scores 5 and 3, two wrong ones 4 and 1. What is
 #    the AUROC?
 #
 #    <details><summary>Answer</summary>

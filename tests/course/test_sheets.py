@@ -228,7 +228,7 @@ def test_the_command_writes_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_an_unknown_sheet_is_answered_with_a_near_one(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.main, ["sheet", "atention"])
     assert result.exit_code == 2
-    assert "no sheet 'atention' (did you mean attention?)" in result.output
+    assert "no worksheet 'atention' (did you mean attention?)" in result.output
     with pytest.raises(ValueError, match="did you mean attention"):
         make("atention")
     with pytest.raises(ValueError, match="sheets is empty"):

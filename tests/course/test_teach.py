@@ -96,11 +96,11 @@ def test_the_guide_names_every_flag(root: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "number", "seminar", "weeks"),
     [
-        ("04_multilingual", "4", "**Many languages for themselves.**", 4),
-        ("06a_text", "6a", "**Text for itself.**", 3),
-        ("06b_vision", "6b", "**Vision for itself.**", 4),
-        ("06c_speech", "6c", "**Speech for itself.**", 3),
-        ("07_explain", "7", "**Explanations for themselves.**", 5),
+        ("04_multilingual", "4", "**A seminar on multilingual models.**", 4),
+        ("06a_text", "6a", "**A seminar on language models.**", 3),
+        ("06b_vision", "6b", "**A seminar on vision.**", 4),
+        ("06c_speech", "6c", "**A seminar on speech.**", 3),
+        ("07_explain", "7", "**A seminar on explainability.**", 5),
     ],
 )
 def test_the_guide_s_minutes_are_those_of_the_pages_and_exercises(

@@ -164,7 +164,7 @@ def test_data_that_can_be_fetched_are_no_fault(
     monkeypatch.setenv("DEEPDIVE_MIRROR", "")
     monkeypatch.setenv("DEEPDIVE_CACHE", str(tmp_path))
     line = doctor.check_data()
-    assert line.message.startswith(f"0 of {len(data.registry())} sets here; not here: ")
+    assert line.message.startswith(f"0 of {len(data.registry())} data sets available; missing: ")
     assert_mends(line, "mirror none", str(tmp_path), "DEEPDIVE_MIRROR")
     monkeypatch.setattr(doctor, "reachable", lambda address, seconds: True)
     assert doctor.check_data().ok
@@ -177,7 +177,7 @@ def test_the_data_sets_that_are_not_here_are_named(
     first = next(iter(data.registry()))
     absent = {first}
     monkeypatch.setattr(data, "where", lambda name: None if name in absent else tmp_path)
-    assert_mends(doctor.check_data(), f"not here: {first}; ")
+    assert_mends(doctor.check_data(), f"missing: {first}; ")
     absent |= set(data.registry())
     assert_mends(doctor.check_data(), ", ...; ")
 

@@ -209,7 +209,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
 def test_nothing_is_overwritten(root: Path) -> None:
     (root / "tests/laws/models/bert/deebert.py").write_text("mine", encoding="utf-8")
     before = contents(root)
-    assert "is there already" in new(*NUMBERS).output
+    assert "exists already" in new(*NUMBERS).output
     assert contents(root) == before
 
 

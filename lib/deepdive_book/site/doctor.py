@@ -1,7 +1,7 @@
-"""What this machine has and what it lacks, one line a point, each with the way to fix it.
+"""Checks of this machine, one line each, with a fix for every problem.
 
-`checks()` is what `deepdive doctor` prints. It needs no network, and a point that cannot be looked
-at is reported, never raised.
+`deepdive doctor` prints `checks()`. It needs no network, and a check that fails to run is reported,
+never raised.
 """
 
 import os
@@ -26,13 +26,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 MAC_BROWSERS = tuple(
     f"/Applications/{name}.app/Contents/MacOS/{name}" for name in ("Chromium", "Google Chrome")
 )
-MOST_NAMES = 3  # of data sets that are not here; `deepdive data list` has all
-WITHOUT_NETWORK = "go online, name a copy (DEEPDIVE_MIRROR=folder), or use the ci profile"
+MOST_NAMES = 3  # of missing data sets to print; `deepdive data list` has all
+WITHOUT_NETWORK = "go online, set DEEPDIVE_MIRROR to a local copy, or use the ci profile"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One point: `message` says what is there; `fix`, what to do where `ok` is false."""
+    """One check: `message` describes the state, `fix` what to do if `ok` is false."""
 
     name: str
     ok: bool
@@ -59,7 +59,7 @@ def check_torch() -> Check:
     message = f"{torch.__version__}, {f'CUDA {cuda}' if cuda else 'CPU'} build, source: {source}"
     if cuda is None and nvidia_gpus():
         return Check(
-            "torch", False, message, "an NVIDIA GPU is here: make TORCH_INDEX=registry setup"
+            "torch", False, message, "an NVIDIA GPU is available: make TORCH_INDEX=registry setup"
         )
     return Check("torch", True, message)
 
@@ -95,7 +95,7 @@ def check_gpu() -> Check:
             f"{card.name}, {card.total_memory / 2**30:.1f} GB, capability {card.major}.{card.minor}"
         )
         served = served and has_code_for(card.major, card.minor, torch.cuda.get_arch_list())
-    fix = "" if served else "this torch build has no code for the card: choose another TORCH_INDEX"
+    fix = "" if served else "this torch build doesn't support the GPU: choose another TORCH_INDEX"
     return Check("GPU", served, "; ".join(words), fix)
 
 
@@ -120,7 +120,7 @@ def check_cores() -> Check:
     gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     message = f"{cores} core(s), {torch.get_num_threads()} torch thread(s), {gb:.1f} GB of memory"
     if gb < MEMORY_GB - 0.5:  # what the system keeps for itself does not count against a machine
-        return Check("cores", False, message, f"below {MEMORY_GB} GB run pages in the ci profile")
+        return Check("cores", False, message, f"with less than {MEMORY_GB} GB, use the ci profile")
     return Check("cores", True, message)
 
 
@@ -160,13 +160,13 @@ def check_data() -> Check:
     missing = [name for name in names if where(name) is None]
     lacking = ", ".join(missing[:MOST_NAMES]) + (", ..." if len(missing) > MOST_NAMES else "")
     message = (
-        f"{len(names) - len(missing)} of {len(names)} sets here; "
-        f"{f'not here: {lacking}; ' if missing else ''}mirror {place or 'none'}, cache {cache()}"
+        f"{len(names) - len(missing)} of {len(names)} data sets available; "
+        f"{f'missing: {lacking}; ' if missing else ''}mirror {place or 'none'}, cache {cache()}"
     )
     if not missing or isinstance(place, str):
         return Check("data", True, message)
     if reachable(ADDRESS, SECONDS):
-        return Check("data", True, f"{message}; a page fetches what it needs")
+        return Check("data", True, f"{message}; pages download what they need")
     return Check("data", False, message, WITHOUT_NETWORK)
 
 
@@ -182,12 +182,12 @@ def check_weights() -> Check:
 
 
 def check_browser() -> Check:
-    """Whether Chromium is here, which prints the book and runs the tests in a browser."""
+    """Whether Chromium, which prints the book and runs browser tests, is installed."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     found = found or next((path for path in MAC_BROWSERS if Path(path).exists()), None)
     if found:
         return Check("browser", True, found)
-    message = "no Chromium: `make pdf` and the tests in a browser need one; pages do not"
+    message = "no Chromium: only `make pdf` and the browser tests need it"
     return Check("browser", False, message, "make browser")
 
 
@@ -205,7 +205,7 @@ def check_grading() -> Check:
         lacking["the sandbox cannot start (no user namespaces)"] = fix
     if not lacking:
         return Check("grading", True, "nbgrader and the sandbox work")
-    message = f"{'; '.join(lacking)}; only instructors need it"
+    message = f"{'; '.join(lacking)}; only instructors need this"
     return Check("grading", False, message, "; ".join(lacking.values()))
 
 
@@ -232,7 +232,7 @@ def check_kernel() -> Check:
     try:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
     except ImportError:
-        return Check("notebook kernel", False, "jupyter_client is not here", "make setup")
+        return Check("notebook kernel", False, "jupyter_client is not installed", "make setup")
     try:
         spec = KernelSpecManager().get_kernel_spec("python3")
     except NoSuchKernel:
@@ -260,12 +260,12 @@ POINTS: dict[str, Callable[[], Check]] = {
 
 
 def checks() -> list[Check]:
-    """Look at every point, in order. A point that raises becomes a line that says so."""
+    """Run every check, in order. A check that raises is reported as a line."""
     lines: list[Check] = []
     for name, look in POINTS.items():
         try:
             lines.append(look())
         except Exception as error:
-            text = f"could not be looked at: {type(error).__name__}: {error}"
+            text = f"check failed: {type(error).__name__}: {error}"
             lines.append(Check(name, False, text, "see the other lines; make setup"))
     return lines

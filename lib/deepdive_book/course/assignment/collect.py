@@ -27,7 +27,7 @@ _MOODLE = re.compile(
 )
 _BLACKBOARD = re.compile(r".+?_(?P<name>[^_]+)_attempt_\d{4}(?:-\d\d){5}(?:_(?P<file>.*))?")
 _COPY = re.compile(r"(?: \((\d+)\)|-(\d+)| copy ?(\d*))$", re.IGNORECASE)
-NOBODY = "no student of the roster has this name or number"
+NOBODY = "no student in the roster has this name or number"
 
 
 @dataclass
@@ -58,7 +58,7 @@ def collect(
     """
     course.released(chapter)
     if not course.students:
-        raise AssignmentError(f"{course.root / 'roster.csv'} names no student")
+        raise AssignmentError(f"{course.root / 'roster.csv'} has no students")
     students = Roster(course.students)
 
     def named(path: PurePosixPath) -> tuple[str | None, str]:

@@ -18,7 +18,7 @@ CHAPTER = click.argument("chapter")
 
 
 class Assignments(Group):
-    """Shows what a course refuses as one line."""
+    """Shows errors of a course as one line."""
 
     def invoke(self, ctx: click.Context) -> object:
         from deepdive_book.course.assignment.errors import AssignmentError
@@ -31,7 +31,7 @@ class Assignments(Group):
 
 
 def _opened(course: Path, chapter: str) -> tuple["Course", str]:
-    """The course in this folder, and the whole name of a chapter."""
+    """The course in this folder, and the full name of a chapter."""
     from deepdive_book.course.assignment.course import Course
     from deepdive_book.course.assignment.release import chapter_named
 
@@ -42,13 +42,13 @@ def _opened(course: Path, chapter: str) -> tuple["Course", str]:
 def assignment() -> None:
     """Run a course: release, collect, grade, feedback, export.
 
-    Students' work is graded in a sandbox. COURSE is the folder of a course, CHAPTER a chapter's
-    number or name, and 2_clinic the bug clinic of chapter 2. The commands need nbgrader, which
-    `pip install -e ".[instructors]"` brings in a checkout, and `grade` the sandbox, which
-    `pip install ./tools/grader` brings.
+    Submissions are graded in a sandbox. COURSE is the folder of a course and CHAPTER the number or
+    name of a chapter; 2_clinic is the bug clinic of chapter 2. The commands need nbgrader (install
+    it with `pip install -e ".[instructors]"` in a checkout), and `grade` needs the sandbox
+    (`pip install ./tools/grader`).
 
     \b
-    In this order:
+    Run them in this order:
       deepdive assignment create course
       deepdive assignment release course 2
       deepdive assignment collect course 2 download.zip
@@ -60,14 +60,14 @@ def assignment() -> None:
 
 @assignment.command()
 @COURSE
-@click.option("--secret", is_flag=True, help="Give each student own numbers, names and bugs.")
+@click.option("--secret", is_flag=True, help="Give each student own numbers, names, and bugs.")
 @click.option(
     "--overlay",
     type=click.Path(path_type=Path),
     help="A private folder with your own exercises, CHAPTER/exercises.py.",
 )
 def create(course: Path, secret: bool, overlay: Path | None) -> None:
-    """Make the folder of a course.
+    """Create a course folder.
 
     \b
     Examples:
@@ -79,18 +79,18 @@ def create(course: Path, secret: bool, overlay: Path | None) -> None:
 
     made = courses.create(course, secret=secret, overlay=overlay)
     records.enrol(made)
-    click.echo(f"{course}: a course without students and chapters")
+    click.echo(f"{course}: created a course without students or chapters")
     click.echo(f"Next: write {course}/roster.csv, then deepdive assignment release {course} 2")
 
 
 @assignment.command()
 @COURSE
 @click.argument("chapters", nargs=-1, required=True, metavar="CHAPTER...")
-@click.option("--renew", is_flag=True, help="Take the exercises from the book again.")
+@click.option("--renew", is_flag=True, help="Copy the exercises from the book again.")
 def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
-    """Write what students get.
+    """Write the notebooks to hand out to students.
 
-    That is one form for all, or in a course with a secret one form for each student.
+    Writes one form for all, or in a course with a secret one form per student.
 
     \b
     Example:
@@ -114,9 +114,9 @@ def release(course: Path, chapters: tuple[str, ...], renew: bool) -> None:
 @click.option("--students", default=6, type=click.IntRange(1, 1000), help="Default 6.")
 @click.option("--out", default=Path("rehearsal.zip"), type=click.Path(path_type=Path))
 def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
-    """Let an invented class hand in, to try the commands.
+    """Simulate the submissions of a class, to try the commands.
 
-    An empty roster is filled with invented students; use a course of its own for it.
+    Fills an empty roster with simulated students; use a separate course.
 
     \b
     Example:
@@ -128,7 +128,7 @@ def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
     opened.released(name)
     invited = class_.create_class(opened, students)
     class_.submit(opened, name, invited, out)
-    click.echo(f"{out}: {len(invited)} submissions, as Moodle would give them")
+    click.echo(f"{out}: {len(invited)} submissions in Moodle's format")
     click.echo(f"Next: deepdive assignment collect {course} {name} {out}")
 
 
@@ -136,12 +136,12 @@ def rehearse(course: Path, chapter: str, students: int, out: Path) -> None:
 @COURSE
 @CHAPTER
 @click.argument("download", type=click.Path(exists=True, path_type=Path))
-@click.option("--replace", is_flag=True, help="Let new versions take the place of earlier ones.")
-@click.option("--late", is_flag=True, help="Mark all that this download brings as late.")
+@click.option("--replace", is_flag=True, help="Replace earlier submissions by newer ones.")
+@click.option("--late", is_flag=True, help="Mark all submissions of this download as late.")
 def collect(course: Path, chapter: str, download: Path, replace: bool, late: bool) -> None:
-    """Take the submissions of a folder or zip.
+    """Import submissions from a folder or zip.
 
-    It may be as Moodle, Canvas or Blackboard give it.
+    Accepts downloads from Moodle, Canvas, and Blackboard.
 
     \b
     Example:
@@ -162,31 +162,31 @@ def collect(course: Path, chapter: str, download: Path, replace: bool, late: boo
     for text in report.notes:
         click.echo(f"  {text}")
     if report.kept:
-        click.echo("Another version is there, and stays; --replace takes the new one:")
+        click.echo("An earlier version exists and was kept; use --replace to take the new one:")
         click.echo(f"  {', '.join(report.kept)}")
     if report.unmatched:
-        click.echo("Not taken:")
+        click.echo("Not imported:")
         for file, why in report.unmatched:
             click.echo(f"  {file}: {why}")
     if report.missing:
-        click.echo(f"Nothing from: {', '.join(report.missing)}")
+        click.echo(f"No submission from: {', '.join(report.missing)}")
     click.echo(f"Next: deepdive assignment grade {course} {name}")
 
 
 @assignment.command()
 @COURSE
 @CHAPTER
-@click.option("--jobs", default=2, type=click.IntRange(1, 64), help="Processes; default 2.")
-@click.option("--again", is_flag=True, help="Also grade again those that are flagged `crowded`.")
+@click.option("--jobs", default=2, type=click.IntRange(1, 64), help="Processes (default 2).")
+@click.option("--again", is_flag=True, help="Also regrade submissions flagged `crowded`.")
 @click.option(
     "--trust-submissions",
     is_flag=True,
-    help="Run what students wrote without a sandbox, with your rights; marks the grade book.",
+    help="Run student code without a sandbox, with your permissions; marks the grade book.",
 )
 def grade(course: Path, chapter: str, jobs: int, again: bool, trust_submissions: bool) -> None:
-    """Grade what was collected and not graded yet.
+    """Grade the collected submissions that are not graded yet.
 
-    Ctrl-C stops, and the same command goes on.
+    Press Ctrl-C to stop; run the same command to resume.
 
     \b
     Example:
@@ -211,18 +211,18 @@ def grade(course: Path, chapter: str, jobs: int, again: bool, trust_submissions:
         for result in graded:
             click.echo(_line(result))
         there = len(left) - len(marking.outstanding(opened, name, trust=trust_submissions))
-        click.echo(f"stopped: {there} of {len(left)} are graded; the same command goes on")
+        click.echo(f"stopped: {there} of {len(left)} graded; run the same command to resume")
         sys.exit(130)
     for result in sorted(graded, key=lambda result: left.index(result.student)):
         click.echo(_line(result))
     if any(result.waiting for result in graded):
-        click.echo(f"Points wait for a person: jupyter lab in {course}, Nbgrader, Formgrader")
+        click.echo(f"Grade the rest manually: jupyter lab in {course}, Nbgrader, Formgrader")
     click.echo(f"Next: deepdive assignment feedback {course} {name}")
 
 
 def _line(result: "Result") -> str:
     words = [f"{result.student}  {result.points:g} of {result.max_points:g}"]
-    words += [f"{result.waiting:g} wait for a person"] if result.waiting else []
+    words += [f"{result.waiting:g} to grade manually"] if result.waiting else []
     words += [f"refused: {result.refused}"] if result.refused else []
     for what in ("found", "missing", "double", "unclear", "tampered", "stopped", "library"):
         names = getattr(result, what)
@@ -236,9 +236,9 @@ def _line(result: "Result") -> str:
 @COURSE
 @CHAPTER
 def feedback(course: Path, chapter: str) -> None:
-    """Write a page of feedback for each graded student.
+    """Write a feedback page for each graded student.
 
-    Hidden tests and solutions are not on it.
+    Feedback pages contain no hidden tests or solutions.
 
     \b
     Example:
@@ -263,9 +263,9 @@ def feedback(course: Path, chapter: str) -> None:
             left_out[student] = str(error)
     click.echo(f"{len(ids) - len(left_out)} pages in {course}/feedback/*/{name}")
     for student, why in left_out.items():
-        click.echo(f"No page for {student}, whose notebook cannot be shown: {why}")
+        click.echo(f"No page for {student}: the notebook cannot be rendered: {why}")
     if withheld:
-        click.echo("Withheld, for it quotes a hidden test or a solution; look at it yourself:")
+        click.echo("Withheld because they quote a hidden test or a solution; check them yourself:")
     for student, cells in withheld.items():
         click.echo(f"  {student}: {', '.join(cells)}")
     click.echo(f"Next: deepdive assignment export {course} grades.csv")
@@ -275,9 +275,9 @@ def feedback(course: Path, chapter: str) -> None:
 @COURSE
 @click.argument("path", type=click.Path(path_type=Path), default="grades.csv", metavar="[FILE.csv]")
 def export(course: Path, path: Path) -> None:
-    """Write all grades as CSV, a student a line.
+    """Export all grades as CSV, one line per student.
 
-    The file is grades.csv, if no other is named.
+    The default file is grades.csv.
 
     \b
     Example:
@@ -291,4 +291,4 @@ def export(course: Path, path: Path) -> None:
     counts = [(len(opened.students), "student"), (len(opened.chapters), "chapter")]
     click.echo(f"{path}: " + ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts))
     if waiting:
-        click.echo(f"{waiting} submissions still wait for a person's marks")
+        click.echo(f"{waiting} submissions still need manual grading")

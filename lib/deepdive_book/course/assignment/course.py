@@ -28,34 +28,33 @@ from deepdive_book.course.assignment.variants import personal, standard, stream
 NOTEBOOK = "exercises"
 STEPS = ("source", "release", "submitted", "autograded", "feedback")
 
-_IGNORE = "# Names, grades, solutions and the secret: keep this folder out of public places.\n*\n"
+_IGNORE = "# Names, grades, solutions, and the secret: keep this folder private.\n*\n"
 _CONFIG = """\
-# Read by nbgrader (formgrader, for marking by hand) when Jupyter is started in this folder.
+# Read by nbgrader (Formgrader, for manual grading) when Jupyter starts in this folder.
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = {name}
 """
 _README = """\
 # {name}
 
-The folder of a course, made by `deepdive assignment create`; the guide is the book's page *Teach
-with this book*. In this order, from the folder above:
+A course folder created by `deepdive assignment create`. See the page *Teach with this book* for the
+guide. Run these steps in order, from the parent folder:
 
-1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, a student a line; only `id` is
-   needed.
-2. `deepdive assignment release {name} 02_transformer`: what students get, in `release/`.
-3. `deepdive assignment collect {name} 02_transformer DOWNLOAD.zip`: what they hand in, into
-   `submitted/`.
+1. Write `roster.csv`: `id,first_name,last_name,email,lms_user_id`, one student per line. Only `id`
+   is required.
+2. `deepdive assignment release {name} 02_transformer`: students' notebooks, in `release/`.
+3. `deepdive assignment collect {name} 02_transformer DOWNLOAD.zip`: submissions, into `submitted/`.
 4. `deepdive assignment grade {name} 02_transformer`: points into `gradebook.db`, notebooks into
-   `autograded/`. It can be stopped and started again.
-5. Mark what needs a person: `jupyter lab` in this folder, then *Nbgrader*, *Formgrader*.
-6. `deepdive assignment feedback {name} 02_transformer`: a page for each student, in `feedback/`.
+   `autograded/`. You can interrupt and resume it.
+5. Grade written answers: `jupyter lab` in this folder, then *Nbgrader*, *Formgrader*.
+6. `deepdive assignment feedback {name} 02_transformer`: one page per student, in `feedback/`.
 7. `deepdive assignment export {name} grades.csv`.
 
-`course.toml` holds the settings. {secret}Nothing here belongs in a public place.
+`course.toml` has the settings. {secret}Keep this folder private.
 """
 _SECRET = """\
-`secret.txt` makes each student's variants: keep a copy, for without it nothing
-can be graded. """
+`secret.txt` determines each student's variants: keep a copy, because without it
+nothing can be graded. """
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Course:
         settings = root / "course.toml"
         if not settings.is_file():
             raise AssignmentError(
-                f"{root} is no course: `deepdive assignment create {root}` makes one"
+                f"{root} is not a course: create it with `deepdive assignment create {root}`"
             )
         try:
             given = tomllib.loads(settings.read_text(encoding="utf-8"))
@@ -141,9 +140,9 @@ def create(root: Path, *, secret: bool = False, overlay: Path | None = None) -> 
         AssignmentError: the folder holds something, or the overlay is no folder.
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise AssignmentError(f"{root} is there and not empty: choose another name")
+        raise AssignmentError(f"{root} exists and is not empty: choose another name")
     if overlay is not None and not overlay.is_dir():
-        raise AssignmentError(f"the overlay {overlay} is no folder")
+        raise AssignmentError(f"the overlay {overlay} is not a folder")
     root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # names, grades and solutions: for nobody else on this machine
     for step in STEPS:

@@ -1,4 +1,4 @@
-"""`deepdive exercises`: the notebooks that are made of each chapter's exercises."""
+"""`deepdive exercises`: build the notebooks of each chapter's exercises."""
 
 import click
 
@@ -6,12 +6,12 @@ from deepdive_book.site.pages import exercise_sources, find_root
 
 
 @click.command()
-@click.option("--all", "every", is_flag=True, help="The other forms too, into build/exercises.")
+@click.option("--all", "every", is_flag=True, help="Also write the other forms to build/exercises.")
 def exercises(every: bool) -> None:
     """Write the students' form of each chapter's exercises.
 
-    It lies beside its source. With --all also the solved form, the one for self-study, and the
-    instructor's, which says what each check tells each wrong answer.
+    The file is next to its source. With --all, also writes the solved form, the self-study form,
+    and the instructor's form, which shows each check's message for each wrong answer.
 
     \b
     Examples:

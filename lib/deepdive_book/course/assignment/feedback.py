@@ -49,7 +49,7 @@ def feedback(course: Course, chapter: str, student: str) -> tuple[Path, list[str
 
     result = marking.result_of(course, student, chapter)
     if result is None:
-        raise AssignmentError(f"{student} has no grade in {chapter} yet: `grade` comes first")
+        raise AssignmentError(f"{student} has no grade in {chapter} yet: run `grade` first")
     notebook = read(course.folder("autograded", student, chapter) / f"{NOTEBOOK}.ipynb")
     # A rubric is for who marks: it tells half of the answer.
     notebook.cells = [cell for cell in notebook.cells if marking.RUBRIC not in tags(cell)]

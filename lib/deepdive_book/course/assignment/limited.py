@@ -62,11 +62,11 @@ def limited(limits: Limits, work: Callable[..., Any], *given: Any) -> Any:
     try:
         if not here.poll(limits.patience * limits.total_seconds):
             raise LimitedError(
-                f"it was not done after {limits.patience * limits.total_seconds:g} s"
+                f"it did not finish within {limits.patience * limits.total_seconds:g} s"
             )
         told = json.loads(here.recv_bytes())
     except EOFError as error:
-        raise LimitedError("it needed too much time or memory, and was ended") from error
+        raise LimitedError("it needed too much time or memory and was stopped") from error
     finally:
         child.kill()
         child.join()

@@ -147,7 +147,7 @@ def mark(
             yield _record(course, chapter, alone)
     except BrokenProcessPool as error:
         raise AssignmentError(
-            "a grading process was killed, for want of memory as a rule: go on with --jobs 1"
+            "a grading process was killed, usually because memory ran out: resume with --jobs 1"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -38,7 +38,7 @@ def overlay(source: Any, folder: Path) -> Any:
         raise PageError("the source does not say its chapter: read it with exercises.source")
     where = f"{chapter[1]}/exercises.py"
     if not list(folder.glob("[0-9][0-9]*_*/exercises.py")):
-        raise PageError(f"the overlay {folder} has no exercises: {where} is one place for them")
+        raise PageError(f"the overlay {folder} has no exercises: expected, for example, {where}")
     if not (folder / where).is_file():
         return deepcopy(source)
     own, merged = read((folder / where).resolve(), folder.resolve()), deepcopy(source)
@@ -48,7 +48,7 @@ def overlay(source: Any, folder: Path) -> Any:
     start, *exercises = parts(merged)
     before, *added = parts(own)
     if not added:
-        raise PageError(f"{where} of the overlay has no head `## 1. Title`: it begins an exercise")
+        raise PageError(f"{where} of the overlay has no heading `## 1. Title` of an exercise")
     for part in added:
         names = _ids(part.solutions)
         if not names:
@@ -65,7 +65,7 @@ def overlay(source: Any, folder: Path) -> Any:
         later = {name for each in exercises[number:] for name in _ids(each.cells)}
         twice = _ids(part.cells) & later
         if twice:
-            raise PageError(f"{where} of the overlay: grade ids that come twice: {sorted(twice)}")
+            raise PageError(f"{where} of the overlay: duplicate grade ids: {sorted(twice)}")
     merged.cells = [cell for part in (start, before, *exercises) for cell in part.cells]
     standard(merged)
     rubrics(merged)

@@ -39,7 +39,7 @@ def gradebook(course: Course) -> Iterator[Any]:
         from nbgrader.api import Gradebook
     except ImportError as error:
         raise AssignmentError(
-            f"nbgrader is not here ({error}): pip install 'deepdive[instructors]'"
+            f"nbgrader is not installed ({error}): pip install 'deepdive[instructors]'"
         ) from error
     if (path := course.root / "gradebook.db").is_file():
         with suppress(PermissionError):  # it is another's, who shares it with a group
@@ -89,8 +89,8 @@ def register(course: Course, chapter: str, form: Any) -> None:
         SaveCells().preprocess(notebook, resources)
     except RuntimeError as error:
         raise AssignmentError(
-            f"{chapter} has submissions in the grade book that were graded with other cells: "
-            "keep its exercises as they are, or make a new course"
+            f"{chapter} has submissions in the grade book graded with different cells: "
+            "keep its exercises unchanged, or create a new course"
         ) from error
 
 

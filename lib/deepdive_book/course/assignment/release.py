@@ -26,7 +26,7 @@ def release(course: Course, chapter: str, root: Path, *, renew: bool = False) ->
     """
     if course.secret is not None and not course.students:
         raise AssignmentError(
-            f"{course.root / 'roster.csv'} names no student, and each gets an own form"
+            f"{course.root / 'roster.csv'} has no students, and each student gets their own form"
         )
     path = course.source(chapter)
     full = _taken(course, chapter, root) if renew or not path.is_file() else read(path)
@@ -75,4 +75,4 @@ def chapter_named(word: str, root: Path) -> str:
             return name
         if number and number_of(number) == number_of(name) and (kind or NOTEBOOK) == path.stem:
             return name
-    raise AssignmentError(f"no chapter {word!r} has exercises; there are: {', '.join(names)}")
+    raise AssignmentError(f"no chapter {word!r} with exercises; available: {', '.join(names)}")

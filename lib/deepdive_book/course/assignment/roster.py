@@ -59,10 +59,10 @@ def read(path: Path) -> list[Student]:
             continue
         if not _ID.fullmatch(given["id"]):
             raise AssignmentError(
-                f"{path}, line {number}: the id {given['id']!r} must be letters, digits and .@_-"
+                f"{path}, line {number}: the id {given['id']!r} may only have letters, digits, .@_-"
             )
         if given["id"].casefold() in students:
-            raise AssignmentError(f"{path}, line {number}: the id {given['id']!r} comes twice")
+            raise AssignmentError(f"{path}, line {number}: the id {given['id']!r} is duplicated")
         students[given["id"].casefold()] = Student(**given)
     return list(students.values())
 

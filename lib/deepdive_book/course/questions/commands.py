@@ -1,4 +1,4 @@
-"""`deepdive questions`: export a chapter's questions, ask them here, and compare two tests."""
+"""`deepdive questions`: export a chapter's questions, take a quiz, and compare two tests."""
 
 import random
 from pathlib import Path
@@ -13,15 +13,15 @@ from deepdive_book.site.terminal import paragraphs, width
 CHAPTER = click.argument("chapter")
 TEST = click.option(
     "--test", "which", type=click.Choice([*FILES]), default="bank",
-    help="The bank (default), or the concept test before or after the chapter.",
+    help="Question bank (default), or the concept test before or after the chapter.",
 )  # fmt: skip
 
 
 @click.group(cls=Group)
 def questions() -> None:
-    """Multiple-choice questions, here or for Moodle and Canvas.
+    """Take a quiz, or export questions to Moodle and Canvas.
 
-    CHAPTER is a number (2) or a folder's name (02_transformer).
+    CHAPTER is a number (2) or the name of a folder (02_transformer).
 
     \b
     Examples:
@@ -40,17 +40,17 @@ def questions() -> None:
     "form",
     type=click.Choice(["gift", "qti"]),
     required=True,
-    help="gift for Moodle; qti, a zip of QTI 1.2, for Canvas.",
+    help="gift for Moodle; qti (a zip with QTI 1.2) for Canvas.",
 )
 @click.option(
     "-o",
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The file to write.",
+    help="Output file.",
 )
 def export(chapter: str, which: str, form: str, out: Path) -> None:
-    """Write the questions as a file for Moodle or Canvas."""
+    """Export the questions to a file for Moodle or Canvas."""
     from deepdive_book.course.questions.gift import gift
     from deepdive_book.course.questions.qti import write_qti
 
@@ -68,12 +68,14 @@ def export(chapter: str, which: str, form: str, out: Path) -> None:
 @questions.command()
 @click.argument("chapter", metavar="CHAPTER|PAGE")
 @TEST
-@click.option("--count", type=click.IntRange(1), default=10, help="How many (default 10).")
-@click.option("--seed", type=int, help="Which ones; by default others each time.")
+@click.option(
+    "--count", type=click.IntRange(1), default=10, help="How many questions (default 10)."
+)
+@click.option("--seed", type=int, help="Random seed of the selection; random by default.")
 def ask(chapter: str, which: str, count: int, seed: int | None) -> None:
-    """Ask some questions here; say at the end what to read.
+    """Take a quiz in the terminal; it ends with what to read.
 
-    A chapter's number or name asks about the whole chapter, a page's about that page alone.
+    The number or name of a chapter selects all its questions, that of a page only the page's.
 
     \b
     Examples:
@@ -82,10 +84,10 @@ def ask(chapter: str, which: str, count: int, seed: int | None) -> None:
     """
     items = _items(chapter, which)
     if count > len(items):
-        click.echo(f"There are {len(items)} questions; all are asked.")
+        click.echo(f"There are only {len(items)} questions; asking all of them.")
     chosen = random.Random(seed).sample(items, min(count, len(items)))
     missed = [item for number, item in enumerate(chosen, start=1) if not _asked(number, item)]
-    click.echo(f"{len(chosen) - len(missed)} of {len(chosen)} right.")
+    click.echo(f"{len(chosen) - len(missed)} of {len(chosen)} correct.")
     for where in dict.fromkeys(item.where for item in missed):
         click.echo(f"Read: {where}.")
 
@@ -97,10 +99,10 @@ def ask(chapter: str, which: str, count: int, seed: int | None) -> None:
     "--out-of",
     type=click.FloatRange(0, min_open=True),
     required=True,
-    help="The points that a test could give.",
+    help="Maximum score of a test.",
 )
 def gain(before: Path, after: Path, out_of: float) -> None:
-    """Say what a class gained between two tests.
+    """Compute a class's normalized gain between two tests.
 
     BEFORE and AFTER are CSV files with the columns student and score.
     """
@@ -111,11 +113,11 @@ def gain(before: Path, after: Path, out_of: float) -> None:
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     click.echo(
-        f"{found.students} students: {found.before:.0%} before, {found.after:.0%} after; gain "
-        f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}] of what could be gained"
+        f"{found.students} students: {found.before:.0%} before, {found.after:.0%} after; "
+        f"normalized gain {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
     )
     if found.left_out:
-        click.echo(f"left out, for they took one test only: {', '.join(found.left_out)}")
+        click.echo(f"excluded because they took only one test: {', '.join(found.left_out)}")
 
 
 def _asked(number: int, item: Item) -> bool:
@@ -124,7 +126,7 @@ def _asked(number: int, item: Item) -> bool:
         click.echo(paragraphs(f"{letter}) {option.text}", width(), "  "))
     choice = click.prompt("", type=click.Choice([*"abcd"]), prompt_suffix="> ", show_choices=False)
     given = item.options["abcd".index(choice)]
-    click.echo(paragraphs(f"{'Right' if given.right else 'Wrong'}: {given.why}", width()))
+    click.echo(paragraphs(f"{'Correct' if given.right else 'Wrong'}: {given.why}", width()))
     return given.right
 
 
@@ -141,7 +143,7 @@ def _items(query: str, which: str) -> tuple[Item, ...]:
     bank = load(_chapter(page.source.parent.name, which), which)
     items = tuple(item for item in bank.items if item.page == page.source.stem)
     if not items:
-        raise PageError(f"{FILES[which]} asks nothing about {page.name}: ask about its chapter")
+        raise PageError(f"{FILES[which]} has no questions about {page.name}: use its chapter")
     return items
 
 

@@ -1,4 +1,4 @@
-"""The commands that run, build and check the pages; `deepdive` offers `run` and `notebooks` too."""
+"""Commands that run, build, and check the pages; `run` and `notebooks` are also in `deepdive`."""
 
 import difflib
 import errno
@@ -21,16 +21,16 @@ PROFILE = click.option(
 )
 
 
-# What a disk or a folder refuses; any other OSError is a fault of ours, and shown as one.
+# Errors of the disk or file system, with a fix; any other OSError is a bug and raised as such.
 REFUSALS = {
     getattr(errno, name): way
     for name, way in {
-        "ENOSPC": "make room there",
-        "EDQUOT": "make room there",
-        "EFBIG": "make room there",
-        "EROFS": "choose a folder that can be written",
-        "EACCES": "see who may read and write it",
-        "EPERM": "see who may read and write it",
+        "ENOSPC": "free some space there",
+        "EDQUOT": "free some space there",
+        "EFBIG": "free some space there",
+        "EROFS": "choose a writable folder",
+        "EACCES": "check its permissions",
+        "EPERM": "check its permissions",
     }.items()
     if hasattr(errno, name)
 }
@@ -73,24 +73,24 @@ def suggest(word: str, names: Iterable[str]) -> str:
 
 @click.group(cls=Group)
 def main() -> None:
-    """Run and build the pages. PAGE is a number (2.2), a name, or a part of one."""
+    """Run and build the pages. PAGE is a number (2.2), a name, or a part of a name."""
 
 
 @main.command()
 @PAGES
 @PROFILE
 @click.option("--out", type=click.Path(path_type=Path), help="Default: build/<profile>.")
-@click.option("--all", "every", is_flag=True, help="Run all pages, without asking.")
-@click.option("--strict-budget", is_flag=True, help="Fail where a page is over its budget.")
+@click.option("--all", "every", is_flag=True, help="Run all pages without asking.")
+@click.option("--strict-budget", is_flag=True, help="Fail if a page exceeds its time budget.")
 @click.option(
     "--share",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Profile experiment: the part of its steps to make.",
+    help="Profile experiment: fraction of the training steps to run.",
 )
 @click.option(
     "--figures",
     type=click.Path(path_type=Path),
-    help="Save each figure here as a file, of the pages whose figures are not there yet.",
+    help="Save every figure as a file in this folder; skips pages already saved there.",
 )
 def run(
     pages: tuple[str, ...],
@@ -101,12 +101,12 @@ def run(
     share: float | None,
     figures: Path | None,
 ) -> None:
-    """Run pages, and keep their notebooks in a folder.
+    """Run pages and save the executed notebooks in a folder.
 
-    Without a name it says how many pages there are, and asks. No committed file changes.
+    Without a page, asks before running all of them. No committed file changes.
 
-    In the `experiment` profile a page also measures what takes long, and keeps it in results/
-    beside the page: row by row, so that it can be stopped and started again.
+    In the `experiment` profile a page also runs its long experiments and saves the results in
+    results/ next to the page, one at a time, so you can interrupt and resume.
 
     PAGE is a number (2.2, "case 2"), a name, a path, or a unique part of a name.
 
@@ -130,7 +130,7 @@ def run(
     if figures is not None:
         there = [page for page in chosen if figure_store.has(page, name, figures)]
         chosen = [page for page in chosen if page not in there]
-        click.echo(f"figures of {len(there)} pages are there already; {len(chosen)} pages to run")
+        click.echo(f"{len(there)} pages have figures already; {len(chosen)} pages to run")
         if not chosen:
             return
     if not pages and not every:
@@ -142,16 +142,16 @@ def run(
 
 
 def _ask(count: int, name: str) -> None:
-    """Ask before all pages run; where nobody can answer, refuse and name the option."""
-    what = f"no page is named: all {count} pages would run in the profile {name}"
+    """Ask before running all pages; without a terminal, fail and name the option."""
+    what = f"no page given: this runs all {count} pages in the {name} profile"
     if not sys.stdin.isatty():
-        raise click.UsageError(f"{what}. Name pages (2.2), or say --all")
-    click.echo(f"{what[0].upper()}{what[1:]}. A page is named by its number: deepdive run 2.2")
+        raise click.UsageError(f"{what}. Give page numbers (2.2), or pass --all")
+    click.echo(f"{what[0].upper()}{what[1:]}. To run one page, give its number: deepdive run 2.2")
     click.confirm("Run all of them?", abort=True)
 
 
 def _say_where(results: "Sequence[Result]", folder: Path) -> None:
-    """Name the notebook of a page, or the folder of several."""
+    """Print the path of the notebook, or the folder of several."""
     kept = [
         path
         for path in (folder / f"{result.page.name}.ipynb" for result in results)
@@ -163,7 +163,7 @@ def _say_where(results: "Sequence[Result]", folder: Path) -> None:
 
 
 def relative_path(path: Path) -> Path:
-    """A path as seen from here, where it lies below, else in full."""
+    """A path relative to the current folder if it is inside it, else the full path."""
     path = path.resolve()
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
@@ -172,22 +172,22 @@ def relative_path(path: Path) -> Path:
 @PAGES
 @PROFILE
 @click.option(
-    "--check", is_flag=True, help="Change nothing; fail where source and notebook differ."
+    "--check", is_flag=True, help="Change nothing; fail if a source and its notebook differ."
 )
 @click.option(
     "--prose",
     is_flag=True,
-    help="Renew prose, tags and setup cell, keep outputs; refuses other new code.",
+    help="Update prose, tags, and setup cell, keep outputs; fails if other code changed.",
 )
 def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: bool) -> None:
     """Build the committed notebooks from their sources.
 
-    A page's .py is run in the profile laptop, and its .ipynb is written with all outputs.
+    Runs a page's .py in the laptop profile and writes its .ipynb with all outputs.
 
     \b
     Examples:
       deepdive notebooks 2.2           run the page and write its notebook
-      deepdive notebooks --prose 2.2   after an edit to text or tags only
+      deepdive notebooks --prose 2.2   after editing text or tags only
       deepdive notebooks --check
     """
     from deepdive_book.site.pages import runner, source
@@ -195,12 +195,12 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
     chosen = select(pages, find_root())
     if check:
         faults = [f"{page.name}: {text}" for page in chosen for text in source.problems(page)]
-        click.echo("\n".join(faults) or f"{len(chosen)} pages agree with their notebooks")
+        click.echo("\n".join(faults) or f"{len(chosen)} pages match their notebooks")
         sys.exit(bool(faults))
     if prose:
         for page in chosen:
             source.refresh_prose(page)
-        click.echo(f"{len(chosen)} notebooks have the text of their sources")
+        click.echo(f"{len(chosen)} notebooks updated from their sources")
         return
     source.try_places(chosen, None, None)
     sys.exit(runner.exit_code(runner.run_pages(chosen, profile or "laptop", None), False))
@@ -211,11 +211,11 @@ def notebooks(pages: tuple[str, ...], profile: str | None, check: bool, prose: b
 @click.option(
     "--address",
     metavar="auto|https://github.com/OWNER/NAME",
-    help="Say anew where the project is published; auto: GITHUB_REPOSITORY, else git's origin.",
+    help="Set the project's public address; auto: GITHUB_REPOSITORY, else git's origin.",
 )
-@click.option("--branch", default="main", help="The branch with its notebooks (default main).")
+@click.option("--branch", default="main", help="The branch with the notebooks (default main).")
 def setup(pages: tuple[str, ...], address: str | None, branch: str) -> None:
-    """Write the library's setup cell into the sources, those of the exercises too.
+    """Write the library's setup cell into all sources, including the exercises.
 
     \b
     To publish:

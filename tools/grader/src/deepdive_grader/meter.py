@@ -73,7 +73,7 @@ class Allowance:
         """Why it was stopped, in words for a student; other reasons as they came."""
         words = {
             LATE: f"it ran longer than {self.seconds:g} s",
-            CROWDED: f"it was not done after {self.patience * self.seconds:g} s",
+            CROWDED: f"it did not finish within {self.patience * self.seconds:g} s",
         }
         return words.get(why, why)
 
