@@ -66,7 +66,7 @@ def test_a_course_from_its_folder_to_its_table(checkout: Path) -> None:
     ]  # fmt: skip
     assert "ann  6 of 8; 2 to grade manually" in said.output
     assert "3 pages" in call("feedback", "course", "1").output
-    assert "1 submissions still wait" in call("export", "course", "g.csv").output
+    assert "1 submissions still need" in call("export", "course", "g.csv").output
     with Path("g.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
     assert list(rows["ann"]) == [

@@ -206,7 +206,7 @@ def test_a_page_that_takes_too_much_stops_nobody_else(
     told = call("feedback", "course", "1")
     assert told.exit_code == 0
     assert "1 pages in" in told.output
-    assert "No page for ann, whose notebook cannot be shown: it" in told.output or how == "error"
+    assert "No page for ann: the notebook cannot be rendered: it" in told.output or how == "error"
     assert "ValueError: invalid literal" in told.output or how != "error"
     assert "Score" in page_of(course, "bob")
     assert not (course.folder("feedback", "ann", CHAPTER) / "exercises.html").exists()
