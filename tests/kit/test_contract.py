@@ -32,7 +32,7 @@ BY_HAND = {
     "distillation_heads", "drawing", "embedding_alignment", "expert_routing", "explorer",
     "family", "few_shot_prompt", "frame_strip", "gates", "gpt2_generation",
     "hash_embedding_demo", "head_ablation", "image_attention", "image_corruptions",
-    "image_shift_robustness", "isoflop_curve", "language_id_demo", "language_sampling",
+    "image_shift_robustness", "language_id_demo", "language_sampling",
     "layernorm_vs_rmsnorm", "live", "low_rank_approximation", "masked_patches",
     "masked_word", "multilingual_nearest_neighbors", "multilingual_scores", "next_token",
     "patch_shuffle", "qkv_arrows", "quantization_slider", "relative_position_buckets",
