@@ -11,7 +11,7 @@ from torch import nn
 
 from deepdive.core import FeedForward
 from deepdive.data.errors import DataError
-from deepdive_book.ch06a.runs import decoder_ablations, decoder_challenge
+from deepdive_book.ch06a.runs import decoder_ablations, decoder_challenge, gpt2_to_llama
 from deepdive_book.ch06a.runs.decoder_ablations import (
     D_MODEL,
     LENGTH,
@@ -99,7 +99,7 @@ def test_operations_are_held_equal() -> None:
 
 
 def test_it_learns() -> None:
-    row = decoder_ablations.row(TEXT, "Llama's form" + decoder_ablations.FASTER, 0, 30)
+    row = decoder_ablations.row(TEXT, "Llama block" + decoder_ablations.FASTER, 0, 30)
     assert row["test"] < 2.6 < torch.tensor(float(len(TEXT.letters))).log() + 1
 
 
@@ -159,3 +159,40 @@ def test_a_file_without_parts_of_its_own_is_refused(
     file.write_text(body, "utf-8")
     with pytest.raises(ValueError, match=message):
         parts_of(file)
+
+
+# -- the tables of page 6a.2
+
+
+def ablations() -> list[dict[str, object]]:
+    path = Path(decoder_challenge.__file__).parents[4] / "chapters/06a_text/results/records.json"
+    rows: list[dict[str, object]] = json.loads(path.read_text("utf-8"))["rows"]
+    return rows
+
+
+def test_each_variant_is_compared_at_its_own_best_learning_rate() -> None:
+    rows = ablations()
+    assert gpt2_to_llama.best_rate(rows, "nanoGPT") == decoder_ablations.FASTER
+    assert gpt2_to_llama.best_rate(rows, "Llama block") == ""
+    found = gpt2_to_llama.difference(rows, "Llama block", "nanoGPT, learning rate 0.004", 4)
+    assert found == pytest.approx((-0.0919, -0.1699, -0.0138), abs=2e-4)
+    text = gpt2_to_llama.best_rate_table(rows)._repr_html_().replace("−", "-")
+    assert "-0.092 [-0.170, -0.014]" in text
+
+
+def test_a_validation_loss_selects_the_learning_rate_not_the_test() -> None:
+    rows = [
+        {"part": f"mine{suffix}", "seed": 0, "chosen": chosen, "test": test}
+        for suffix, chosen, test in (("", 1.0, 5.0), (decoder_ablations.FASTER, 2.0, 1.0))
+    ]
+    assert gpt2_to_llama.best_rate(rows, "mine") == ""
+
+
+def test_a_name_may_end_in_a_learning_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    monkeypatch.setattr(
+        decoder_ablations, "measure", lambda *_, rate, **__: seen.append(rate) or {}
+    )
+    for name in ("ReLU", "ReLU, learning rate 0.004", "nanoGPT, learning rate 0.008"):
+        decoder_ablations.row(TEXT, name, 0, 2)
+    assert seen == [0.001, 0.004, 0.008]

@@ -38,7 +38,7 @@ def test_the_picture_shows_what_the_norms_make_of_the_row(reader: Reader) -> Non
     buttons.nth(3).click()
     is_drawn(FIRST)
     buttons.nth(2).click()  # 14 would leave the picture
-    assert "That would leave the picture" in page.locator("[role=status]").inner_text()
+    assert "Out of range" in page.locator("[role=status]").inner_text()
     sliders.nth(1).fill("5")
     buttons.nth(2).click()
     is_drawn([2, 10, 8, 0])
@@ -47,9 +47,9 @@ def test_the_picture_shows_what_the_norms_make_of_the_row(reader: Reader) -> Non
 
 def test_a_shift_moves_one_norm_and_a_factor_none() -> None:
     once, shifted, doubled = (normed(row) for row in ([1, 5, 4, 0], [3, 7, 6, 2], [2, 10, 8, 0]))
-    assert shifted["layer norm"] == pytest.approx(once["layer norm"])
-    assert shifted["RMS norm"] != pytest.approx(once["RMS norm"], abs=0.01)
-    for name in ("layer norm", "RMS norm"):
+    assert shifted["LayerNorm"] == pytest.approx(once["LayerNorm"])
+    assert shifted["RMSNorm"] != pytest.approx(once["RMSNorm"], abs=0.01)
+    for name in ("LayerNorm", "RMSNorm"):
         assert doubled[name] == pytest.approx(once[name])
 
 

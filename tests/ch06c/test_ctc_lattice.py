@@ -1,8 +1,9 @@
-"""The lattice's whole numbers are those of the library, in Python and in the reader's browser."""
+"""The lattice's integers are those of the library, in Python and in the browser."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from math import prod
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepdive.training.objectives import collapse, ctc_loss
+from deepdive_book.ch06c.figures import ctc_pipeline
 from deepdive_book.ch06c.figures.ctc_lattice import (
     TOGETHER,
     ctc_lattice,
@@ -67,14 +69,17 @@ def test_equal_letters_need_a_blank():
 
 def test_what_it_tells():
     assert (
-        equation("cat", CAT, 1, 0) == "Frame 1, letter c: a path may begin here: 1; times 2 is 2."
+        equation("cat", CAT, 1, 0)
+        == "Frame 1, character c: an alignment may start here: 1; times 2 is 2."
     )
-    assert equation("cat", CAT, 5, 0).startswith("Frame 1, letter t: no path begins here: 0")
-    assert equation("cat", CAT, 1, 1) == "Frame 2, letter c: 2 + 2 = 4 come in; times 1 is 4."
+    assert equation("cat", CAT, 5, 0).startswith(
+        "Frame 1, character t: no alignment starts here: 0"
+    )
+    assert equation("cat", CAT, 1, 1) == "Frame 2, character c: 2 + 2 = 4 enter; times 1 is 4."
     assert equation("too", TOO, 5, 4).startswith("Frame 5, second o: ")
     assert greedy_of(CAT) == (["-"] * 5, "")
     told = verdict("cat", CAT).replace(TOGETHER, " ")
-    assert told.endswith("- - - - -, which says nothing.")
+    assert told.endswith("- - - - -, which collapses to the empty text.")
     assert greedy_of(TOO)[1] == "to"
 
 
@@ -86,16 +91,16 @@ def test_the_reader_s_numbers_are_the_same(reader: Reader) -> None:
         page.locator("select").select_option(word)
         assert total.inner_text() == verdict(word, now)
         for symbol, t in (("-", 0), ("t", 4), ("-", 2), ("-", 2), ("-", 2)):
-            button = page.locator(f"[aria-label^='frame {t + 1} says {symbol}:']")
+            button = page.locator(f"[aria-label^='frame {t + 1}, {symbol}:']")
             button.click()
             now[symbol][t] = (now[symbol][t] + 1) % 5
             assert button.inner_text() == str(now[symbol][t])
             assert total.inner_text() == verdict(word, now)
         found = sums(word, now)
-        shown = page.locator(".lattice-place text").all_text_contents()
+        shown = page.locator(".lattice-node text").all_text_contents()
         assert shown == [str(value) for row in found.ways for value in row]
         for s, t in ((3, 2), (0, 0), (6, 4)):
-            page.locator(".lattice-place").nth(5 * s + t).click()
+            page.locator(".lattice-node").nth(5 * s + t).click()
             assert told.inner_text() == equation(word, now, s, t)
         page.locator("[data-control=reset]").click()
         assert total.inner_text() == verdict("cat", CAT)
@@ -115,12 +120,24 @@ def test_the_arrow_keys_go_from_place_to_place(reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, "there is none"),
-        ({"at": CAT}, "parts of .*, expected - and its"),
-        ({"cat": CAT | {"a": [1]}}, r"rows of \[1, 5\] frames"),
-        ({"cat": CAT | {"a": [0, 1, 9, 1, 0]}}, "expected whole numbers, 0 to 4"),
+        ({}, "got none"),
+        ({"at": CAT}, "weights of .*, expected - and its"),
+        ({"cat": CAT | {"a": [1]}}, r"weights of \[1, 5\] frames"),
+        ({"cat": CAT | {"a": [0, 1, 9, 1, 0]}}, "expected integers, 0 to 4"),
     ],
 )
 def test_what_does_not_fit_is_refused(words, said) -> None:
     with pytest.raises(ValueError, match=said):
         ctc_lattice(words)
+
+
+def test_the_pipeline_s_best_path_collapses_to_hello() -> None:
+    path = ctc_pipeline.best_path()
+    ids = ["-helo".index(symbol) for symbol in path]
+    assert "".join("-helo"[k] for k in collapse(ids)) == "hello"
+    for column in zip(*ctc_pipeline.PROBABILITIES.values(), strict=True):
+        assert sum(column) == 5
+        assert column.count(max(column)) == 1
+    drawn = re.findall(r">([^<>]+)</text>", ctc_pipeline.ctc_pipeline())[-20:]
+    assert drawn[:8] == path
+    assert [*drawn[8:]] == ["-", *"hhee", "l", "l", "-", "l", "l", *"oo"]  # merged, then the text

@@ -17,9 +17,9 @@ from deepdive_book.ch06c.runs import ctc
 from deepdive_book.ch06c.runs.ctc import LETTERS, METRICS, TEST, TRAIN, Batch
 
 RUNS = [
-    {"looks": [[0, 13.0, 0.0, 0.0, 1.0, 1.0, "X"], [10, 3.0, 1.0, 1.0, 1.0, 0.8, ""],
+    {"checks": [[0, 13.0, 0.0, 0.0, 1.0, 1.0, "X"], [10, 3.0, 1.0, 1.0, 1.0, 0.8, ""],
                [20, 2.0, 0.7, 0.0, 0.9, 0.9, "E"], [30, 1.0, 0.6, 0.0, 0.5, 0.4, "SIX"]]},
-    {"looks": [[0, 12.0, 0.0, 0.0, 1.0, 1.0, "Y"], [10, 3.5, 1.0, 1.0, 1.0, 1.0, ""]]},
+    {"checks": [[0, 12.0, 0.0, 0.0, 1.0, 1.0, "Y"], [10, 3.5, 1.0, 1.0, 1.0, 1.0, ""]]},
 ]  # fmt: skip
 
 
@@ -104,25 +104,48 @@ def test_a_model_that_writes_nothing_is_all_wrong(model: nn.Module) -> None:
 def test_a_row_has_what_the_saved_rows_have(model: nn.Module) -> None:
     checks = ctc.train_model(model, loss, 1, seed=1, check_every=1)
     path = ROOT / "chapters" / "06c_speech" / "results" / "ctc.json"
-    saved = next(row for row in json.loads(path.read_text())["rows"] if row.get("says"))
+    saved = next(row for row in json.loads(path.read_text())["rows"] if row.get("probabilities"))
     decoded, says = ctc.decode(model), ctc.example_probabilities(checks, [1])
     assert {name: len(each) for name, each in decoded.items()} == {
         name: len(each) for name, each in saved["decoded"].items()
     }
-    assert len(checks[0][0]) == len(saved["looks"][0])
+    assert len(checks[0][0]) == len(saved["checks"][0])
     assert [*says] == ["1"]
     assert {len(row) for row in says["1"]} == {len(ctc.example_symbols())}
 
 
 def test_metrics_are_those_of_the_last_check() -> None:
-    assert ctc.metric_at(RUNS, 20, "letters") == [0.9, 1.0]
+    assert ctc.metric_at(RUNS, 20, "cer") == [0.9, 1.0]
     assert ctc.metric_at(RUNS, 19, "blank") == [1.0, 1.0]
 
 
-def test_a_metric_must_stay_below() -> None:
-    assert ctc.steps_until(RUNS) == [30, None]
-    assert ctc.steps_until(RUNS, 1.0, "words") == [20, None]
-    assert ctc.steps_until(RUNS[:1], 20.0, "loss") == [0]
+def test_a_difference_is_paired_by_seed_and_corrected() -> None:
+    base = [{"checks": [[250, 2.0, 1.0, 1.0, 1.0, cer, ""]]} for cer in (0.9, 0.8, 1.0)]
+    other = [{"checks": [[250, 1.0, 0.5, 0.0, 0.6, cer, ""]]} for cer in (0.3, 0.3, 0.3)]
+    found = ctc.difference(base, other, 250, "cer")
+    assert found is not None
+    assert found.value == pytest.approx(-60)
+    assert found.high - found.value == pytest.approx(9.925 * 10 / 3**0.5, rel=1e-3)
+    assert ctc.difference(base[:1], other[:1], 250, "cer") is None
+
+
+def test_the_loss_leaves_out_texts_that_do_not_fit(model: nn.Module) -> None:
+    batch = ctc.make_batch(TRAIN, [0, 1])
+    cut = batch._replace(lengths=torch.tensor([int(batch.lengths[0]), 1]))
+    alone = ctc.make_batch(TRAIN, [0])
+    torch.testing.assert_close(ctc.batch_loss(model, cut), ctc.batch_loss(model, alone))
+
+
+def test_tables_of_the_page_have_their_numbers(model: nn.Module) -> None:
+    saved = json.loads((ROOT / "chapters/06c_speech/results/ctc.json").read_text())["rows"]
+    runs = {name: [row for row in saved if row["setting"] == name] for name in ctc.SETTINGS}
+    text = ctc.settings_table(runs, lambda strided, norm: Scorer())._repr_html_()
+    assert "-64 [-100, -27]" in text.replace("−", "-")
+    assert ctc.output_table(runs["baseline"])._repr_html_().count("<tr") == 8
+    gain = ctc.decoding_gain(runs["batch normalization"], "prefix beam search",
+                             "prefix beam search + language model")  # fmt: skip
+    assert gain is not None
+    assert gain.value == pytest.approx(-17.1, abs=0.05)
 
 
 def short_batch() -> Batch:

@@ -1,4 +1,4 @@
-// One row of whole numbers, and what two norms make of it. `given`: id, values (JSON).
+// A vector of integers and its two norms. `given`: id, values (JSON).
 const spec = JSON.parse(given.values), box = document.getElementById(given.id);
 const inputs = [...box.querySelectorAll("input")], rows = [...box.querySelectorAll(".tn-row")];
 const said = box.querySelector("[role=status]"), EPS = 1e-9;
@@ -17,12 +17,12 @@ const draw = () => {
     bar.lastChild.textContent = shown(v);
   }));
   const [row, layer, rms] = found.map(values => values.map(shown).join(", "));
-  said.textContent = `The row ${row} becomes ${layer} by layer norm, ${rms} by RMS norm.`;
+  said.textContent = `The input ${row} becomes ${layer} after LayerNorm and ${rms} after RMSNorm.`;
 };
 const all = change => {
   const next = inputs.map((input, i) => change(+input.value, i));
   if (next.some(v => v < spec.low || v > spec.high)) {
-    said.textContent = `That would leave the picture: numbers go from ${spec.low} to ${spec.high}.`;
+    said.textContent = `Out of range: entries go from ${spec.low} to ${spec.high}.`;
     return;
   }
   inputs.forEach((input, i) => { input.value = next[i]; });

@@ -1,9 +1,9 @@
-"""One row of numbers through two norms: the reader moves the numbers, shifts them, doubles them.
+"""LayerNorm and RMSNorm of the same vector: move its entries, shift them, double them.
 
     layernorm_vs_rmsnorm([1, 7, 4, 0])
 
-Bars go up and down from a line, those of the row on a scale of their own. Python draws the first
-state, which stays where nothing moves: on paper, without scripts.
+Bars go up and down from a line; the input has its own scale. Python draws the first state, which is
+what paper and viewers without scripts show.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import painted
 
 LOW, HIGH = -12, 12
-ROWS = ("the row", "layer norm", "RMS norm")
+ROWS = ("input", "LayerNorm", "RMSNorm")
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 def normed(row: Sequence[float]) -> dict[str, list[float]]:
-    """The row, and what the two norms make of it; a row of equal numbers has no spread: zeros."""
+    """Return the input and its two norms; LayerNorm of equal entries is zero."""
     x = torch.tensor(list(row), dtype=torch.float64)
     layer, rms = LayerNorm(len(row), 1e-9).double(), RMSNorm(len(row), 1e-9).double()
     return dict(zip(ROWS, (x.tolist(), layer(x).tolist(), rms(x).tolist()), strict=True))
@@ -36,19 +36,19 @@ def alt_text(row: Sequence[float]) -> str:
         name: ", ".join(format_number(v) for v in values) for name, values in normed(row).items()
     }
     return (
-        f"The row {rows['the row']} becomes {rows['layer norm']} by layer norm, "
-        f"{rows['RMS norm']} by RMS norm."
+        f"The input {rows['input']} becomes {rows['LayerNorm']} after LayerNorm and "
+        f"{rows['RMSNorm']} after RMSNorm."
     )
 
 
 def format_number(value: float) -> str:
-    """A number as the picture writes it: two decimals at most, no minus before 0."""
+    """Format a number with at most two decimals, and no minus before 0."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def layernorm_vs_rmsnorm(row: Sequence[int]) -> Html:
-    """Return the picture, with `row` at first.
+    """Return the figure, with `row` as its first input.
 
     Raises:
         ValueError: fewer than two numbers, or one that is no whole number from -12 to 12.
@@ -63,7 +63,7 @@ def layernorm_vs_rmsnorm(row: Sequence[int]) -> Html:
         for name, each in values.items()
     )
     sliders = "".join(
-        f'<label>number {i + 1}<input type="range" min="{LOW}" max="{HIGH}" step="1" value="{x}">'
+        f'<label>entry {i + 1}<input type="range" min="{LOW}" max="{HIGH}" step="1" value="{x}">'
         "</label>"
         for i, x in enumerate(row)
     )
@@ -118,12 +118,12 @@ _STYLE = """
 
 _PAGE = """\
 <style>{style}</style>
-<div class="tn" id="{id}" role="group" aria-label="One row of numbers through two norms">
+<div class="tn" id="{id}" role="group" aria-label="LayerNorm and RMSNorm of one vector">
 {lines}
 <div class="tn-controls" hidden><div class="tn-sliders">{sliders}</div>
-<div class="tn-press"><button type="button">all one more</button>
-<button type="button">all one less</button><button type="button">all doubled</button>
-<button type="button">as at first</button></div></div>
+<div class="tn-press"><button type="button">add 1 to all</button>
+<button type="button">subtract 1 from all</button><button type="button">double all</button>
+<button type="button">reset</button></div></div>
 <p role="status" aria-live="polite">{said}</p>
 </div>
 {script}"""

@@ -1,12 +1,12 @@
-"""The records table of chapter 6: what each part of a decoder is worth, at equal operations.
+"""Ablations of nanoGPT's decoder towards Llama's, at equal compute. Page 6a.2.
 
     text = shakespeare()
     row = measure(text, lambda: decoder(norm=RMSNorm), seed=0)     # {"chosen": 1.8, "test": ...}
 
-A run is nanoGPT's for a processor: letters of tinyshakespeare, 4 layers, 128 wide, 64 letters of
-context, 12 stretches a step. Its 2,000 steps are the budget: a part that multiplies less gets as
-many steps more. The last tenth of the text is not learned from; its first half is there to choose
-by, its second is the test.
+A run is nanoGPT's for a CPU: characters of tinyshakespeare, 4 layers, hidden size 128, a context of
+64 characters, batches of 12. The FLOPs of its 2,000 steps are the budget: a variant with fewer
+FLOPs per step gets more steps. The last tenth of the text is held out; its first half is for
+validation ("chosen"), its second is the test.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ from deepdive_book.kit.flops import count_flops
 from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 D_MODEL, HEADS, LAYERS, LENGTH, ROWS, STEPS = 128, 4, 4, 64, 12, 2000
-RATE = 1e-3  # nanoGPT's; no part has a rate of its own
+RATE = 1e-3  # nanoGPT's learning rate
 
 
 class Text(NamedTuple):
@@ -91,7 +91,7 @@ def decoder(
     bias: bool = False,
     head: Callable[[TokenEmbedding], nn.Module] = TiedHead,
 ) -> DecoderOnly:
-    """Build nanoGPT's decoder, with these parts in the place of its own. It has no biases."""
+    """Build nanoGPT's decoder, which has no biases, with these parts replaced."""
 
     def block(_layer: int) -> Block:
         attention = MultiHeadAttention(
@@ -130,25 +130,25 @@ def _squared(x: Tensor) -> Tensor:
     return relu(x).square()
 
 
-# What is exchanged in nanoGPT's decoder; each row of the table has one other part, the last all.
+# What replaces a part of nanoGPT's decoder; the last variant replaces all of Llama's.
 PARTS: dict[str, dict[str, Any]] = {
     "nanoGPT": {},
     "RMSNorm": {"norm": RMSNorm},
-    "rotary positions": {"added": Position, "turned": _rotary},
+    "RoPE": {"added": Position, "turned": _rotary},
     "SwiGLU": {"ff": _gated},
-    "two key heads": {"n_kv_heads": 2},
-    "output matrix of its own": {"head": _untied},
-    "norm behind the sum": {"residual": PostNorm},
+    "GQA, 2 KV heads": {"n_kv_heads": 2},
+    "untied output layer": {"head": _untied},
+    "post-norm": {"residual": PostNorm},
     "biases": {"bias": True, "norm": LayerNorm, "ff": partial(_plain, gelu_tanh, bias=True)},
     "no positions": {"added": Position},
     "ReLU": {"ff": partial(_plain, relu)},
     "squared ReLU": {"ff": partial(_plain, _squared)},
-    "Llama's form": {
+    "Llama block": {
         "norm": RMSNorm, "added": Position, "turned": _rotary, "ff": _gated, "n_kv_heads": 2,
         "head": _untied,
     },
 }  # fmt: skip
-FASTER = ", four times the rate"  # behind a row's name
+FASTER = ", learning rate 0.004"  # after a variant's name
 
 
 def row(
@@ -159,8 +159,11 @@ def row(
     table: Mapping[str, Mapping[str, Any]] = PARTS,
     **more: Any,
 ) -> dict[str, Any]:
-    """Measure one row: a part of the `table`, at nanoGPT's rate or, named so, at `FASTER`."""
-    parts, rate = table[name.removesuffix(FASTER)], 4 * RATE if name.endswith(FASTER) else RATE
+    """Measure a variant of the `table`, at nanoGPT's learning rate or at one that its name ends in,
+    such as "ReLU, learning rate 0.004".
+    """
+    part, _, named = name.partition(", learning rate ")
+    parts, rate = table[part], float(named or RATE)
     build = partial(decoder, len(text.letters), **parts)
     return measure(text, build, seed=seed, steps=steps, rate=rate, **more)
 

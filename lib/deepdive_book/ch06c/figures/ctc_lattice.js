@@ -28,26 +28,26 @@ const sums = (states, T) => {
 const nameOf = (states, s) => {
   if (states[s] === BLANK) return `blank ${Math.floor(s / 2) + 1}`;
   const same = list => list.filter(symbol => symbol === states[s]).length;
-  if (same(states) === 1) return `letter ${states[s]}`;
+  if (same(states) === 1) return `character ${states[s]}`;
   return `${["first", "second", "third", "fourth"][same(states.slice(0, s))]} ${states[s]}`;
 };
 const equation = (states, { before, ways }, s, t) => {
   const emitted = state.parts[states[s]][t], place = `Frame ${t + 1}, ${nameOf(states, s)}: `;
   if (t === 0) {
-    const start = s < 2 ? "a path may begin here: 1" : "no path begins here: 0";
+    const start = s < 2 ? "an alignment may start here: 1" : "no alignment starts here: 0";
     return `${place}${start}; times ${emitted} is ${ways[s][0]}.`;
   }
   const terms = predecessors(states, s).map(i => ways[i][t - 1]).join(" + ");
-  return `${place}${terms} = ${before[s][t]} come in; times ${emitted} is ${ways[s][t]}.`;
+  return `${place}${terms} = ${before[s][t]} enter; times ${emitted} is ${ways[s][t]}.`;
 };
 const verdict = ({ word, whole }, T) => {
   const path = Array.from({ length: T }, (_, t) => Object.keys(state.parts).reduce(
     (a, b) => (state.parts[b][t] > state.parts[a][t] ? b : a)));
   const text = path.filter((symbol, t) => symbol !== BLANK && symbol !== path[t - 1]).join("");
   const [some, all] = [word, whole].map(n => n.toLocaleString("en-US"));
-  return `All paths of “${words[state.word]}” together: ${some} of ${all}, ` +
-    `${(whole ? 100 * word / whole : 0).toFixed(1)} %. The likeliest symbol of each frame: ` +
-    `${path.join("\u2060\u00a0")}, which says ${text ? `“${text}”` : "nothing"}.`;
+  return `All alignments of “${words[state.word]}” together: ${some} of ${all}, ` +
+    `${(whole ? 100 * word / whole : 0).toFixed(1)}%. Argmax of each frame: ` +
+    `${path.join("\u2060\u00a0")}, which collapses to ${text ? `“${text}”` : "the empty text"}.`;
 };
 const label = (x, y, size, text, bold) => make("text", { x, y, "font-size": size,
   "text-anchor": "middle", fill: "currentColor", ...(bold && { "font-weight": 700 }) }, text);
@@ -71,7 +71,7 @@ const draw = () => {
     for (let t = 0; t < T; t++) {
       const chosen = s === here && t === now, color = colors[symbol === BLANK ? "score" : "key"];
       const circle = { cx: X(t), cy: Y(s), r: spec.round };
-      const place = make("g", { class: "lattice-place" }, make("circle", { ...circle, fill: "Canvas" }),
+      const place = make("g", { class: "lattice-node" }, make("circle", { ...circle, fill: "Canvas" }),
         make("circle", { ...circle, fill: color, "fill-opacity": 0.65 * sum.through[s][t] / (sum.word || 1),
           stroke: chosen ? colors.weight : color, "stroke-width": chosen ? 3.5 : 1.2 }),
         label(X(t), Y(s) + 5, 14, sum.ways[s][t]));
@@ -88,7 +88,7 @@ const drawParts = () => {
   find(".lattice-parts").replaceChildren(...Object.entries(state.parts).map(([symbol, row]) =>
     make("div", { class: "lattice-row" }, make("span", {}, symbol), ...row.map((value, t) => {
       const button = make("button", { type: "button", style: `--part:${value}`,
-        "aria-label": `frame ${t + 1} says ${symbol}: ${value} parts` }, value);
+        "aria-label": `frame ${t + 1}, ${symbol}: weight ${value}` }, value);
       button.onclick = () => { row[t] = (value + 1) % (spec.most + 1); update(); };
       return button;
     }))));

@@ -1,15 +1,15 @@
-"""All ways to place the letters of a word on a few frames, and what each frame says, to be changed.
+"""CTC lattice: every alignment of a word with a few frames, whose outputs can be edited.
 
     ctc_lattice({"cat": {"-": [2, 2, 2, 2, 2], "c": [2, 1, 0, 0, 0], "a": ..., "t": ...}, "too":
     ...})
 
-What a frame says is whole parts for each symbol; "-" is the blank. So every number in the picture
-is whole, and the probability of the word is its number over the product of all frames' sums:
+Each frame gives each symbol an integer weight; "-" is the blank. So the forward variable of each
+node is an integer, and the word's probability is its total over the product of the frames' sums:
 
-    ways(s, t) = (ways(s, t-1) + ways(s-1, t-1) + ways(s-2, t-1) if s may skip) * parts(s, t)
+    alpha(s, t) = (alpha(s, t-1) + alpha(s-1, t-1) + alpha(s-2, t-1) if s may skip) * weight(s, t)
 
-The reader presses the parts (0 to 4), a place of the lattice, or the arrow keys. Python draws the
-first state, which stays where nothing moves: on paper, without scripts.
+Readers press a weight (0 to 4), a node, or the arrow keys. Python draws the first state, which is
+what paper and viewers without scripts show.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 class Sums(NamedTuple):
-    """What the lattice of one word says, all whole numbers.
+    """The forward-backward sums of one word, all integers.
 
-    states   the symbol of each state, blanks between and around the letters
-    before   what comes into each state in each frame (S, T), from the frame before
-    ways     the same times what the frame says
-    through  the sum over all paths of the word that go through a state in a frame (S, T)
-    word     the sum over all paths of the word; `whole` over all paths there are
+    states   the symbol of each state: the characters with a blank before, between, and after them
+    before   the sum that enters each state in each frame (S, T), from the frame before
+    ways     the forward variable: `before` times the frame's weight
+    through  the sum over the word's alignments through a state in a frame (S, T): alpha * beta
+    word     the sum over all alignments of the word; `whole`: over all alignments there are
     """
 
     states: list[str]
@@ -48,7 +48,7 @@ class Sums(NamedTuple):
 
 
 def sums(word: str, parts: Parts) -> Sums:
-    """The numbers of one word, by the recursion forwards and the same backwards."""
+    """Return the sums of one word by the forward and the backward recursion."""
     states = [BLANK, *(s for letter in word for s in (letter, BLANK))]
     S, T = len(states), len(parts[BLANK])
     emitted = [[parts[s][t] for t in range(T)] for s in states]
@@ -66,7 +66,7 @@ def sums(word: str, parts: Parts) -> Sums:
 def _recursion(
     states: Sequence[str], emitted: Sequence[Sequence[int]]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """What comes into each state in each frame, and that times what the frame says."""
+    """The sum that enters each state in each frame, and that times the frame's weight."""
     S, T = len(states), len(emitted[0])
     before = [[0] * T for _ in states]
     ways = [[0] * T for _ in states]
@@ -78,13 +78,13 @@ def _recursion(
 
 
 def ways_in(states: Sequence[str], s: int) -> list[int]:
-    """The states from which a path may come into state s."""
+    """Return the predecessors of state s."""
     skips = s > 1 and states[s] not in (BLANK, states[s - 2])
     return [i for i in ((s, s - 1, s - 2) if skips else (s, s - 1)) if i >= 0]
 
 
 def greedy_of(parts: Parts) -> tuple[list[str], str]:
-    """The symbol with most parts in each frame (the first of equal ones), and their text."""
+    """Return the argmax of each frame (the first of equal ones), and its collapsed text."""
     path = [max(parts, key=lambda s: parts[s][t]) for t in range(len(parts[BLANK]))]
     text = "".join(
         s for s, last in zip(path, ["", *path], strict=False) if s not in (BLANK, last)
@@ -93,30 +93,32 @@ def greedy_of(parts: Parts) -> tuple[list[str], str]:
 
 
 def equation(word: str, parts: Parts, s: int, t: int) -> str:
-    """How the number of state s in frame t (from 0) comes about, in words."""
+    """Return in words how the sum of state s in frame t (from 0) is computed."""
     total = sums(word, parts)
     name = _name(total.states, s)
     says = parts[total.states[s]][t]
     if t == 0:
         begins = (
-            f"a path may begin here: {total.before[s][0]}" if s < 2 else "no path begins here: 0"
+            f"an alignment may start here: {total.before[s][0]}"
+            if s < 2
+            else "no alignment starts here: 0"
         )
         return f"Frame 1, {name}: {begins}; times {says} is {total.ways[s][0]}."
     terms = " + ".join(str(total.ways[i][t - 1]) for i in ways_in(total.states, s))
     return (
-        f"Frame {t + 1}, {name}: {terms} = {total.before[s][t]} come in; times {says} is "
+        f"Frame {t + 1}, {name}: {terms} = {total.before[s][t]} enter; times {says} is "
         f"{total.ways[s][t]}."
     )
 
 
 def verdict(word: str, parts: Parts) -> str:
-    """The word's probability, and what the likeliest symbols say."""
+    """Return the word's probability and the greedy decoding, in words."""
     total, (path, text) = sums(word, parts), greedy_of(parts)
     share = 100 * total.word / total.whole if total.whole else 0.0
-    reading = f"“{text}”" if text else "nothing"
+    reading = f"“{text}”" if text else "the empty text"
     return (
-        f"All paths of “{word}” together: {total.word:,} of {total.whole:,}, {share:.1f} %. The "
-        f"likeliest symbol of each frame: {TOGETHER.join(path)}, which says {reading}."
+        f"All alignments of “{word}” together: {total.word:,} of {total.whole:,}, {share:.1f}%. "
+        f"Argmax of each frame: {TOGETHER.join(path)}, which collapses to {reading}."
     )
 
 
@@ -124,51 +126,55 @@ def _name(states: Sequence[str], s: int) -> str:
     if states[s] == BLANK:
         return f"blank {s // 2 + 1}"
     which = ("first ", "second ", "third ", "fourth ")[states[:s].count(states[s])]
-    return f"letter {states[s]}" if states.count(states[s]) == 1 else which + states[s]
+    return f"character {states[s]}" if states.count(states[s]) == 1 else which + states[s]
 
 
 def ctc_lattice(words: Mapping[str, Parts]) -> Html:
-    """Return the picture of the first word; the reader may choose another.
+    """Return the lattice of the first word; readers may choose another.
 
     Args:
-        words: what the frames say for each word: of the blank and of each of its letters, for
-            at least two and at most five frames, parts from 0 to 4.
+        words: the weights of each word: of the blank and of each of its characters, in two to
+            five frames, from 0 to 4.
 
     Raises:
-        ValueError: there is no word, one has more than four letters, or its parts do not fit.
+        ValueError: there is no word, one has more than four characters, or its weights don't fit.
     """
     for word, parts in words.items():
         lengths = {len(row) for row in parts.values()}
         if not 1 <= len(word) <= 4 or set(parts) != {BLANK, *word} or next(iter(parts)) != BLANK:
-            raise ValueError(f"{word!r}: parts of {[*parts]}, expected {BLANK} and its 1-4 letters")
+            raise ValueError(
+                f"{word!r}: weights of {[*parts]}, expected {BLANK} and its 1-4 characters"
+            )
         if len(lengths) != 1 or not 2 <= min(lengths) <= 5:
-            raise ValueError(f"{word!r}: rows of {sorted(lengths)} frames, expected 2 to 5 alike")
+            raise ValueError(
+                f"{word!r}: weights of {sorted(lengths)} frames, expected 2 to 5 for all"
+            )
         if any(value not in range(MOST + 1) for row in parts.values() for value in row):
-            raise ValueError(f"{word!r}: parts {parts}, expected whole numbers, 0 to {MOST}")
+            raise ValueError(f"{word!r}: weights {parts}, expected integers, 0 to {MOST}")
     if not words:
-        raise ValueError("words: there is none")
+        raise ValueError("words: got none, expected at least one")
     word, parts = next(iter(words.items()))
     s, t = 2 * len(word) - 1, len(parts[BLANK]) - 1
     tables = {w: {symbol: [*row] for symbol, row in p.items()} for w, p in words.items()}
     return living(
-        "lattice", "All ways to place a word on frames", code=_SCRIPT, style=_STYLE,
+        "lattice", "CTC lattice: all alignments of a word", code=_SCRIPT, style=_STYLE,
         drawing=_drawing(word, parts, s, t), status=equation(word, parts, s, t),
-        alt=f"Places of the word {word} in a column for each of {t + 1} frames, lines for the "
-            "steps a path may take, and in each place a whole number: the sum of the ways to get "
-            "there.",
+        alt=f"The states of the word {word} in a column for each of {t + 1} frames, lines for the "
+            "allowed transitions, and in each node an integer: its forward variable, the sum over "
+            "all paths that reach it.",
         spec={"words": tables, "wide": WIDE, "left": LEFT, "step": STEP, "top": TOP, "row": ROW,
               "round": ROUND, "most": MOST},
         state={"parts": tables[word], "s": s, "t": t},
         controls=[Choice("word", "word", [*words])],
-        below=f"<p>What each frame says, in parts (0 to {MOST}):</p>{_table(parts)}"
+        below=f"<p>Weight of each symbol in each frame (0 to {MOST}):</p>{_table(parts)}"
               f'<p class="lattice-sum">{escape(verdict(word, parts))}</p>',
-        try_this="press a number below the drawing and see which places it fills or empties; press "
-                 "a place, or move with the arrow keys, to read its sum.",
+        try_this="press a weight below the drawing to change it; press a node, or use the arrow "
+                 "keys, to read how its sum is computed.",
     )  # fmt: skip
 
 
 def _drawing(word: str, parts: Parts, chosen: int, at: int) -> str:
-    """The lattice; the script draws it anew in the same way."""
+    """The lattice; the script redraws it in the same way."""
     total = sums(word, parts)
     S, T = len(total.states), len(parts[BLANK])
 
@@ -201,7 +207,7 @@ def _drawing(word: str, parts: Parts, chosen: int, at: int) -> str:
             here, share = s == chosen and t == at, total.through[s][t] / (total.word or 1)
             role = ROLES["score" if symbol == BLANK else "key"]
             body.append(
-                f'<g class="lattice-place"><circle cx="{x(t):g}" '
+                f'<g class="lattice-node"><circle cx="{x(t):g}" '
                 f'cy="{y(s):g}" r="{ROUND:g}" fill="Canvas"/><circle cx="{x(t):g}" '
                 f'cy="{y(s):g}" r="{ROUND:g}" fill="{role}" fill-opacity="{0.65 * share:.2f}" '
                 f'stroke="{ROLES["weight"] if here else role}" '
@@ -221,12 +227,12 @@ def _text(x: float, y: float, words: str, size: float, anchor: str, *, bold: boo
 
 
 def _table(parts: Parts) -> str:
-    """A row of buttons for each symbol."""
+    """Buttons with the weights of each symbol."""
     rows = []
     for symbol, row in parts.items():
         cells = "".join(
             f'<button type="button" aria-label='
-            f'"frame {t + 1} says {escape(symbol)}: {value} parts" style="--part:{value}">{value}'
+            f'"frame {t + 1}, {escape(symbol)}: weight {value}" style="--part:{value}">{value}'
             "</button>"
             for t, value in enumerate(row)
         )
@@ -235,7 +241,7 @@ def _table(parts: Parts) -> str:
 
 
 _STYLE = """
-.lattice-place { cursor: pointer; }
+.lattice-node { cursor: pointer; }
 .living .lattice-row { display: flex; align-items: center; margin: 2px 0; }
 .lattice-row span { width: 5%; text-align: center; font-weight: 600; }
 .living .lattice-row button { width: 18.5%; border: 2px solid Canvas; padding: 0; background:

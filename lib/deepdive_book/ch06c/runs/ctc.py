@@ -1,7 +1,8 @@
 """CTC on AN4: utterances, the training of a recognizer, and what is checked on the way. Page 6c.2.
 
-A recognizer is a module `model(frames, lengths)` -> symbol scores (B, T', 28), and how many of
-the T' frames are real; the page defines it, and its loss. Symbol 0 is the blank, 1 the space.
+A recognizer is a module `model(frames, lengths)` -> logits (B, T', 28), and how many of the T'
+frames are real; the page defines it. Symbol 0 is the blank, 1 the space. `run_experiment` trains
+it in six settings, or loads the saved rows; the functions below it are the page's tables.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -20,15 +22,32 @@ from deepdive.audio.mel import mfcc
 from deepdive.data.speech import Utterances, an4
 from deepdive.decoding.ctc import WordScores, greedy, prefix_beam
 from deepdive.decoding.ngram import UNKNOWN, NGram
+from deepdive.evaluate import Interval, t_interval
 from deepdive.evaluate.transcripts import character_error_rate, word_error_rate
-from deepdive.training.objectives import ctc_loss
+from deepdive.training.objectives import ctc_loss, frames_needed
 from deepdive_book.data.synthetic_speech import voices
-from deepdive_book.kit.profile import profile
+from deepdive_book.kit import rows
+from deepdive_book.kit.experiments import share
+from deepdive_book.kit.markup import Html
+from deepdive_book.kit.profile import pick, profile
+from deepdive_book.kit.tables import table
 
 LETTERS = "- ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST = 250  # frames of 10 ms in AN4's utterances that are used
-METRICS = {"loss": 1, "blank": 2, "empty": 3, "words": 4, "letters": 5}  # their places in a check
+METRICS = {"loss": 1, "blank": 2, "empty": 3, "wer": 4, "cer": 5}  # positions in a check
 TRAIN, TEST = 0, 1
+
+# The settings of the experiment; what isn't given is as in `BASELINE`.
+BASELINE = {"lr": 2e-3, "bias": 0.0, "strided": 2, "short_first": False, "norm": False}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "baseline": {},
+    "negative blank bias": {"bias": -3.0},
+    "learning rate 0.005": {"lr": 5e-3},
+    "short utterances first": {"short_first": True},
+    "subsampling by 8": {"strided": 3},
+    "batch normalization": {"norm": True},
+}
+CONTRASTS = len(SETTINGS) - 1  # each against the baseline; their intervals are corrected for it
 
 Check = list[Any]
 
@@ -134,6 +153,14 @@ def batch_indices(short_first: bool, size: int, rng: random.Random) -> Iterator[
         yield from (order[i : i + size] for i in range(0, len(order) - size + 1, size))
 
 
+def batch_loss(model: nn.Module, batch: Batch) -> Tensor:
+    """Return torch's CTC loss per character, of the texts that fit into their frames."""
+    logits, lengths = model(batch.frames, batch.lengths)
+    fits = frames_needed(batch.symbols, batch.symbol_lengths) <= lengths
+    log_probs = logits[fits].log_softmax(-1).transpose(0, 1)
+    return F.ctc_loss(log_probs, batch.symbols[fits], lengths[fits], batch.symbol_lengths[fits])
+
+
 def train_model(
     model: nn.Module,
     loss: Loss,
@@ -184,8 +211,8 @@ def decode(model: nn.Module) -> dict[str, list[float]]:
 
     decodings: dict[str, Callable[[], Sequence[Sequence[int]]]] = {
         "greedy": lambda: greedy(scores, lengths),
-        "beam": lambda: beam(None),
-        "beam with words": lambda: beam(language_model),
+        "prefix beam search": lambda: beam(None),
+        "prefix beam search + language model": lambda: beam(language_model),
     }
     found = {}
     for name, decoding in decodings.items():
@@ -199,20 +226,8 @@ def decode(model: nn.Module) -> dict[str, list[float]]:
 
 def metric_at(runs: Sequence[Mapping[str, Any]], step: int, metric: str) -> list[float]:
     """Return a metric of `METRICS` at the last check up to a step, one value a run."""
-    checks = [[line for line in run["looks"] if line[0] <= step][-1] for run in runs]
+    checks = [[line for line in run["checks"] if line[0] <= step][-1] for run in runs]
     return [line[METRICS[metric]] for line in checks]
-
-
-def steps_until(
-    runs: Sequence[Mapping[str, Any]], below: float = 0.9, metric: str = "letters"
-) -> list[int | None]:
-    """Return the step from which on a metric stays below a value, one a run, or None."""
-    found = []
-    for run in runs:
-        above = [k for k, line in enumerate(run["looks"]) if line[METRICS[metric]] >= below][-1:]
-        after = run["looks"][above[0] + 1 :] if above else run["looks"]
-        found.append(after[0][0] if after else None)
-    return found
 
 
 def _pooled(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -258,3 +273,170 @@ def score_deviation(model: nn.Module) -> float:
     scores, lengths = model(batch.frames, batch.lengths)
     mask = torch.arange(scores.shape[1]) < lengths[:, None]
     return float(scores[mask].std(0).mean())
+
+
+# ---- the experiment of the page
+
+
+def run_experiment(recognizer: Callable[[int, bool], nn.Module]) -> rows.Rows:
+    """Return the rows of all settings: saved, or in `experiment` and `ci` measured.
+
+    recognizer  (number of strided convolutions, batch normalization) -> a new model
+    """
+    check_every = pick(ci=10, laptop=25, gpu=25)  # steps
+
+    def measure(setting: str, steps: int, seed: int) -> dict[str, Any]:
+        given = BASELINE | SETTINGS[setting]
+        torch.manual_seed(seed)
+        model = recognizer(given["strided"], given["norm"])
+        model.out.bias.data[0] += given["bias"]  # type: ignore[union-attr, operator, index]
+        checks = train_model(model, batch_loss, steps, seed, check_every=check_every,
+                             lr=given["lr"], short_first=given["short_first"])  # fmt: skip
+        found: dict[str, Any] = {"checks": [line for line, _ in checks]}
+        if setting == "batch normalization":
+            pictured = {check_every * k for k in (0, 1, 3, 5, 8, 12)} | {steps} if seed == 1 else ()
+            found["decoded"] = decode(model)
+            found["probabilities"] = example_probabilities(checks, pictured)
+        return found
+
+    n = round(250 * share() / 25) * 25
+    asked = [("baseline", 2 * n), ("batch normalization", 2 * n)]
+    asked += [(setting, n) for setting in [*SETTINGS][1:-1]]
+    few = [{"setting": setting, "steps": pick(ci=20, laptop=50, gpu=500), "seed": 1}
+           for setting, _ in asked[:2]]  # fmt: skip
+    return rows.load_or_measure(
+        measure, "06c_speech", "ctc", data="an4_mfcc", minutes=300,
+        points=[{"setting": setting, "steps": steps, "seed": seed}
+                for setting, steps in asked for seed in (1, 2, 3)],
+        few=few,
+    )  # fmt: skip
+
+
+Runs = Sequence[rows.Row]
+
+
+def percents(values: Sequence[float]) -> str:
+    """Return rates as "mean (lowest to highest)" in percent, for a table's cell."""
+    shown = [
+        f"{100 * value:.0f}%" for value in (sum(values) / len(values), min(values), max(values))
+    ]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})" if len(values) > 1 else shown[0]
+
+
+def difference(runs: Runs, other: Runs, step: int, metric: str) -> Interval | None:
+    """Return other - runs of a metric in points, paired by seed, with its t interval.
+
+    The level is Bonferroni's for `CONTRASTS` contrasts: 99% for each, 95% for all.
+    """
+    pairs = zip(metric_at(runs, step, metric), metric_at(other, step, metric), strict=False)
+    points = [100 * (b - a) for a, b in pairs]
+    return t_interval(points, 1 - 0.05 / CONTRASTS) if len(points) > 1 else None
+
+
+def output_table(runs: Runs) -> Html:
+    """Show what the first run outputs for the example after more and more steps."""
+    example = load_utterances()[TEST].words[example_index()]
+    lines = []
+    for line in runs[0]["checks"]:
+        if line[0] in (0, 25, 100, 200, 300, 400, 500):
+            percent = [f"{100 * line[METRICS[name]]:.0f}" for name in ("empty", "wer", "cer")]
+            lines.append([line[0], f"{line[METRICS['loss']]:.2f}", *percent, f"“{line[-1]}”"])
+    return table(lines, ["steps", "loss per character", "empty outputs (%)", "WER (%)", "CER (%)",
+                         "output"],
+                 caption=f"The baseline, seed 1, on held-out speakers. Transcript of the example: "
+                 f"“{example}”.")  # fmt: skip
+
+
+def constant_table(runs: Runs) -> Html:
+    """Compare the outputs that ignore the audio: uniform, first target, and the best constant."""
+    train = load_utterances()[TRAIN]
+    sampled = random.Random(0).sample(range(len(train)), pick(ci=20, laptop=100, gpu=100))
+    some = make_batch(TRAIN, sampled)
+    targets = target_probabilities(some)
+    best, loss = fit_constant(some, make_batch(TEST), pick(ci=15, laptop=80, gpu=80))
+    names = {0: "blank", 1: "space"}
+    lines: list[list[Any]] = [
+        [f"p({names.get(k, LETTERS[k])}), %",
+         *(f"{100 * p:.1f}" for p in (1 / len(LETTERS), targets[k], best[k])), ""]
+        for k in best.argsort(descending=True)[:4].tolist()]  # fmt: skip
+    plateau = [
+        sum(values) / len(values)
+        for run in runs
+        if (values := [line[1] for line in run["checks"] if 50 <= line[0] <= 150])
+    ]
+    lines.append(["loss per character", f"{metric_at(runs, 0, 'loss')[0]:.1f} (step 0, seed 1)", "",
+                  f"{loss:.2f}", rows.mean_and_range(plateau, 2)])  # fmt: skip
+    return table(lines, ["", "uniform", "first target γ, mean", "best constant output",
+                         "baseline, steps 50 to 150"],
+                 caption="Outputs that ignore the audio, and the baseline's loss on the plateau: "
+                 "mean of three seeds (range over seeds).")  # fmt: skip
+
+
+def settings_table(runs: Mapping[str, Runs], recognizer: Callable[[int, bool], nn.Module]) -> Html:
+    """Show each setting's parameters, empty outputs, and CER, with its difference."""
+    lines: list[list[Any]] = []
+    for setting, each in runs.items():
+        if not each:
+            continue
+        given = BASELINE | SETTINGS[setting]
+        size = sum(p.numel() for p in recognizer(given["strided"], given["norm"]).parameters())
+        base = runs["baseline"]
+        change = None if setting == "baseline" else difference(base, each, 250, "cer")
+        lines.append([
+            setting, f"{size:,}",
+            percents(metric_at(each, 100, "blank")),
+            percents(metric_at(each, 200, "empty")),
+            percents(metric_at(each, 250, "cer")),
+            "" if change is None else f"{change.value:.0f} [{change.low:.0f}, {change.high:.0f}]",
+        ])  # fmt: skip
+    return table(lines, ["setting", "parameters", "argmax = blank, 100 steps",
+                         "empty outputs, 200 steps", "CER, 250 steps",
+                         "CER minus baseline (points)"],
+                 caption="Held-out speakers; mean of three seeds (range over seeds). Differences: "
+                 "paired by seed, t intervals corrected for five contrasts.")  # fmt: skip
+
+
+def logit_deviations(recognizer: Callable[[int, bool], nn.Module]) -> dict[str, str]:
+    """Return how much the logits vary over frames before training: mean (range) of three seeds."""
+    found = {}
+    for name, norm in (("baseline", False), ("batch normalization", True)):
+        deviations = []
+        for seed in (1, 2, 3):
+            torch.manual_seed(seed)
+            deviations.append(score_deviation(recognizer(2, norm)))
+        found[name] = rows.mean_and_range(deviations, 3)
+    return found
+
+
+def decoding_table(runs: Runs) -> Html:
+    """Compare three decodings of the models with batch normalization."""
+    seconds = sum(map(len, load_utterances()[TEST].features)) / 100
+    lines = []
+    for name in ("greedy", "prefix beam search", "prefix beam search + language model"):
+        words, letters, took = (rows.values(runs, "decoded", name, k) for k in range(3))
+        lines.append([name, percents(words), percents(letters),
+                      f"{100 * sum(took) / len(took) / seconds:.2f}"])  # fmt: skip
+    return table(
+        lines,
+        ["decoding", "WER", "CER", "time (% of the audio's duration)"],
+        caption="After the last step; mean of three seeds (range over seeds).",
+    )
+
+
+def decoding_gain(runs: Runs, before: str, after: str) -> Interval | None:
+    """Return the WER's difference after - before in points, paired by seed, for two contrasts."""
+    both = (rows.values(runs, "decoded", name, 0) for name in (before, after))
+    points = [100 * (b - a) for a, b in zip(*both, strict=True)]
+    return t_interval(points, 1 - 0.05 / 2) if len(points) > 1 else None
+
+
+def frames_table() -> Html:
+    """Count the training texts that don't fit into their frames, by subsampling factor."""
+    batch = make_batch(TRAIN)
+    needed = frames_needed(batch.symbols, batch.symbol_lengths)
+    counts = [[2**h, int((needed > -(-batch.lengths // 2**h)).sum())] for h in range(5)]
+    return table(
+        counts,
+        ["subsampling factor", "texts without a path"],
+        caption=f"Of {len(batch.lengths)} training utterances.",
+    )
