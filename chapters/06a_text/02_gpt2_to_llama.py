@@ -506,6 +506,13 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #    {"GeGLU": {"ff": ...}}` in `my_parts.py`, as in `deepdive_book.ch06a.runs.decoder_ablations`,
 #    and run `python -m deepdive_book.ch06a.runs.decoder_challenge my_parts.py`. Report the
 #    difference, its interval, and the learning rate.
+#
+#    <details><summary>Answer</summary>
+#
+#    A `GatedFeedForward(D_MODEL, 344, gelu_tanh, bias=False)` at 0.001, three seeds. We haven't run
+#    it, so report what you find, and say that it holds at this learning rate.
+#
+#    </details>
 
 # %% Exercise answers, checked tags=["nbval-check-output"]
 print([round(y, 2) for y in RMSNorm(2)(torch.tensor([3.0, 9.0])).tolist()])
