@@ -368,7 +368,9 @@ print(f"largest difference of a logit, our blocks to transformers: {difference:.
 # print(tokenizer.decode(model.generate(**inputs, max_new_tokens=12, do_sample=False)[0]))
 # ```
 #
-# ## How it differs: GPT-2, Llama 3, Qwen3, Gemma 3, DeepSeek-V3
+# ## How it differs
+#
+# GPT-2, Llama 3, Qwen3, Gemma 3, and DeepSeek-V3 compared:
 #
 # | | GPT-2 | Llama 3 | Qwen3 | Gemma 3 | DeepSeek-V3 |
 # |---|---|---|---|---|---|
