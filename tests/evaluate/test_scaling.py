@@ -104,7 +104,7 @@ def test_runs_stay_together_in_a_draw() -> None:
 
 def test_one_run_more_lies_where_it_is_foretold_nineteen_times_in_twenty() -> None:
     fit = fitted(Chinchilla, planted(PLANTED, 0.01), draws=40)
-    found = fit.foretold(1e5, 3e6)
+    found = fit.predict(1e5, 3e6)
     draw = np.random.default_rng(1)
     more = PLANTED(1e5, 3e6) * np.exp(0.01 * draw.standard_normal(2000))
     assert 0.9 < np.mean((found.low < more) & (more < found.high)) < 0.99

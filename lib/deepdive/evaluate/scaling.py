@@ -4,7 +4,7 @@
     fit = fitted(Chinchilla, runs)
     fit.law(3e5, 8e6), fit.law.best(1e13)           # a loss; the optimal size and data of a budget
     fit.interval(lambda law: law.best(1e13)[0])     # by bootstrap over runs
-    fit.foretold(3e5, 8e6)                          # the predicted loss of a new run
+    fit.predict(3e5, 8e6)                          # the predicted loss of a new run
 
 Compute budgets are in FLOPs: training n parameters on d tokens takes 6 n d (Kaplan et al. 2020,
 section 2.1).
@@ -15,7 +15,7 @@ What differs:
 - the model is unchanged: models of several sizes are trained on several amounts of text, and a
   curve is fitted to their losses (`fitted`)
 - the curve has an irreducible loss (`Chinchilla`), or none (`Kaplan`)
-- it predicts the optimal model size for a budget, and a loss (`best`, `foretold`)
+- it predicts the optimal model size for a budget, and a loss (`best`, `predict`)
 Source: Kaplan et al. 2020, sections 1 and 4; Hoffmann et al. 2022, section 3.3.
 Book: 6.1.3.2
 """
@@ -111,26 +111,27 @@ Law = Chinchilla | Kaplan
 
 
 class Fit(NamedTuple):
-    """The fitted `law`, the laws fitted to bootstrap samples of the runs (`drawn`), and the
-    residuals of the runs, log(measured loss) - log(predicted loss) (`off`).
+    """The fitted `law`, the laws fitted to bootstrap samples of the runs (`bootstrap_laws`), and
+    the residuals of the runs, log(measured loss) - log(predicted loss) (`residuals`).
     """
 
     law: Any
-    drawn: Sequence[Any]
-    off: Any
+    bootstrap_laws: Sequence[Any]
+    residuals: Any
 
     def interval(self, of: Callable[[Any], float], level: float = 0.95) -> Interval:
         """Return of(law) with its percentile bootstrap interval."""
-        values = [of(law) for law in self.drawn]
+        values = [of(law) for law in self.bootstrap_laws]
         low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2))
         return Interval(float(of(self.law)), float(low), float(high))
 
-    def foretold(self, n: float, d: float, level: float = 0.95, seed: int = 0) -> Interval:
+    def predict(self, n: float, d: float, level: float = 0.95, seed: int = 0) -> Interval:
         """Return the predicted loss of a new run with its prediction interval: the predictions of
         the bootstrap laws, each with residuals sampled from those of the runs.
         """
-        residuals = np.random.default_rng(seed).choice(self.off, (len(self.drawn), 20))
-        predicted = np.asarray([law(n, d) for law in self.drawn])[:, None] * np.exp(residuals)
+        losses = np.asarray([law(n, d) for law in self.bootstrap_laws])
+        residuals = np.random.default_rng(seed).choice(self.residuals, (len(losses), 20))
+        predicted = losses[:, None] * np.exp(residuals)
         low, high = np.quantile(predicted, ((1 - level) / 2, (1 + level) / 2))
         return Interval(float(self.law(n, d)), float(low), float(high))
 
