@@ -266,7 +266,7 @@ table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compu
 # compute-optimal size, one about three times as large. Then they were trained, with learning rates
 # tuned for them. The baseline is a log-linear regression of the loss on $N$ and $D$.
 
-# %% tags=["surprise"]
+# %% tags=["surprise", "nbval-check-output"]
 table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": ".3f"},
       caption="loss in nats per character; one run each")  # fmt: skip
 
@@ -283,7 +283,7 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # Each size tried learning rates a factor of 2 apart until the best one had a worse neighbor on each
 # side (0.5 million tokens; three seeds, but one for the two largest sizes, those of experiment 2).
 
-# %% tags=["surprise"]
+# %% tags=["surprise", "nbval-check-output"]
 table(scaling.rate_losses(rows["rate"], shared=0.012),
       caption="loss after 0.5 million characters: each size's best rate, and a shared one")
 
