@@ -255,7 +255,7 @@ def test_without_a_checkout_it_says_that_it_needs_one(
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli.main, ("new", *NUMBERS))
     assert done.exit_code == 2
-    assert "only a checkout has it" in " ".join(done.output.split())
+    assert "creating a system requires a checkout" in " ".join(done.output.split())
 
 
 def printed_examples() -> list[tuple[str, str]]:
