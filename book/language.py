@@ -193,7 +193,7 @@ CHECKS: dict[str, Callable[[Page], Iterator[str]]] = {
     "folds": folds,
 }
 # Pages that teach no single concept have no concept cell.
-WITHOUT_CONCEPT = re.compile(r"_(?:opening|closing|diagnostic|atlas|disagree)$")
+WITHOUT_CONCEPT = re.compile(r"_(?:opening|closing|diagnostic|atlas|disagree|more)$")
 
 
 def checked(page: Page) -> list[str]:

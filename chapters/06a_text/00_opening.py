@@ -71,6 +71,7 @@ show(
 # | 6a.5 | [Sampling from a language model](05_sampling.ipynb) | Why not take the likeliest? | 17 |
 # | 6a.6 | [Scaling laws](06_scaling.ipynb) | Where does money go? | 20 |
 # | 6a.7 | [In-context learning](07_in_context.ipynb) | What is learned? | 17 |
+# | 6a.7b | [More experiments: in-context learning](07b_in_context_more.ipynb) | Which heads copy? | 8 |
 # | 6a.8 | [Summarization](08_summaries.ipynb) | What does ROUGE see? | 18 |
 # | 6a.9 | [LoRA and domain adaptation](09_lora.ipynb) | What else changes? | 17 |
 #
