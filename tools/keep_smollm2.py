@@ -1,9 +1,9 @@
-"""Ask SmolLM2 what page 6a.7 shows alive, and write its answers beside the pictures.
+"""Score what page 6a.7 shows interactively with SmolLM2, and write the scores next to the figures.
 
     python tools/keep_smollm2.py          # three minutes on one core
 
-The attention of two prompts, as bytes (deepdive_book.kit.explorer.cached_attention), and the
-answers to each prompt that a reader can build (deepdive_book.ch06a.figures.few_shot_prompt).
+The attention of two prompts, as bytes (deepdive_book.kit.explorer.cached_attention), and the label
+probabilities of each prompt of the figure (deepdive_book.ch06a.figures.few_shot_prompt).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ PROMPTS = {
 }
 
 
-def keep_attention(who: PromptedLM) -> None:
+def keep_attention(lm: PromptedLM) -> None:
     found = {}
     for name, text in PROMPTS.items():
-        tokens = who.tokenizer.encode(text)
-        shown = [who.tokenizer.decode([token]) for token in tokens]
-        found[name] = shown, induction.weights(who.model, tokens)
+        tokens = lm.tokenizer.encode(text)
+        strings = [lm.tokenizer.decode([token]) for token in tokens]
+        found[name] = strings, induction.weights(lm.model, tokens)
         print(f"{name}: {len(tokens)} tokens")
     cached_attention.cache(cached_attention.SMOLLM2, found)
 
 
 def main() -> None:
-    who = in_context.speaker()
-    keep_attention(who)
-    built = {
-        "demonstrations": in_context.BUILT, "asked": in_context.ASKED,
-        "words": in_context.REVIEW.words, "ask": in_context.REVIEW.ask,
-        "shares": in_context.built(who),
+    lm = in_context.load_smollm2()
+    keep_attention(lm)
+    prompts = {
+        "demonstrations": in_context.DEMONSTRATIONS, "queries": in_context.QUERIES,
+        "words": in_context.REVIEW.words, "template": in_context.REVIEW.query,
+        "per_mille": in_context.all_prompts(lm),
     }  # fmt: skip
-    few_shot_prompt.KEPT.write_text(
-        json.dumps(built, separators=(",", ":")) + "\n", encoding="utf-8"
+    few_shot_prompt.SAVED.write_text(
+        json.dumps(prompts, separators=(",", ":")) + "\n", encoding="utf-8"
     )
 
 

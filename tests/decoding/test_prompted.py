@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from deepdive.core.masks import Causal, Mask, Prefix
-from deepdive.decoding import Prompted, greedy, shared_prefix
+from deepdive.decoding import Prompted, greedy, shared_prefix, split_prefix
 from deepdive.models.generative import gpt2, llama
 from deepdive.models.transformer.decoder_only import DecoderOnly
 
@@ -104,3 +104,26 @@ def test_what_is_empty_or_no_decoder_is_refused(model: DecoderOnly) -> None:
         prompt.write([])
     with pytest.raises(TypeError, match="Linear has no decoder"):
         Prompted(nn.Linear(2, 2))
+
+
+def test_a_replaced_prompt_keeps_the_common_prefix(model: DecoderOnly) -> None:
+    prompt = Prompted(model, PROMPT)
+    for tokens in ([*PROMPT[:3], 8, 8], PROMPT[:2], [7, *PROMPT], []):
+        with mock.patch.object(shared_prefix.SideBySide, "step", autospec=True,
+                               side_effect=shared_prefix.SideBySide.step) as step:  # fmt: skip
+            kept = shared_prefix.common_prefix([prompt.tokens, tokens])
+            prompt.replace(tokens)
+        processed = [token for call in step.call_args_list for token in call.args[1][0]]
+        assert processed == tokens[kept:]
+        assert prompt.tokens == tokens
+        assert prompt.length == len(tokens)
+        fresh = Prompted(model, tokens).labels(QUESTIONS, LABELS)
+        assert torch.allclose(prompt.labels(QUESTIONS, LABELS), fresh)
+
+
+def test_a_prefix_leaves_each_sequence_a_token() -> None:
+    assert split_prefix([[1, 2, 3, 4], [1, 2, 5]]) == ([1, 2], [[3, 4], [5]])
+    assert split_prefix([[1, 2], [1, 2, 3]]) == ([1], [[2], [2, 3]])
+    assert split_prefix([[4, 4]]) == ([4], [[4]])
+    with pytest.raises(ValueError, match="sequences: got none"):
+        split_prefix([])

@@ -11,7 +11,7 @@ They return the new tokens: without the prompt, without the end token. The model
 mode and without gradients; its mode is restored.
 
 `Prompted` scores labels or generates answers for many questions after one prompt, in one sequence.
-
+`split_prefix` finds the prompt that texts share, in their tokens.
 
 `speculative` samples as `sample` does, one text, with fewer calls of a large model: a fast draft
 model proposes tokens, such as the n-gram model `Counted`.
@@ -43,11 +43,11 @@ from deepdive.decoding.scores import (
     renormalise,
 )
 from deepdive.decoding.session import generating
-from deepdive.decoding.shared_prefix import Prompted
+from deepdive.decoding.shared_prefix import Prompted, split_prefix
 from deepdive.decoding.speculative_decoding import speculative
 
 __all__ = [
     "Counted", "Prompted", "beam", "beam_settings", "filter_min_p", "filter_top_k", "filter_top_p",
     "forbid", "force", "generating", "greedy", "greedy_settings", "penalise", "power_penalty",
-    "renormalise", "sample", "speculative", "wu_penalty",
+    "renormalise", "sample", "speculative", "split_prefix", "wu_penalty",
 ]  # fmt: skip

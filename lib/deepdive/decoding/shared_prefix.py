@@ -6,10 +6,15 @@ The demonstrations are most of a few-shot prompt, and they are the same for ever
 label. So their keys and values are cached, and the questions are packed into one sequence: each
 attends only to the prompt and itself, with the position numbers it would have by itself.
 
-    prompt = Prompted(model, tokenizer.encode(demonstrations))
-    prompt.labels([tokenizer.encode(q) for q in questions], [tokenizer.encode(" yes"), ...])
-    prompt.write([tokenizer.encode(q) for q in questions], stop=tokenizer.encode("\\n"))
-    prompt.crop(length)  # fewer demonstrations: nothing is recomputed
+    whole = [tokenizer.encode(demonstrations + question) for question in questions]
+    prefix, rests = split_prefix(whole)  # as token ids: "\\n\\n" has other tokens before more text
+    prompt = Prompted(model)
+    prompt.replace(prefix)  # keeps what the old prompt shares with the new one
+    prompt.labels(rests, [tokenizer.encode(" yes"), ...])
+    prompt.write(rests, stop=tokenizer.encode("\\n"))
+
+Encode each text as a whole and split its tokens. Tokens of separately encoded parts can differ from
+those of the joined text, and then the model sees a text that it never saw in training.
 
 Source: Brown et al. 2020, "Language Models are Few-Shot Learners", sections 2 and 2.4.
 """
@@ -39,6 +44,7 @@ class Prompted:
             if not hasattr(model, part):
                 raise TypeError(f"model: {type(model).__name__} has no {part}; give a DecoderOnly")
         self.model, self.cache = model.eval(), KVCache()
+        self.tokens: list[int] = []
         self.read(tokens)
 
     @property
@@ -50,10 +56,17 @@ class Prompted:
         """Append `tokens` to the prompt."""
         if len(tokens):
             SideBySide(self.model, self.cache).step({0: tokens})
+            self.tokens += tokens
 
     def crop(self, length: int) -> None:
         """Drop the prompt after the first `length` tokens."""
         self.cache.crop(length)
+        del self.tokens[length:]
+
+    def replace(self, tokens: Tokens) -> None:
+        """Make `tokens` the prompt. The keys and values of their common prefix are kept."""
+        self.crop(common_prefix([self.tokens, tokens]))
+        self.read(tokens[self.length :])
 
     def labels(self, questions: Sequence[Tokens], labels: Sequence[Tokens]) -> Tensor:
         """Return log p of each label after each question, (N, L).
@@ -139,6 +152,23 @@ class SideBySide:
         mask = Causal() & (Segments(self.owner) | Prefix(self.shared))
         states = decoder.stack(x, mask=mask, positions=self.at, cache=self.cache)
         return list(states[0].split([len(text) for text in texts.values()]))
+
+
+def common_prefix(sequences: Sequence[Tokens]) -> int:
+    """Return the number of tokens with which all sequences begin."""
+    shortest = min(map(len, sequences))
+    columns = zip(*sequences, strict=False)
+    return next((i for i, column in enumerate(columns) if len({*column}) > 1), shortest)
+
+
+def split_prefix(sequences: Sequence[Tokens]) -> tuple[list[int], list[list[int]]]:
+    """Return the longest common prefix, and the rest of each sequence: at least its last token.
+
+    Raises ValueError if there are no sequences, or if one is empty.
+    """
+    _none_empty(sequences=sequences)
+    end = min(common_prefix(sequences), min(map(len, sequences)) - 1)
+    return list(sequences[0][:end]), [list(tokens[end:]) for tokens in sequences]
 
 
 def _rows(texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:

@@ -1,10 +1,10 @@
-"""A prompt that the reader builds, and what a model said after it: each demonstration is left out,
-has its label, or the other one.
+"""Interactive figure: build a few-shot prompt and see the model's label probabilities.
 
-    few_shot_prompt(Built(demonstrations, asked, words, ask, shares))
+    few_shot_prompt(Prompts(demonstrations, queries, words, template, per_mille))
 
-Every prompt was asked beforehand: of n demonstrations there are 3^n. Python draws the first state,
-which stays where nothing moves: on paper and without scripts.
+Each demonstration is left out, or has its correct or its flipped label. The model scored every
+prompt in advance: n demonstrations give 3^n. Python draws the first state, which is also what
+appears on paper and without scripts.
 """
 
 import hashlib
@@ -18,96 +18,101 @@ from pathlib import Path
 from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import ROLES
 
-OUT, TRUE, FALSE = "0", "1", "2"
-KEPT = Path(__file__).with_suffix(".json")  # SmolLM2's answers: tools/keep_smollm2.py writes them
+OUT, CORRECT, FLIPPED = "0", "1", "2"
+SAVED = Path(__file__).with_suffix(".json")  # SmolLM2's scores, from tools/keep_smollm2.py
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
-class Built:
-    """What was asked, and answered.
+class Prompts:
+    """All prompts of n demonstrations, and their label probabilities.
 
-    demonstrations  each a text and its class, 0 or 1
-    asked           the texts to ask about
-    words           what the classes are called
-    ask             how a question is put, with {} for the text
-    shares          for each prompt, a digit a demonstration (OUT, TRUE or FALSE), the share of the
-                    second word after each text of `asked`, in thousandths
+    demonstrations  texts with their classes, 0 or 1
+    queries         the texts to classify
+    words           the label words of the two classes
+    template        the query's template, with {} for the text
+    per_mille       for each prompt, one digit per demonstration (OUT, CORRECT, or FLIPPED): the
+                    probability of the second label word after each query, in thousandths
     """
 
     demonstrations: Sequence[tuple[str, int]]
-    asked: Sequence[str]
+    queries: Sequence[str]
     words: tuple[str, str]
-    ask: str
-    shares: Mapping[str, Sequence[int]]
+    template: str
+    per_mille: Mapping[str, Sequence[int]]
 
     def prompt(self, key: str, number: int) -> str:
-        """The text that the model reads."""
-        said = [
-            f"{self.ask.format(text)} {self.words[label ^ (state == FALSE)]}\n\n"
+        """The whole text of a prompt."""
+        shown = [
+            f"{self.template.format(text)} {self.words[label ^ (state == FLIPPED)]}\n\n"
             for (text, label), state in zip(self.demonstrations, key, strict=True)
             if state != OUT
         ]
-        return "".join(said) + self.ask.format(self.asked[number])
+        return "".join(shown) + self.template.format(self.queries[number])
 
-    def told(self, key: str, number: int) -> str:
+    def percent(self, key: str, number: int) -> float:
+        """The probability of the second label word, in percent."""
+        return self.per_mille[key][number] / 10
+
+    def status(self, key: str, number: int) -> str:
         """The state in words."""
-        share, shown, false = self.shares[key][number], len(key) - key.count(OUT), key.count(FALSE)
+        share, shown, flipped = self.percent(key, number), len(key) - key.count(OUT), key.count("2")
         noun = "demonstration" if shown == 1 else "demonstrations"
-        labels = f", {false} of them with a false label" if false else ""
+        labels = f", {flipped} of them with a flipped label" if flipped else ""
         return (
-            f"{shown or 'No'} {noun}{labels}. Of the two words, “{self.words[1]}” gets "
-            f"{share / 10:.1f} %: the model says {self.words[share >= 500]}."
+            f"{shown or 'No'} {noun}{labels}. p({self.words[1]}) = {share:.1f}%: the prediction is "
+            f"{self.words[share >= 50]}."
         )
 
 
-def load_cached() -> Built:
-    """Film reviews, and what SmolLM2 said after each prompt."""
-    return Built(**json.loads(KEPT.read_text(encoding="utf-8")))
+def load_saved() -> Prompts:
+    """Movie reviews, and SmolLM2's label probabilities after each prompt."""
+    return Prompts(**json.loads(SAVED.read_text(encoding="utf-8")))
 
 
-def few_shot_prompt(built: Built, key: str = "", number: int = 0) -> Html:
-    """Return the picture; it begins with the prompt `key`, by default with no demonstration, and
-    with question `number`.
+def few_shot_prompt(prompts: Prompts, key: str = "", number: int = 0) -> Html:
+    """Return the figure; its first state is the prompt `key`, by default without demonstrations,
+    and query `number`.
 
-    Raises ValueError where an answer is missing.
+    Raises ValueError if a probability is missing.
     """
-    key = key or OUT * len(built.demonstrations)
-    wanted = {"".join(p) for p in product(OUT + TRUE + FALSE, repeat=len(built.demonstrations))}
-    if {*built.shares} != wanted or {len(row) for row in built.shares.values()} != {
-        len(built.asked)
+    key = key or OUT * len(prompts.demonstrations)
+    states = OUT + CORRECT + FLIPPED
+    wanted = {"".join(p) for p in product(states, repeat=len(prompts.demonstrations))}
+    if {*prompts.per_mille} != wanted or {len(row) for row in prompts.per_mille.values()} != {
+        len(prompts.queries)
     }:
         raise ValueError(
-            f"shares: got {len(built.shares)} prompts, expected {len(wanted)}, each with "
-            f"{len(built.asked)} answers"
+            f"per_mille: got {len(prompts.per_mille)} prompts, expected {len(wanted)}, each with "
+            f"{len(prompts.queries)} probabilities"
         )
     spec = {
-        "shown": built.demonstrations, "asked": built.asked, "words": built.words,
-        "ask": built.ask, "shares": built.shares,
+        "demonstrations": prompts.demonstrations, "queries": prompts.queries,
+        "words": prompts.words, "template": prompts.template, "perMille": prompts.per_mille,
     }  # fmt: skip
     given = json.dumps(spec, separators=(",", ":"))
     name = f"bu{hashlib.sha256((given + key).encode()).hexdigest()[:10]}"
-    said = built.told(key, number)
+    status = prompts.status(key, number)
     html = _PAGE.format(
-        id=name, rows="".join(_row(built, name, i, key[i]) for i in range(len(key))),
+        id=name, rows="".join(_row(prompts, name, i, key[i]) for i in range(len(key))),
         options="".join(
             f'<option value="{i}"{" selected" if i == number else ""}>{escape(text)}'
-            for i, text in enumerate(built.asked)
+            for i, text in enumerate(prompts.queries)
         ),
-        prompt=escape(built.prompt(key, number)), share=built.shares[key][number] / 10,
-        words=built.words, said=escape(said), blue=ROLES["key"], red=ROLES["query"],
-        focus=ROLES["weight"], grey=ROLES["score"], script=script(_SCRIPT, id=name, values=given),
+        prompt=escape(prompts.prompt(key, number)), share=prompts.percent(key, number),
+        words=prompts.words, status=escape(status), blue=ROLES["key"], red=ROLES["query"],
+        focus=ROLES["weight"], gray=ROLES["score"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
-    return Html(html, f"[a prompt: {said}]")
+    return Html(html, f"[a few-shot prompt: {status}]")
 
 
-def _row(built: Built, name: str, i: int, state: str) -> str:
-    text, label = built.demonstrations[i]
-    called = ("left out", built.words[label], f"{built.words[1 - label]} (false)")
+def _row(prompts: Prompts, name: str, i: int, state: str) -> str:
+    text, label = prompts.demonstrations[i]
+    names = ("left out", prompts.words[label], f"{prompts.words[1 - label]} (flipped)")
     choices = "".join(
         f'<label><input type="radio" name="{name}-{i}" value="{value}"'
         f"{' checked' if value == state else ''}> {escape(each)}</label>"
-        for value, each in zip((OUT, TRUE, FALSE), called, strict=True)
+        for value, each in zip((OUT, CORRECT, FLIPPED), names, strict=True)
     )
     return f"<fieldset><legend>{escape(text)}</legend>{choices}</fieldset>"
 
@@ -126,19 +131,19 @@ _PAGE = """\
 .bu input {{ accent-color: {blue}; }}
 .bu :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
 .bu pre {{ white-space: pre-wrap; margin: .6em 0; padding: .5em .7em; font-size: .95rem;
-  line-height: 1.4; background: none; border: 1px solid {grey}; min-height: 16.5em; }}
+  line-height: 1.4; background: none; border: 1px solid {gray}; min-height: 16.5em; }}
 .bu-line {{ display: flex; height: 1.4rem; background: {red}; }}
 .bu-line i {{ background: {blue}; border-right: 2px solid Canvas; }}
 .bu-ends {{ display: flex; justify-content: space-between; }}
 .bu p {{ margin: .4em 0; min-height: 2.9em; font-variant-numeric: tabular-nums; }}
 @media print {{ .bu-choose {{ display: none; }} .bu pre, .bu p {{ min-height: 0; }} }}
 </style>
-<div class="bu" id="{id}" role="group" aria-label="A prompt to build, and the model's answer">
+<div class="bu" id="{id}" role="group" aria-label="Build a few-shot prompt">
 <div class="bu-choose" hidden>{rows}
-<label class="bu-ask">asked: <select>{options}</select></label></div>
+<label class="bu-ask">query: <select>{options}</select></label></div>
 <pre>{prompt}</pre>
 <div class="bu-line" aria-hidden="true"><i style="width:{share}%"></i></div>
 <div class="bu-ends" aria-hidden="true"><span>{words[1]}</span><span>{words[0]}</span></div>
-<p role="status" aria-live="polite">{said}</p>
+<p role="status" aria-live="polite">{status}</p>
 </div>
 {script}"""

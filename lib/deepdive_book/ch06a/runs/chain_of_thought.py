@@ -1,4 +1,5 @@
-"""Arithmetic of two steps, asked after demonstrations that answer at once or step by step.
+"""Chain-of-thought prompting: two-step arithmetic, with demonstrations that answer directly, after
+filler dots, or step by step.
 
     Q: Tom has 7 apples. He gets 5 more, then gives 4 away. How many apples does he have now?
     A: 7 + 5 = 12. 12 - 4 = 8. The answer is 8.
@@ -13,7 +14,7 @@ import random
 import re
 from typing import NamedTuple
 
-from deepdive.decoding import Prompted
+from deepdive.decoding import Prompted, split_prefix
 from deepdive_book.ch06a.runs.in_context import PromptedLM, digits
 
 FORMS = ("direct", "dots", "steps")
@@ -43,24 +44,24 @@ class Problem(NamedTuple):
         )
 
     def worked(self, form: str) -> str:
-        """The answer as a demonstration of a form gives it."""
+        """The answer as it is written in a demonstration of this form."""
         both = self.a + self.b
         before = {
             "direct": "",
-            "dots": " ." * 14,  # most of the tokens that the steps have
+            "dots": " ." * 14,  # about as many tokens as the steps
             "steps": f" {self.a} + {self.b} = {both}. {both} - {self.c} = {self.answer}.",
         }
         return f"{before[form]} The answer is {self.answer}.\n\n"
 
 
 def problems(n: int, seed: int) -> list[Problem]:
-    """n different problems with numbers from 2 to 9, whose answer is 1 at least."""
-    draw = random.Random(f"two steps {seed}")
+    """n different problems with numbers from 2 to 9 and an answer of at least 1."""
+    rng = random.Random(f"two steps {seed}")
     found: dict[Problem, None] = {}
     while len(found) < n:
-        a, b, c = (draw.randint(2, 9) for _ in range(3))
+        a, b, c = (rng.randint(2, 9) for _ in range(3))
         if c < a + b:
-            found[Problem(a, b, c, draw.choice(PEOPLE), draw.choice(THINGS))] = None
+            found[Problem(a, b, c, rng.choice(PEOPLE), rng.choice(THINGS))] = None
     return list(found)
 
 
@@ -71,33 +72,42 @@ def answer_of(text: str) -> int | None:
     return int(found[-1]) if found else None
 
 
-def sums_right(text: str) -> list[bool]:
-    """Whether each sum of the form a + b = c or a - b = c is right."""
+def correct_sums(text: str) -> list[bool]:
+    """Whether each sum of the form a + b = c or a - b = c is correct."""
     found = re.findall(r"(\d+) ([+-]) (\d+) = (\d+)", text.split("\n")[0])
     return [(int(a) + (1 if sign == "+" else -1) * int(b)) == int(c) for a, sign, b, c in found]
 
 
-def by_form(who: PromptedLM, form: str, shots: int, seed: int, queries: int) -> dict[str, object]:
-    """How many answers are right, and what was written: the questions are the same for each seed
-    and form, the demonstrations those of the seed.
+def prompt_texts(form: str, shots: int, seed: int, queries: int) -> tuple[list[str], list[Problem]]:
+    """Whole prompts and their problems: the same for all seeds and forms. The seed samples the
+    demonstrations.
     """
     asked = problems(queries, seed=1000)
     shown = [p for p in problems(shots + queries, seed) if p not in asked][:shots]
-    tokens = who.tokenizer.encode("".join(p.question + p.worked(form) for p in shown))
-    prompt = Prompted(who.model, tokens)
-    newline, two = (who.tokenizer.encode(end)[-1] for end in ("\n", "\n\n"))
+    demonstrations = "".join(p.question + p.worked(form) for p in shown)
+    return [demonstrations + p.question for p in asked], asked
+
+
+def measure_form(
+    lm: PromptedLM, form: str, shots: int, seed: int, queries: int
+) -> dict[str, object]:
+    """Which answers and which sums are correct, and the first three texts generated."""
+    texts, asked = prompt_texts(form, shots, seed, queries)
+    prefix, rests = split_prefix([lm.tokenizer.encode(text) for text in texts])
+    prompt = Prompted(lm.model, prefix)
+    newline, two = (lm.tokenizer.encode(end)[-1] for end in ("\n", "\n\n"))
     written = prompt.write(
-        [who.tokenizer.encode(p.question) for p in asked],
+        rests,
         max_length=8 if form == "direct" else 32,
-        stop=[newline, two, who.tokenizer.eos],
+        stop=[newline, two, lm.tokenizer.eos],
     )
-    texts = [who.tokenizer.decode(tokens) for tokens in written]
-    sums = [sums_right(text) for text in texts]
+    outputs = [lm.tokenizer.decode(tokens) for tokens in written]
+    sums = [correct_sums(text) for text in outputs]
     return {
-        "right": digits(answer_of(t) == p.answer for t, p in zip(texts, asked, strict=True)),
+        "correct": digits(answer_of(t) == p.answer for t, p in zip(outputs, asked, strict=True)),
         "first_sum": digits(bool(each) and each[0] for each in sums),
         "second_sum": digits(len(each) > 1 and each[1] for each in sums),
-        "written": texts[:3],
+        "outputs": outputs[:3],
         "tokens": round(sum(map(len, written)) / len(written), 1),
         "prompt": prompt.length,
     }

@@ -1,10 +1,10 @@
-"""Learning from a prompt alone, measured on SmolLM2: what page 6a.7 keeps, and its pictures read.
+"""In-context learning with SmolLM2: prompts, label scores, and predictions (page 6a.7).
 
-A prompt is demonstrations, each a question with its label, then a question without one. All
-demonstrations of a draw are read once: of 16 of them the first 8, 4, 2 and 1 are had by forgetting
-(`Prompted.crop`), and all questions are asked side by side.
+A prompt is k demonstrations, each a query with its label, then a query without one. It is encoded
+as one text: parts that are encoded separately can have other tokens ("\\n\\n" is one token by
+itself, two before the next demonstration). The tokens that all prompts share are processed once.
 
-    by_shots(speaker(), sentiment(), shots=(16, 8, 4), labels="true", seed=0, queries=100)
+    predict_by_shots(load_smollm2(), sentiment(), shots=(0, 4), labels="correct", seed=0, queries=9)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations, product
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -21,80 +22,85 @@ from torch import Tensor
 from deepdive.data import rt_polarity
 from deepdive.data.lines import text_lines
 from deepdive.data.reviews import Labelled
-from deepdive.decoding import Prompted
+from deepdive.decoding import Prompted, split_prefix
 from deepdive.evaluate import contextual
 from deepdive.models.generative.llama import Llama
 from deepdive.tokenizers import Tokenizer
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.kit.smollm2 import smollm2_model, smollm2_tokenizer
 
-NOTHING = ("N/A", "", "[MASK]")  # Zhao et al. 2021, section 5
-LABELS = ("true", "random", "flipped")
+CONTENT_FREE = ("N/A", "", "[MASK]")  # Zhao et al. 2021, section 5
+LABELS = ("correct", "random", "flipped")
 Tokens = list[int]
+Demonstrations = Sequence[tuple[str, int]]
 
 
 class PromptedLM(NamedTuple):
-    """A model and its tokeniser."""
+    """A language model and its tokenizer."""
 
     model: Llama
     tokenizer: Tokenizer
 
 
 @cache
-def speaker() -> PromptedLM:
-    """SmolLM2, read once."""
+def load_smollm2() -> PromptedLM:
+    """SmolLM2-135M-Instruct, loaded once."""
     return PromptedLM(smollm2_model(), smollm2_tokenizer())
 
 
 @dataclass(frozen=True)
-class Wording:
-    """How a question is put: `ask` with the text in its place, and a word for each class."""
+class Template:
+    """A prompt template: `query` with {} for the text, and one label word per class."""
 
-    ask: str
+    query: str
     words: tuple[str, ...]
 
-    def question(self, tokenizer: Tokenizer, text: str) -> Tokens:
-        return tokenizer.encode(self.ask.format(text))
+    def text(self, demonstrations: Demonstrations, query: str) -> str:
+        """The whole prompt: each demonstration ends with an empty line."""
+        shown = [
+            f"{self.query.format(text)} {self.words[label]}\n\n" for text, label in demonstrations
+        ]
+        return "".join(shown) + self.query.format(query)
+
+    def tokens(self, tokenizer: Tokenizer, demonstrations: Demonstrations, query: str) -> Tokens:
+        """The tokens of the whole prompt, encoded as one text."""
+        return tokenizer.encode(self.text(demonstrations, query))
 
     def labels(self, tokenizer: Tokenizer) -> list[Tokens]:
+        """The tokens of each label word, with the space before it."""
         return [tokenizer.encode(f" {word}") for word in self.words]
 
-    def shown(self, tokenizer: Tokenizer, text: str, label: int) -> Tokens:
-        """A demonstration: the question, its label, an empty line."""
-        return [*self.question(tokenizer, text), *self.labels(tokenizer)[label],
-                *tokenizer.encode("\n\n")]  # fmt: skip
 
-
-REVIEW = Wording("Review: {}\nSentiment:", ("negative", "positive"))
-WORDINGS = {
+REVIEW = Template("Review: {}\nSentiment:", ("negative", "positive"))
+TEMPLATES = {
     "Sentiment:": REVIEW,
-    "It was": Wording("{} All in all, it was", ("terrible", "great")),
-    "Is it?": Wording(
+    "It was": Template("{} All in all, it was", ("terrible", "great")),
+    "Is it?": Template(
         "{}\nIs this review positive or negative?\nAnswer:", ("negative", "positive")
     ),
 }
 TOPICS = ("science", "travel", "politics", "sports", "health", "entertainment", "geography")
-TOPIC = Wording("Text: {}\nTopic:", TOPICS)
+TOPIC = Template("Text: {}\nTopic:", TOPICS)
 
 
 @dataclass(frozen=True)
 class Task:
-    """Texts to show, texts to ask about, and the wording that is used unless another is named."""
+    """Texts for demonstrations, texts for queries, and the default template."""
 
-    shown: Labelled
-    asked: Labelled
-    wording: Wording
+    pool: Labelled
+    queries: Labelled
+    template: Template
 
 
 def sentiment(real: bool = True) -> Task:
-    """Sentences of film reviews: rt_polarity, or generated ones."""
+    """Sentences from movie reviews: rt_polarity, or generated ones."""
     data = rt_polarity() if real else generated_reviews(400)
-    shown, _, asked = data.held_out()
-    return Task(shown, asked, REVIEW)
+    pool, _, queries = data.held_out()
+    return Task(pool, queries, REVIEW)
 
 
 def topics() -> Task:
-    """sib200, English: sentences with one of seven topics; 701 to show, 204 to ask about."""
+    """English sib200: sentences on seven topics, 701 for demonstrations and 204 for queries."""
     rows = csv.DictReader(text_lines("sib200"), delimiter="\t", quoting=csv.QUOTE_NONE)
     parts: dict[str, list[tuple[str, int]]] = {"train": [], "dev": [], "test": []}
     for row in rows:
@@ -102,109 +108,100 @@ def topics() -> Task:
             parts[row["split"]].append(
                 (row["text"], TOPICS.index(row["category"].removesuffix("/technology")))
             )
-    shown, asked = (
+    pool, queries = (
         Labelled(tuple(t for t, _ in found), tuple(k for _, k in found), TOPICS, "sib200 (real)")
         for found in (parts["train"], parts["test"])
     )
-    return Task(shown, asked, TOPIC)
+    return Task(pool, queries, TOPIC)
 
 
 def sampled(data: Labelled, n: int, seed: int) -> Labelled:
-    """n texts without replacement; the first of them are those of a smaller draw."""
+    """Sample n texts without replacement; a smaller n gives the first of them."""
     order = list(range(len(data)))
     random.Random(f"drawn {seed}").shuffle(order)
     return data.take(order[:n])
 
 
-def relabelled(labels: Sequence[int], kind: str, n_classes: int, seed: int) -> list[int]:
-    """True labels; random ones, each class as likely (Min et al. 2022); or each class named as the
-    next one, which of two is the other (Wei et al. 2023).
+def relabel(labels: Sequence[int], kind: str, n_classes: int, seed: int) -> list[int]:
+    """Keep labels (correct), resample them uniformly (random; Min et al. 2022), or replace each by
+    the next class, which for two classes is the other one (flipped; Wei et al. 2023).
     """
-    draw = random.Random(f"labels {seed}")
+    rng = random.Random(f"labels {seed}")
     if kind not in LABELS:
         raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(LABELS)}")
     if kind == "random":
-        return [draw.randrange(n_classes) for _ in labels]
+        return [rng.randrange(n_classes) for _ in labels]
     return [(label + (kind == "flipped")) % n_classes for label in labels]
 
 
-def answers(
-    prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer
-) -> Tensor:
-    """log p of each label's word after each text, (N, n_labels)."""
-    questions = [wording.question(tokenizer, text) for text in texts]
-    return prompt.labels(questions, wording.labels(tokenizer))
+def label_log_probs(
+    prompt: Prompted, template: Template, demonstrations: Demonstrations, texts: Sequence[str],
+    tokenizer: Tokenizer,
+) -> Tensor:  # fmt: skip
+    """log p of each label word after each text, (N, n_labels). What the prompts share with each
+    other, and with the prompts of the last call, isn't processed again.
+    """
+    prefix, rests = split_prefix([template.tokens(tokenizer, demonstrations, t) for t in texts])
+    prompt.replace(prefix)
+    return prompt.labels(rests, template.labels(tokenizer))
 
 
 def digits(numbers: Any) -> str:
-    """Class numbers as one string, a digit each: how rows keep what was said."""
+    """Class numbers as a string with one digit each, as saved in the rows."""
     return "".join(str(int(n)) for n in numbers)
 
 
-def label_scores(
-    prompt: Prompted, wording: Wording, texts: Sequence[str], tokenizer: Tokenizer
-) -> list[str]:
-    """What is said of each text, and what after contextual calibration."""
-    found = answers(prompt, wording, texts, tokenizer)
-    nothing = answers(prompt, wording, NOTHING, tokenizer)
-    return [digits(found.argmax(1)), digits(contextual(found, nothing).argmax(1))]
+def predict(
+    prompt: Prompted, template: Template, demonstrations: Demonstrations, texts: Sequence[str],
+    tokenizer: Tokenizer,
+) -> list[str]:  # fmt: skip
+    """The predicted classes, uncalibrated and after contextual calibration."""
+    log_probs, free = label_log_probs(
+        prompt, template, demonstrations, [*texts, *CONTENT_FREE], tokenizer
+    ).split([len(texts), len(CONTENT_FREE)])
+    return [digits(log_probs.argmax(1)), digits(contextual(log_probs, free).argmax(1))]
 
 
-def by_shots(
-    who: PromptedLM, task: Task, shots: Sequence[int], labels: str, seed: int, queries: int,
-    wording: Wording | None = None,
+def predict_by_shots(
+    lm: PromptedLM, task: Task, shots: Sequence[int], labels: str, seed: int, queries: int,
+    template: Template | None = None,
 ) -> dict[str, list[str]]:  # fmt: skip
-    """What is said after each number of shots, most first: the demonstrations are read once."""
-    wording = task.wording if wording is None else wording
-    examples = sampled(task.shown, max(1, *shots), seed)
-    given = relabelled(examples.labels, labels, len(wording.words), seed)
-    asked = sampled(task.asked, queries, seed=0).texts
-    prompt, ends = Prompted(who.model), [0]
-    for text, label in zip(examples.texts, given, strict=True):
-        prompt.read(wording.shown(who.tokenizer, text, label))
-        ends.append(prompt.length)
-    found = {}
-    for n in sorted(shots, reverse=True):
-        prompt.crop(ends[n])
-        found[str(n)] = label_scores(prompt, wording, asked, who.tokenizer)
-    return found
+    """Predictions after each number of demonstrations; fewer are the first of more."""
+    template = task.template if template is None else template
+    examples = sampled(task.pool, max(1, *shots), seed)
+    given = relabel(examples.labels, labels, len(template.words), seed)
+    demonstrations = list(zip(examples.texts, given, strict=True))
+    texts = sampled(task.queries, queries, seed=0).texts
+    prompt = Prompted(lm.model)
+    return {
+        str(n): predict(prompt, template, demonstrations[:n], texts, lm.tokenizer)
+        for n in sorted(shots, reverse=True)
+    }
 
 
-def by_order(who: PromptedLM, task: Task, seed: int, queries: int) -> dict[str, list[str]]:
-    """What is said after each of the 24 orders of four demonstrations, two of each class: 0 and 1
-    are of the first, 2 and 3 of the second.
-
-    Orders that begin alike share what was read (Lu et al. 2022 ask which order is best).
+def predict_by_order(lm: PromptedLM, task: Task, seed: int, queries: int) -> dict[str, list[str]]:
+    """Predictions after each of the 24 orders of four demonstrations: 0 and 1 have the first class,
+    2 and 3 the second (Lu et al. 2022 search for the best order).
     """
-    pool = sampled(task.shown, 200, seed)
+    pool = sampled(task.pool, 200, seed)
     four = [i for k in (0, 1) for i in [i for i, label in enumerate(pool.labels) if label == k][:2]]
-    asked = sampled(task.asked, queries, seed=0).texts
-    prompt, found = Prompted(who.model), {}
-
-    def grow(order: tuple[int, ...]) -> None:
-        if len(order) == len(four):
-            found[digits(order)] = label_scores(prompt, task.wording, asked, who.tokenizer)
-        length = prompt.length
-        for n, i in enumerate(four):
-            if n not in order:
-                text, label = pool.texts[i], pool.labels[i]
-                prompt.read(task.wording.shown(who.tokenizer, text, label))
-                grow((*order, n))
-                prompt.crop(length)
-
-    grow(())
+    texts = sampled(task.queries, queries, seed=0).texts
+    prompt, found = Prompted(lm.model), {}
+    for order in permutations(range(4)):
+        shown = [(pool.texts[four[n]], pool.labels[four[n]]) for n in order]
+        found[digits(order)] = predict(prompt, task.template, shown, texts, lm.tokenizer)
     return found
 
 
-# -- a prompt that the reader builds
+# -- the interactive figure: a prompt that the reader builds
 
-BUILT = (  # (text, is it positive?), of our own
+DEMONSTRATIONS = (  # (text, class), written for the page
     ("a warm and funny film from the first minute to the last .", 1),
     ("two hours of dull talk , and nobody to care for .", 0),
     ("the actors are splendid and the story moves .", 1),
     ("a lazy script that copies better films .", 0),
 )
-ASKED = (
+QUERIES = (
     "i laughed , i cried , and i want to see it again .",
     "the only good thing is the music .",
     "not a bad film , but not one to remember .",
@@ -213,37 +210,24 @@ ASKED = (
 )
 
 
-def probabilities(who: PromptedLM, key: str) -> list[int]:
-    """p(positive), in thousandths, of each text of ASKED after one prompt: of the four
-    demonstrations each is left out (0), has its label (1), or the other one (2).
+def choose_demonstrations(key: str) -> list[tuple[str, int]]:
+    """The demonstrations of a key: each of the four is left out (0), has its label (1), or the
+    flipped one (2).
     """
-    prompt = Prompted(who.model)
-    for (text, label), state in zip(BUILT, key, strict=True):
-        if state != "0":
-            prompt.read(REVIEW.shown(who.tokenizer, text, label ^ (state == "2")))
-    return _positive(prompt, who)
+    states = zip(DEMONSTRATIONS, key, strict=True)
+    return [(text, label ^ (state == "2")) for (text, label), state in states if state != "0"]
 
 
-def _positive(prompt: Prompted, who: PromptedLM) -> list[int]:
-    said = answers(prompt, REVIEW, ASKED, who.tokenizer).softmax(-1)[:, 1]
-    return (1000 * said).round().int().tolist()
+def positive_per_mille(lm: PromptedLM, key: str, prompt: Prompted | None = None) -> list[int]:
+    """p(positive) of each text of QUERIES after the prompt of a key, in thousandths."""
+    prompt = Prompted(lm.model) if prompt is None else prompt
+    shown = choose_demonstrations(key)
+    found = label_log_probs(prompt, REVIEW, shown, QUERIES, lm.tokenizer)
+    return (1000 * found.softmax(-1)[:, 1]).round().int().tolist()
 
 
-def built(who: PromptedLM) -> dict[str, list[int]]:
-    """`probabilities` of each prompt, by its key: prompts that begin alike are read once."""
-    prompt, found = Prompted(who.model), {}
-
-    def grow(key: str) -> None:
-        if len(key) == len(BUILT):
-            found[key] = _positive(prompt, who)
-            return
-        length = prompt.length
-        text, label = BUILT[len(key)]
-        for state in range(3):
-            if state:
-                prompt.read(REVIEW.shown(who.tokenizer, text, label ^ (state == 2)))
-            grow(f"{key}{state}")
-            prompt.crop(length)
-
-    grow("")
-    return found
+def all_prompts(lm: PromptedLM) -> dict[str, list[int]]:
+    """`positive_per_mille` of each of the 81 prompts, by key."""
+    prompt = Prompted(lm.model)
+    keys = ["".join(key) for key in product("012", repeat=len(DEMONSTRATIONS))]
+    return {key: positive_per_mille(lm, key, prompt) for key in keys}

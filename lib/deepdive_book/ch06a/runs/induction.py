@@ -1,9 +1,9 @@
-"""Heads that look for what came before: where did this token stand last, and what followed it?
+"""Induction heads: heads that attend to the token after an earlier copy of the current token.
 
-    score(head) = mean over i of weights[n + i, i + 1],  n tokens, drawn, and the same n again
+    score(head) = mean over i of weights[n + i, i + 1],  n random tokens, and the same n again
 
-In the second half of such a text nothing says what comes next but the first half: who attends to
-the place behind the same token reads it there.
+In the second half of such a text only the first half predicts the next token: a head that attends
+to the token after the earlier copy finds it there.
 Source: Olsson et al. 2022, "In-context Learning and Induction Heads", prefix matching.
 """
 
@@ -25,9 +25,9 @@ Head = tuple[int, int]  # layer and head, both from 0
 
 
 def repeated(n: int, seed: int) -> list[int]:
-    """n tokens, drawn, and the same n again."""
-    draw = random.Random(f"repeated {seed}")
-    half = [draw.randrange(*ORDINARY) for _ in range(n)]
+    """n random tokens, and the same n again."""
+    rng = random.Random(f"repeated {seed}")
+    half = [rng.randrange(*ORDINARY) for _ in range(n)]
     return half + half
 
 
@@ -40,7 +40,7 @@ def weights(model: Llama, tokens: Sequence[int]) -> Tensor:
 
 
 def scores(model: Llama, n: int = 32, seeds: Sequence[int] = range(4)) -> Tensor:
-    """The score of each head, (layers, heads), over a text of 2 n tokens a seed."""
+    """The score of each head, (layers, heads): mean over one text of 2 n tokens per seed."""
     found = []
     for seed in seeds:
         later = weights(model, repeated(n, seed))[:, :, n:, : n + 1]  # from the second half
@@ -54,20 +54,20 @@ def best(found: Tensor, k: int) -> list[Head]:
     return [divmod(place, found.shape[1]) for place in places]
 
 
-def others(heads: Sequence[Head], n_heads: int, seed: int) -> list[Head]:
-    """As many heads of each layer as `heads` has there, drawn from the rest of the layer."""
-    draw = random.Random(f"other heads {seed}")
+def controls(heads: Sequence[Head], n_heads: int, seed: int) -> list[Head]:
+    """Random other heads: as many in each layer as `heads` has there."""
+    rng = random.Random(f"other heads {seed}")
     found = []
     for layer in sorted({layer for layer, _ in heads}):
         own = [h for at, h in heads if at == layer]
         rest = [h for h in range(n_heads) if h not in own]
-        found += [(layer, h) for h in draw.sample(rest, min(len(own), len(rest)))]
+        found += [(layer, h) for h in rng.sample(rest, min(len(own), len(rest)))]
     return found
 
 
 @contextmanager
-def without(model: Llama, heads: Sequence[Head]) -> Iterator[None]:
-    """The model while these heads say nothing."""
+def ablated(model: Llama, heads: Sequence[Head]) -> Iterator[None]:
+    """Set the outputs of these heads to zero."""
     with ExitStack() as stack:
         for layer in {layer for layer, _ in heads}:
             own = [h for at, h in heads if at == layer]
@@ -77,10 +77,10 @@ def without(model: Llama, heads: Sequence[Head]) -> Iterator[None]:
 
 @torch.no_grad()
 def copy_accuracy(model: Llama, n: int = 32, seeds: Sequence[int] = range(10, 14)) -> float:
-    """How often the likeliest token is the right one, in the second half of a repeated text."""
-    right = []
+    """Accuracy of the most probable next token in the second half of a repeated text."""
+    correct = []
     for seed in seeds:
         tokens = repeated(n, seed)
         guesses = model(torch.tensor([tokens]))[0].argmax(-1)[n:-1]
-        right.append((guesses == torch.tensor(tokens[n + 1 :])).float().mean())
-    return float(torch.stack(right).mean())
+        correct.append((guesses == torch.tensor(tokens[n + 1 :])).float().mean())
+    return float(torch.stack(correct).mean())
