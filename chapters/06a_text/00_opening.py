@@ -7,7 +7,7 @@
 # never trained for?
 #
 # <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
-# [decoding](../02_transformer/14_decoding.ipynb) · 2 min · whole chapter: 2½ h reading + 2 h
+# [decoding](../02_transformer/14_decoding.ipynb) · 2 min · whole chapter: 3 h reading + 2 h
 # exercises · book 6.1</small>
 
 # %% tags=["setup"]
