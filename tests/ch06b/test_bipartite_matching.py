@@ -17,7 +17,7 @@ from deepdive_book.ch06b.figures.bipartite_matching import (
     bipartite_matching,
     min_cost_assignment,
 )
-from deepdive_book.ch06b.runs.toy_detr import truths
+from deepdive_book.ch06b.runs.detr import truths
 from deepdive_book.data.scenes import generated_scenes
 from deepdive_book.kit.markup import Html
 

@@ -9,6 +9,7 @@ import torch
 from matplotlib.figure import Figure
 
 from deepdive.data.errors import DataError
+from deepdive.evaluate import Interval, t_interval
 from deepdive.training.objectives.set_prediction import by_order, costs, hungarian, set_loss
 from deepdive_book.ch06b.figures.detr_architecture import ALT, detr_architecture
 from deepdive_book.ch06b.figures.query_attention import query_attention
@@ -101,6 +102,17 @@ def test_a_trained_encoder_starts_as_the_pretrained_one() -> None:
     maps = detr.feature_maps(pretrained.backbone, images)
     assert torch.allclose(detr.encode(model, maps), detr.encode(pretrained, maps))
     assert not maps.requires_grad
+    moved = {}
+    for rate in (1.0, 0.1):
+        model = detr.on_maps(pretrained, seed=1)
+        before = {name: p.detach().clone() for name, p in model.named_parameters()}
+        detr.train(model, maps, detr.truths(detr.scenes(3, seed=3)), 2, 1, encoder_rate=rate)
+        for part in ("encoder", "decoder"):
+            steps = [(p.detach() - before[n]).abs().mean() for n, p in model.named_parameters()
+                     if n.startswith(part)]  # fmt: skip
+            moved[part, rate] = float(torch.stack(steps).mean())
+    assert moved["decoder", 0.1] == pytest.approx(moved["decoder", 1.0], rel=0.2)
+    assert moved["encoder", 0.1] < 0.2 * moved["encoder", 1.0]
 
 
 def test_points_are_what_measure_takes() -> None:
@@ -109,6 +121,30 @@ def test_points_are_what_measure_takes() -> None:
     assert row["parameters"] == 62937
     assert all(math.isfinite(value) for value in row.values())
     assert {arm for arm, _ in detr.SETTINGS} <= set(detr.ARMS)
+
+
+def test_differences_are_paired_by_seed_and_corrected() -> None:
+    def row(arm: str, seed: int, ap: float, encoder: str = "frozen") -> dict[str, object]:
+        return {"arm": arm, "no_object_weight": 1.0, "seed": seed, "ap": ap, "encoder": encoder}
+
+    rows = [row("Hungarian", s, 0.4 + 0.1 * s) for s in (1, 2, 3)]
+    rows += [row("as listed", s, 0.1 + 0.1 * s + 0.01 * (s == 3)) for s in (3, 2, 1)]
+    rows += [row("as listed", 1, 9.0, "trained")]
+    one = detr.difference(rows, "ap", ("as listed", 1.0))
+    five = detr.difference(rows, "ap", ("as listed", 1.0), contrasts=5)
+    assert isinstance(one, Interval)
+    assert isinstance(five, Interval)
+    assert one == pytest.approx(t_interval([-30, -30, -29]))
+    assert five.low < one.low < one.value == five.value
+    assert detr.difference(rows[:1] + rows[5:6], "ap", ("as listed", 1.0)) == pytest.approx(-30)
+    assert detr.difference(rows, "ap", ("left to right", 1.0)) is None
+
+
+def test_the_experiment_has_a_point_for_each_arm() -> None:
+    long, short = detr.experiment(), detr.experiment(steps=2, seeds=[1], n_train=32, n_test=16)
+    assert {point["arm"] for point in long} == set(detr.ARMS)
+    assert {point["steps"] for point in short} == {2}
+    assert {point["encoder"] for point in short} == {"frozen", "trained", "trained slowly"}
 
 
 def test_attention_inside_a_box_counts_the_positions_it_overlaps() -> None:

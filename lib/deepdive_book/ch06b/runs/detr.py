@@ -12,7 +12,7 @@ the backbone's feature maps (`feature_maps`, `on_maps`).
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from deepdive.core.hooks import record
 from deepdive.core.stack import Stack
+from deepdive.evaluate import Interval, t_interval
 from deepdive.evaluate.detection import Marked, average_precision, mark, mark_all
 from deepdive.layers.boxes import iou
 from deepdive.layers.residual_conv import Basic, settle
@@ -207,9 +208,11 @@ def padded_set_loss(
 
 def train(
     model: Detr, maps: Tensor, truths: Sequence[Truth], steps: int, seed: int,
-    matching: Matching = hungarian, nothing: float = NOTHING,
+    matching: Matching = hungarian, nothing: float = NOTHING, encoder_rate: float = 1.0,
 ) -> History:  # fmt: skip
-    """Train a model on feature maps (N, width, h, w) and the ground truth of each."""
+    """Train a model on feature maps (N, width, h, w) and the ground truth of each. The encoder's
+    learning rate is `encoder_rate` times the decoder's.
+    """
     parts = range(0, len(maps), BATCH)
     batches = [(maps[i : i + BATCH], pad(truths[i : i + BATCH])) for i in parts]
 
@@ -217,8 +220,15 @@ def train(
         found = net.layers(batch[0])
         return padded_set_loss(found.logits, found.boxes, batch[1], matching, nothing)
 
-    return fit(model, batches, loss, steps=steps, seed=seed, progress=False,
-               optimizer=adam(model, lr=LEARNING_RATE, weight_decay=1e-4),
+    optimizer = adam(model, lr=LEARNING_RATE, weight_decay=1e-4)
+    if encoder_rate != 1.0:
+        inner = {id(p) for part in (model.project, model.encoder) for p in part.parameters()}
+        for group in list(optimizer.param_groups):
+            slow = [p for p in group["params"] if id(p) in inner]
+            group["params"] = [p for p in group["params"] if id(p) not in inner]
+            lr = encoder_rate * LEARNING_RATE
+            optimizer.add_param_group({**group, "params": slow, "lr": lr})
+    return fit(model, batches, loss, steps=steps, seed=seed, progress=False, optimizer=optimizer,
                schedule=linear(LEARNING_RATE, max(1, steps // 10), steps))  # fmt: skip
 
 
@@ -330,13 +340,14 @@ def measure(
     """Train a DETR with one way of matching; return its average precision on test scenes, with and
     without NMS, the fraction of duplicates, and the number of confident boxes per scene.
 
-    `encoder` is "frozen", or "trained" for a copy of the pretrained one.
+    `encoder` is "frozen", or "trained" for a copy of the pretrained one, or "trained slowly" for
+    one with a tenth of the decoder's learning rate.
     """
     data, way = load_data(n_train, n_test), ARMS[arm]
     build, inputs = (on_memories, data.memories) if encoder == "frozen" else (on_maps, data.maps)
     model = build(data.pretrained, seed)
     train(model, inputs[0], truths(data.train, way.left_to_right), steps, seed, way.matching,
-          no_object_weight)  # fmt: skip
+          no_object_weight, 0.1 if encoder == "trained slowly" else 1.0)  # fmt: skip
     with torch.no_grad():
         logits, boxes = model.eval()(inputs[1])
     true = truths(data.test)
@@ -357,7 +368,8 @@ def measure(
 SETTINGS = [("Hungarian", 1.0), ("three cheapest queries", 1.0), ("left to right", 1.0),
             ("as listed", 1.0), ("Hungarian", 0.1), ("cheapest query", 1.0),
             ("left to right", 0.1)]  # fmt: skip
-STEPS, TRAINING_SCENES, TEST_SCENES, SEEDS = 600, 3000, 300, (1, 2, 3)
+OWN_ENCODER = [("Hungarian", 1.0), ("left to right", 1.0)]
+STEPS, TRAINING_SCENES, TEST_SCENES, SEEDS = 600, 3000, 300, (1, 2, 3, 4, 5)
 
 
 def points(
@@ -368,6 +380,39 @@ def points(
     return [{"arm": arm, "no_object_weight": weight, "steps": steps, "seed": seed,
              "encoder": encoder, "n_train": n_train, "n_test": n_test}
             for seed in seeds for arm, weight in settings]  # fmt: skip
+
+
+def experiment(**changes: Any) -> list[dict[str, Any]]:
+    """Return the points of the page's experiments: all settings with a frozen encoder, two with a
+    trained one, and one run of a common mistake; `changes` as `points` takes them, for short runs.
+    """
+    few = changes.get("seeds", SEEDS)[:3]
+    return [
+        *points(SETTINGS, **changes),
+        *points(OWN_ENCODER, "trained", **{**changes, "seeds": few}),
+        *points(OWN_ENCODER, "trained slowly", **{**changes, "seeds": few}),
+        *points([("nearest object", 1.0)], **{**changes, "seeds": few[:1]}),
+    ]
+
+
+def difference(
+    rows: Sequence[Mapping[str, Any]], key: str, arm: tuple[str, float],
+    base: tuple[str, float] = ("Hungarian", 1.0), encoder: str = "frozen", contrasts: int = 1,
+) -> Interval | float | None:  # fmt: skip
+    """Return arm minus base in points, paired by seed, with its t interval; its level is Bonferroni
+    corrected for the number of contrasts. Without an interval for one seed, None for none.
+    """
+
+    def by_seed(name: str, weight: float) -> dict[int, float]:
+        return {row["seed"]: 100 * row[key] for row in rows
+                if (row["arm"], row["no_object_weight"], row["encoder"]) == (name, weight, encoder)
+                }  # fmt: skip
+
+    ours, theirs = by_seed(*arm), by_seed(*base)
+    found = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
+    if len(found) > 1:
+        return t_interval(found, 1 - 0.05 / contrasts)
+    return found[0] if found else None
 
 
 def assemble(pretrained: Detr, trained: Detr) -> Detr:
