@@ -1,4 +1,4 @@
-"""The boxes to drag cost and are matched as the library says, by mouse and key; and fit a phone."""
+"""Dragged boxes have the library's matching costs and matching, by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from browser import Reader
 from deepdive.training.objectives.set_prediction import Truth, costs, hungarian
 from deepdive_book.ch06b.figures.bipartite_matching import (
     COLOURS,
+    PALE,
     bipartite_matching,
     min_cost_assignment,
 )
-from deepdive_book.ch06b.runs.toy_detr import truths
+from deepdive_book.ch06b.runs.detr import truths
 from deepdive_book.data.scenes import generated_scenes
 from deepdive_book.kit.markup import Html
 
@@ -59,7 +60,7 @@ def test_what_is_shown_is_what_the_library_says(reader: Reader) -> None:
         page.keyboard.press(key)
         holds(page)
     assert state(page)["places"] != first["places"]
-    page.get_by_text("Start again").click()
+    page.get_by_text("Reset").click()
     assert state(page) == first
     assert not reader.complaints
 
@@ -75,7 +76,7 @@ def test_a_box_is_dragged_and_in_order_is_in_order(reader: Reader) -> None:
     moved = (torch.tensor(state(page)["places"]) - BOXES).abs().amax(1) > 1e-3
     assert moved.sum() == 1, "the box on top, wherever others lie"
     holds(page)
-    page.get_by_label("in order").check()
+    page.get_by_label("in order listed").check()
     assert state(page)["pairs"] == [0, 1, 2]
     assert page.locator(".ddm-match").count() == 3
 
@@ -88,28 +89,43 @@ def test_a_pressed_query_shows_its_other_boxes(reader: Reader) -> None:
     )
     for (x, fill), box, sure in zip(dots, FAR[:, 3], SURE[:, 3], strict=True):
         assert abs(x - box[0]) < 1e-3
-        assert fill == (COLOURS[3] if round(sure.item(), 2) >= 0.5 else "#000000")
+        assert fill == (COLOURS[3] if round(sure.item(), 2) >= 0.5 else PALE)
     assert "Query 4" in page.locator(".ddm-far").inner_text()
 
 
 def test_without_scripts_the_first_state_stands_there() -> None:
     dead = re.sub(r"<script>.*?</script>", "", picture().html, flags=re.DOTALL)
     assert dead.count('class="ddm-cell ddm-match"') == 3
-    assert "the least of all ways" in dead
+    assert "the least of all matchings" in dead
     assert 'class="ddm-controls" hidden' in dead
     assert picture().html == picture().html
     cost = [[1.0, 2], [2, 9], [6, 5]]
     assert min_cost_assignment(cost) == [1, 0]
 
 
+def test_queries_keep_the_numbers_of_the_model(reader: Reader) -> None:
+    truth, numbers = truths(SCENES)[AT], (3, 5, 8, 9, 12, 16)
+    shown = bipartite_matching(
+        SCENES.pixels[AT], SCENES.names, truth, LOGITS, BOXES, FAR, SURE, numbers
+    )
+    page = reader.open(shown.html)
+    page.locator(".ddm-q").nth(5).click()
+    assert page.locator(".ddm-q").nth(5).inner_text().strip().startswith("16:")
+    assert "Query 16" in page.locator(".ddm-far").inner_text()
+    with pytest.raises(ValueError, match="numbers: got 2, expected 6"):
+        bipartite_matching(
+            SCENES.pixels[AT], SCENES.names, truth, LOGITS, BOXES, FAR, SURE, numbers[:2]
+        )
+
+
 def test_what_it_cannot_show_is_refused() -> None:
     truth, scene = truths(SCENES)[AT], SCENES.pixels[AT]
-    with pytest.raises(ValueError, match="2 queries, 3 things"):
+    with pytest.raises(ValueError, match="2 queries, 3 objects"):
         bipartite_matching(
             scene, SCENES.names, truth, LOGITS[:2], BOXES[:2], FAR[:, :2], SURE[:, :2]
         )
     empty = Truth(truth.kinds[:0], truth.boxes[:0])
-    with pytest.raises(ValueError, match="0 things"):
+    with pytest.raises(ValueError, match="0 objects"):
         bipartite_matching(scene, SCENES.names, empty, LOGITS, BOXES, FAR, SURE)
-    with pytest.raises(ValueError, match="not as many"):
+    with pytest.raises(ValueError, match="expected 6 queries"):
         bipartite_matching(scene, SCENES.names, truth, LOGITS, BOXES, FAR[:, :5], SURE)

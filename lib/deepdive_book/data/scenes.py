@@ -1,12 +1,13 @@
-"""Generated scenes: coloured shapes that may hide one another, with boxes and masks; and films of
+"""Generated scenes: colored shapes that may occlude one another, with boxes and masks; and films of
 them.
 
-The rule. A dark grey ground is painted over, from back to front, by one to `most` things. A thing
-has a kind (`SHAPES`), one of six colours, which says nothing of its kind and is that of no other
-thing in the scene, a radius of an eighth to a quarter of the side, and a place at which it is whole
-inside. One that would leave less than `SEEN` of itself or of another in view is drawn anew. At last
-every pixel gets noise. In a film a thing moves straight on, by its own pixels a frame, and turns
-back at the edges; what is in front stays in front, and `SEEN` holds in every frame.
+The rule. One to `most` objects are painted on a dark gray background, from back to front. An object
+has a class (`SHAPES`), one of six colors (eight where there may be more than six objects), which is
+independent of its class and not used by another object of the scene, a radius of an eighth to a
+quarter of the side by default, and a position inside the scene. An object that would leave less
+than `SEEN` of itself or of another one visible is sampled again. At last every pixel gets noise. In
+a film an object moves in a straight line, by its own pixels per frame, and is reflected at the
+edges; the order from back to front stays, and `SEEN` holds in every frame.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deepdive.data.errors import DataError
 from deepdive.data.generated import whole
 from deepdive.data.images import SHAPES, Bytes, Floats, shape
 
 Whole = NDArray[np.int64]
 COLOURS = {"red": (214, 60, 52), "green": (66, 166, 78), "blue": (66, 108, 214),
            "yellow": (224, 194, 62), "violet": (160, 84, 190), "cyan": (74, 186, 200)}  # fmt: skip
+MORE_COLOURS = {"white": (226, 226, 226), "pink": (240, 150, 180)}  # for seven or eight objects
+CROWDED = 1 / 6  # the largest radius with which seven or eight objects fit
+RADII = (1 / 8, 1 / 4)  # the smallest and largest radius, as fractions of the side
 SEEN = 0.6  # the share of each thing that is in view, at least
 NOISE = 14.0  # its standard deviation, of 255
 
@@ -99,12 +104,23 @@ class Scenes:
         return np.stack([table[owner] for table, owner in zip(tables, self.owner, strict=True)])
 
 
-def generated_scenes(n: int, size: int = 32, most: int = 4, seed: int = 0) -> Scenes:
-    """n scenes of size x size pixels (16 at least) with one to `most` things (at most six). Scene i
+def generated_scenes(
+    n: int,
+    size: int = 32,
+    most: int = 4,
+    seed: int = 0,
+    radii: tuple[float, float] = RADII,
+) -> Scenes:
+    """Return n scenes of size x size pixels (16 at least) with one to `most` objects (at most six,
+    or eight with radii up to `CROWDED`), whose radii are between two fractions of the side. Scene i
     is the same for every n. Raises DataError for other numbers.
     """
-    (scenes,) = _frames(n, 1, size, most, seed, 0.0)
-    return replace(scenes, source=f"generated_scenes({n}, {size=}, {most=}, {seed=}) (generated)")
+    if not 0 < radii[0] <= radii[1] <= RADII[1]:
+        raise DataError(f"radii: got {radii}, expected 0 < smallest <= largest <= {RADII[1]}")
+    (scenes,) = _frames(n, 1, size, most, seed, 0.0, radii)
+    which = "" if radii == RADII else f", radii=({radii[0]:.3f}, {radii[1]:.3f})"
+    source = f"generated_scenes({n}, {size=}, {most=}, {seed=}{which}) (generated)"
+    return replace(scenes, source=source)
 
 
 def generated_films(
@@ -122,15 +138,22 @@ def generated_films(
 
 
 def _frames(
-    n: int, frames: int, size: int, most: int, seed: int, speed: float
+    n: int,
+    frames: int,
+    size: int,
+    most: int,
+    seed: int,
+    speed: float,
+    radii: tuple[float, float] = RADII,
 ) -> tuple[Scenes, ...]:
+    room = 8 if radii[1] <= CROWDED else 6
     for name, value, least, largest in (("n", n, 1, None), ("size", size, 16, None),
-                                        ("most", most, 1, 6)):  # fmt: skip
+                                        ("most", most, 1, room)):  # fmt: skip
         whole(name, value, least, largest)
     painted = []
     for i in range(n):
         rng = np.random.default_rng([seed, i])
-        things = _drawn(rng, size, most, frames, speed)
+        things = _drawn(rng, size, most, frames, speed, radii)
         ground = rng.uniform(20, 80)
         each = [tuple(thing.after(t, size) for thing in things) for t in range(frames)]
         painted.append([(*_painted(now, size, ground, rng), now) for now in each])
@@ -142,14 +165,20 @@ def _frames(
 
 
 def _drawn(
-    rng: np.random.Generator, size: int, most: int, frames: int, speed: float
+    rng: np.random.Generator,
+    size: int,
+    most: int,
+    frames: int,
+    speed: float,
+    radii: tuple[float, float],
 ) -> tuple[SceneObject, ...]:
     """One to `most` things that are all in view at each frame."""
     things: tuple[SceneObject, ...] = ()
     number, tries = int(rng.integers(1, most + 1)), 0
-    colours = [str(colour) for colour in rng.permutation(list(COLOURS))]
+    palette = COLOURS if most <= len(COLOURS) else COLOURS | MORE_COLOURS
+    colours = [str(colour) for colour in rng.permutation(list(palette))]
     while len(things) < number:
-        radius = rng.uniform(size / 8, size / 4)
+        radius = rng.uniform(size * radii[0], size * radii[1])
         y, x = rng.uniform(radius, size - 1 - radius, 2)
         kind, colour = int(rng.integers(len(SHAPES))), colours[len(things)]
         up, along = rng.uniform(-speed, speed, 2)
@@ -180,6 +209,7 @@ def _painted(
     things: tuple[SceneObject, ...], size: int, ground: float, rng: np.random.Generator
 ) -> tuple[Bytes, Whole]:
     owner = _owner(things, size)
-    table = np.array([(ground,) * 3, *(COLOURS[thing.colour] for thing in things)])
+    palette = COLOURS | MORE_COLOURS
+    table = np.array([(ground,) * 3, *(palette[thing.colour] for thing in things)])
     pixels = np.moveaxis(table[owner], -1, 0) + rng.normal(0, NOISE, (3, size, size))
     return pixels.clip(0, 255).astype(np.uint8), owner

@@ -23,7 +23,7 @@ const terms = (i, j) => [data.shares[i][data.kinds[j]],
   giou(places[i], data.true[j])];
 const costOf = ([kind, far, shared]) =>
   data.weights[1] * far - data.weights[0] * kind - data.weights[2] * shared;
-const best = cost => { // all ways to give each thing a query of its own
+const best = cost => { // all one-to-one matchings
   let found = null, sum = Infinity;
   const go = (chosen, paid) => {
     if (chosen.length === things) {
@@ -53,19 +53,20 @@ const show = () => {
     group.classList.toggle("ddm-at", i === at);
     buttons[i].setAttribute("aria-pressed", i === at);
   });
-  const named = pairs.map((i, j) => `${letter(j)} with query ${i + 1}`).join(", ");
+  const named = pairs.map((i, j) => `${letter(j)} with query ${data.numbers[i]}`).join(", ");
+  const shown = pairs.reduce((sum, i, j) => sum + Math.round(100 * cost[i][j]), 0) / 100;
   const mine = pairs.indexOf(at), [kind, far, shared] = mine < 0 ? [] : terms(at, mine);
-  const told = mine < 0 ? ` Query ${at + 1} has no thing and learns to say \u201cnothing\u201d.`
-    : ` Query ${at + 1} and ${letter(mine)}: \u2212${kind.toFixed(2)} for the kind, ` +
-      `5 \u00d7 ${far.toFixed(2)} for the distance, \u22122 \u00d7 ${number(shared)} for the overlap.`;
+  const told = mine < 0 ? ` Query ${data.numbers[at]} is unmatched: its target is \u201cno object\u201d.`
+    : ` Query ${data.numbers[at]} and ${letter(mine)}: \u2212${kind.toFixed(2)} (class) + ` +
+      `5 \u00d7 ${far.toFixed(2)} (L1) \u2212 2 \u00d7 ${number(shared)} (GIoU).`;
   find("[role=status]").textContent =
-    `${named}: together ${number(total)}${least.checked ? ", the least of all ways" : ""}.${told}`;
-  find(".ddm-which").textContent = at + 1;
+    `${named}: total cost ${number(shown)}${least.checked ? ", the least of all matchings" : ""}.${told}`;
+  find(".ddm-which").textContent = data.numbers[at];
   const dots = find(".ddm-cloud svg"), across = dots.viewBox.baseVal.width;
   dots.querySelectorAll("circle").forEach((dot, s) => {
     const [x, y] = data.far[at][s], knows = data.sure[at][s] >= 0.5;
-    set(dot, { cx: across * x, cy: across * y, fill: knows ? data.colours[at] : "#000000",
-      "fill-opacity": knows ? 0.6 : 0.12 });
+    set(dot, { cx: across * x, cy: across * y, fill: knows ? data.colours[at] : "#888888",
+      "fill-opacity": knows ? 0.6 : 0.25 });
   });
   box.dataset.state = JSON.stringify({ places, cost, pairs, total }); // for those who check
 };

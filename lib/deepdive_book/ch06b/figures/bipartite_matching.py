@@ -1,10 +1,10 @@
-"""A scene, the boxes that queries say, and who is matched with what: boxes to drag.
+"""A scene, predicted boxes to drag, their matching costs, and the bipartite matching.
 
-    bipartite_matching(scene, names, truth, logits, boxes, elsewhere, sure)
+    bipartite_matching(scene, names, truth, logits, boxes, elsewhere, confidence, numbers=(3, 8))
 
-The reader drags a box, or moves it by arrow keys; costs and matching follow at once. Pressing a
-query also shows where it put its boxes in other scenes. Python draws the first state, which stays
-where nothing moves: on paper and without scripts.
+Dragging a box, or moving it by arrow keys, updates costs and matching. Selecting a query also shows
+where its boxes are in other scenes. Python draws the first state, which is what paper and pages
+without scripts show.
 """
 
 import base64
@@ -28,19 +28,20 @@ from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import PALETTE, painted
 
 SIDE = 320.0  # of the scene, in pixels of the picture
+PALE = "#888888"
 COLOURS = tuple(PALETTE[i] for i in (1, 5, 2, 3, 4, 0))
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 def min_cost_assignment(cost: Sequence[Sequence[float]]) -> list[int]:
-    """The query of each thing in the matching that costs least: all are tried, few as they are."""
+    """Return the query matched with each object at the least total cost, by trying all."""
     queries, things = range(len(cost)), range(len(cost[0]) if cost else 0)
     return list(min(permutations(queries, len(things)),
                     key=lambda rows: sum(cost[q][t] for t, q in enumerate(rows))))  # fmt: skip
 
 
 def png(pixels: Any) -> str:
-    """An image, uint8 (3, H, W), as an address that holds it."""
+    """Return an image, uint8 (3, H, W), as a data address."""
     rows = np.moveaxis(np.asarray(pixels, np.uint8), 0, -1)
     height, width = rows.shape[:2]
     body = zlib.compress(b"".join(b"\0" + row.tobytes() for row in rows), 9)
@@ -56,37 +57,43 @@ def png(pixels: Any) -> str:
 
 def bipartite_matching(
     scene: Any, names: Sequence[str], truth: Truth, logits: Any, boxes: Any,
-    elsewhere: Any, sure: Any,
+    elsewhere: Any, sure: Any, numbers: Sequence[int] = (),
 ) -> Html:  # fmt: skip
-    """Return the picture.
+    """Return the figure.
 
     Args:
         scene: uint8 (3, H, W).
-        names: of the kinds.
-        truth: kinds and boxes of the things.
-        logits, boxes: what each query says, (N, n_kinds + 1) and (N, 4), N at most six.
-        elsewhere, sure: its boxes in other scenes (S, N, 4), and how sure it was, (S, N).
+        names: of the classes.
+        truth: classes and boxes of the objects.
+        logits, boxes: the predictions of N queries, (N, n_classes + 1) and (N, 4); N at most six.
+        elsewhere, sure: their boxes (S, N, 4) in other scenes, and 1 - p(no object), (S, N).
+        numbers: how the model counts these queries, if it has more; default 1, 2, ...
 
     Raises:
-        ValueError: more queries than colours, more things than queries, or numbers that differ.
+        ValueError: more queries than colors, more objects than queries, or sizes that differ.
     """
     shares = torch.as_tensor(logits).detach().double().softmax(-1)
     said, far, known = (torch.as_tensor(x).detach().double() for x in (boxes, elsewhere, sure))
     n, things = len(said), len(truth.kinds)
     if not 1 <= things <= n <= len(COLOURS) or shares.shape != (n, len(names) + 1):
         raise ValueError(
-            f"{n} queries, {things} things, logits {tuple(shares.shape)}: expected at most "
-            f"{len(COLOURS)} queries, a thing or more but no more than queries, {len(names)} kinds"
+            f"{n} queries, {things} objects, logits {tuple(shares.shape)}: expected at most "
+            f"{len(COLOURS)} queries, one to {n} objects, {len(names)} classes"
         )
     if far.shape[1:] != (n, 4) or known.shape != far.shape[:2]:
-        raise ValueError(f"elsewhere {tuple(far.shape)}, sure {tuple(known.shape)}: not as many")
+        raise ValueError(
+            f"elsewhere {tuple(far.shape)}, sure {tuple(known.shape)}: expected {n} queries"
+        )
+    labels = [*numbers] or [*range(1, n + 1)]
+    if len(labels) != n:
+        raise ValueError(f"numbers: got {len(labels)}, expected {n}, one per query")
     true = Truth(truth.kinds, truth.boxes.double())
     cost = costs(shares.log(), said, true).tolist()
     given = json.dumps(
         {"names": list(names), "kinds": truth.kinds.tolist(), "true": _round(true.boxes),
          "shares": _round(shares), "boxes": _round(said), "far": _round(far.transpose(0, 1), 3),
-         "sure": _round(known.T, 2), "colours": COLOURS[:n], "weights": [KIND, L1, GIOU],
-         "side": SIDE}
+         "sure": _round(known.T, 2), "colours": COLOURS[:n], "numbers": labels,
+         "weights": [KIND, L1, GIOU], "side": SIDE}
     )  # fmt: skip
     at = f"ddm{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     rows = min_cost_assignment(cost)
@@ -103,19 +110,19 @@ def bipartite_matching(
         body += (
             f'<tr><th scope="row"><button type="button" class="ddm-q" aria-pressed='
             f'"{"true" if i == begin else "false"}"><i style="background:{COLOURS[i]}"></i> '
-            f"{i + 1}: {escape(_says(shares[i].tolist(), names))}</button></th>{cells}</tr>"
+            f"{labels[i]}: {escape(_says(shares[i].tolist(), names))}</button></th>{cells}</tr>"
         )
-    total = sum(cost[q][t] for t, q in enumerate(rows))
-    told = f"{_pairs(rows)}: together {_number(total)}, the least of all ways."
-    plane = _plane(scene, letters, true.boxes.tolist(), said.tolist(), rows)
+    total = sum(round(cost[q][t], 2) for t, q in enumerate(rows))
+    told = f"{_pairs(rows, labels)}: total cost {_number(total)}, the least of all matchings."
+    plane = _plane(scene, letters, true.boxes.tolist(), said.tolist(), rows, labels)
     cloud = _cloud(begin, far[:, begin].tolist(), known[:, begin].tolist())
     html = _PAGE.format(
         id=at, style=painted(_STYLE), plane=plane, cloud=cloud, heads=heads, rows=body,
-        told=escape(told), which=begin + 1, number=len(far),
+        told=escape(told), which=labels[begin], number=len(far),
         script=script(_SCRIPT, id=at, data=given),
     )  # fmt: skip
-    alt = (f"A generated scene with {things} things, lettered, and the boxes of {n} queries, "
-           f"numbered. A table has what each pair costs. {told}")  # fmt: skip
+    alt = (f"A generated scene with {things} objects, lettered, and the boxes of {n} queries, "
+           f"numbered. A table has the matching cost of each pair. {told}")  # fmt: skip
     return Html(html, f"[boxes to drag: {alt}]", [Picture([plane, cloud], alt, ["scene", "cloud"])])
 
 
@@ -130,12 +137,12 @@ def _number(x: float) -> str:
 
 def _says(shares: Sequence[float], names: Sequence[str]) -> str:
     best = max(range(len(shares)), key=lambda k: shares[k])
-    name = names[best] if best < len(names) else "nothing"
+    name = names[best] if best < len(names) else "no object"
     return f"{name} {100 * shares[best]:.0f}%"
 
 
-def _pairs(rows: Sequence[int]) -> str:
-    return ", ".join(f"{chr(65 + j)} with query {q + 1}" for j, q in enumerate(rows))
+def _pairs(rows: Sequence[int], labels: Sequence[int]) -> str:
+    return ", ".join(f"{chr(65 + j)} with query {labels[q]}" for j, q in enumerate(rows))
 
 
 def _frame(box: Sequence[float]) -> str:
@@ -145,7 +152,7 @@ def _frame(box: Sequence[float]) -> str:
 
 def _plane(
     scene: Any, letters: Sequence[str], true: Sequence[Sequence[float]],
-    said: Sequence[Sequence[float]], rows: Sequence[int],
+    said: Sequence[Sequence[float]], rows: Sequence[int], labels: Sequence[int],
 ) -> str:  # fmt: skip
     parts = [
         f'<image href="{png(scene)}" width="{SIDE:g}" height="{SIDE:g}" '
@@ -163,11 +170,11 @@ def _plane(
         x, y = SIDE * (box[0] - box[2] / 2) + 2, SIDE * (box[1] - box[3] / 2) + 15
         dash = "" if i in rows else ' stroke-dasharray="4 4"'
         parts.append(
-            f'<g class="ddm-box" aria-label="box of query {i + 1}"><rect {_frame(box)} '
+            f'<g class="ddm-box" aria-label="box of query {labels[i]}"><rect {_frame(box)} '
             f'fill="{COLOURS[i]}" fill-opacity=".08" stroke="{COLOURS[i]}" stroke-width="2.5"{dash}'
             f' pointer-events="all"/><text x="{x:.1f}" y="{y:.1f}" font-size="15" '
             f'font-weight="700" fill="{COLOURS[i]}" stroke="#000" stroke-width="3" '
-            f'paint-order="stroke">{i + 1}</text></g>'
+            f'paint-order="stroke">{labels[i]}</text></g>'
         )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE:g} {SIDE:g}" '
@@ -180,14 +187,14 @@ def _cloud(
 ) -> str:
     dots = "".join(
         f'<circle cx="{side * x:.1f}" cy="{side * y:.1f}" r="3" '
-        f'fill="{COLOURS[query] if known >= 0.5 else PALETTE[-1]}" '
-        f'fill-opacity="{0.6 if known >= 0.5 else 0.12}"/>'
+        f'fill="{COLOURS[query] if known >= 0.5 else PALE}" '
+        f'fill-opacity="{0.6 if known >= 0.5 else 0.25}"/>'
         for (x, y, _, _), known in zip(boxes, sure, strict=True)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side:g} {side:g}" '
         f'width="{side:g}" style="max-width:100%;height:auto"><rect x=".5" y=".5" '
-        f'width="{side - 1:g}" height="{side - 1:g}" fill="#fff" stroke="#888"/>{dots}</svg>'
+        f'width="{side - 1:g}" height="{side - 1:g}" fill="none" stroke="#888"/>{dots}</svg>'
     )
 
 
@@ -229,17 +236,17 @@ _PAGE = """\
 .ddm :is(input[type=range], select, button) {{ min-height: 1.7rem; }}
 .ddm label {{ padding-block: .25rem; }}
 </style>
-<div class="ddm" id="{id}" role="group" aria-label="Boxes to drag">
+<div class="ddm" id="{id}" role="group" aria-label="Bipartite matching of predicted boxes">
 <div class="ddm-both"><div class="ddm-plane">{plane}
 <p class="ddm-how" hidden>Drag a box, or reach it with Tab and press the arrow keys; with Shift they
 change its size.</p></div><div class="ddm-side">
 <table><thead><tr><th>query</th>{heads}</tr></thead><tbody>{rows}</tbody></table>
 <p role="status" aria-live="polite">{told}</p>
 <div class="ddm-controls" hidden><fieldset aria-label="matched">
-<label><input type="radio" name="{id}-how" checked> least cost</label>
-<label><input type="radio" name="{id}-how"> in order</label>
-<button type="button" class="ddm-again">Start again</button></fieldset></div>
+<label><input type="radio" name="{id}-how" checked> Hungarian</label>
+<label><input type="radio" name="{id}-how"> in order listed</label>
+<button type="button" class="ddm-again">Reset</button></fieldset></div>
 <div class="ddm-far"><div class="ddm-cloud">{cloud}</div>
-<p>Query <span class="ddm-which">{which}</span> in {number} other trays: a dot is the middle of its
-box, pale where it says “nothing”.</p></div></div></div></div>
+<p>Query <span class="ddm-which">{which}</span> in {number} scenes. A dot is the center of
+its box, pale where it predicts “no object”.</p></div></div></div></div>
 {script}"""
