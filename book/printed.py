@@ -14,9 +14,11 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+from stage import library
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
+slug = library("deepdive_book.site.atlas.pages").anchor
 
 
 @cache
@@ -24,11 +26,6 @@ def rows() -> list[dict[str, str]]:
     """The concordance, in the order of its file."""
     with (BOOK / "concordance.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def slug(words: str) -> str:
-    """The anchor that a heading gets in the book."""
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
 @cache
