@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from bs4 import BeautifulSoup
 from checkout import ROOT
 from concordance import COLUMNS, SOURCES, STATUSES, Heading, deck, differences, is_there, table
 
-from book.printed import exercises, headings, number
+sys.path.append(str(ROOT / "book"))  # as book/build.py does
+
+from printed import exercises, headings, number
 
 FOLDER = ROOT.parent / "shared" / "sources"
 ROWS = table()
