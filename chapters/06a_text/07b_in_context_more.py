@@ -1,9 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: in-context learning
 #
-# Two experiments with SmolLM2-135M-Instruct (4-bit weights) on [in-context
-# learning](07_in_context.ipynb): which attention heads copy from the prompt, and do worked-out
-# steps in the demonstrations help?
+# Two experiments on in-context learning with SmolLM2-135M-Instruct (4-bit weights): which attention
+# heads copy from the prompt, and do worked-out steps in the demonstrations help?
 #
 # <small>Prerequisites: [in-context learning](07_in_context.ipynb) · 8 min · runs on a laptop;
 # results of the long runs are included · book 6.1.3.3</small>
