@@ -18,10 +18,11 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # At the learning rate of the baseline, RoPE and SwiGLU each seem to lower the loss by 0.08 to 0.10
-# nats per **character**, and a Llama block by 0.198. More than half of that is the learning rate.
-# With each variant at the better of two learning rates, the Llama block gains 0.092 nats per
-# character, 95% interval 0.014 to 0.170, corrected for four comparisons over three seeds. RMSNorm
-# makes no difference beyond 0.01.
+# nats (natural logarithm) per **character**, and a Llama block by 0.198. Less than half of that
+# remains with tuned learning rates. With each variant at the better of two learning rates, the
+# Llama block gains 0.092 nats per character, 95% interval 0.014 to 0.170, corrected for four
+# comparisons over three seeds. RMSNorm, run at the baseline's rate only, makes no difference beyond
+# 0.01.
 #
 # </details>
 #
@@ -179,7 +180,8 @@ print("2 SiLU(-4, -1, 0, 1, 4):", [round(y, 2) for y in (2 * F.silu(gates)).toli
 print("KV cache, numbers per token, 9 and 3 KV heads:", *(2 * 30 * n * 64 for n in (9, 3)))
 
 # %% [markdown]
-# The gate 4 passes 7.86 and the gate −1 passes −0.54, so a gate is no fraction of its unit.
+# The gate 4 passes 7.86 and the gate −1 passes −0.54, so a gate can enlarge its unit or
+# change its sign; it isn't a fraction between 0 and 1.
 
 # %% Equal to transformers and the library tags=["equals-library", "nbval-check-output"]
 from tempfile import TemporaryDirectory
@@ -261,7 +263,7 @@ experiment.single_rate_table(rows)
 # %% [markdown]
 # At this learning rate RoPE, SwiGLU, and squared ReLU look like large gains. GQA, which got 2,163
 # steps for its lower cost, post-norm, untied output, and biases are inconclusive after the
-# correction.
+# correction, which counts all eleven variants that were run; the table shows eight.
 #
 # The plainest change is suspicious. Squared ReLU has no gate and no third matrix, yet it gains as
 # much as SwiGLU. Are these gains properties of the architectures, or does the baseline train too
@@ -306,6 +308,9 @@ for rate in ("0.004", "0.008"):
 # its own best learning rate, the Llama block still gains 0.092 nats per character**, less than half
 # of what the comparison at 0.001 shows. It also has fewer parameters than the baseline.
 #
+# (The difference is paired: it uses the three seeds that were run at both rates, so it isn't
+# exactly the difference of the two means.)
+#
 # For single changes little is left. SwiGLU's interval just excludes zero; RoPE's and ReLU's include
 # it. So a claim such as "RoPE gains 0.1 nats" holds only at a given learning rate.
 #
@@ -327,9 +332,10 @@ for rate in ("0.004", "0.008"):
 experiment.gpu_table()
 
 # %% [markdown]
-# On the last tenth, the README's validation set, the loss is 1.467 to 1.484, so the baseline code
-# reproduces the published number. The two halves differ by more than a tenth of a nat because the
-# second is harder to predict, not because the first selected the checkpoint.
+# On the last tenth, the README's validation set, the loss is 1.467 to 1.484, so the library's GPT-2
+# reproduces the published number. The two halves differ by more than a tenth of a nat. That is more
+# than selecting a checkpoint on the first half can explain, so the second is probably harder to
+# predict.
 #
 # ## With the real library: SmolLM2 in transformers
 #

@@ -19,9 +19,10 @@
 #
 # From our small runs (4 thousand to 151 thousand parameters, three seeds) the compute-optimal size
 # grows as $C^a$ with $a = 0.77$ [0.51, 1.03], and other estimates from the same runs give 0.57 to
-# 0.80. That interval begins just above Hoffmann et al.'s 0.5 and contains Kaplan et al.'s 0.73, so
-# runs this small can't settle the question. For a real run, scale size and data in equal
-# proportion, about 20 tokens per parameter, and use more tokens if many people will use the model.
+# 0.86. That interval contains Kaplan et al.'s 0.73 and ends just above Hoffmann et al.'s 0.50, and
+# three of the other intervals contain 0.50, so runs this small don't settle the question. For a
+# real run, scale size and data in equal proportion, about 20 tokens per parameter, and use more
+# tokens if many people will use the model.
 #
 # </details>
 #
@@ -79,7 +80,8 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # 1. Too large costs more here: 560,000 parameters are 0.262 above the lowest loss, 5,600 parameters
 #    0.128.
 # 2. By about 7: from 54,000 to 390,000 parameters. The number of characters grows from 3.1 to 4.3
-#    million only.
+#    million only. (The figure draws one fit to all runs. Separate fits per seed, in experiment 1,
+#    give 5.9 on average.)
 # 3. No run had that size. The figure draws one fitted law and doesn't show how uncertain it is;
 #    experiment 1 does.
 #
@@ -100,9 +102,10 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # | 64 | 64 | 1/2 | 1/2 | **2** |
 # | 256 | 16 | 1/4 | 1 | 2 1/4 |
 #
-# A larger model lowers the first term and, because it sees fewer tokens, raises the second. The
-# loss is lowest where both are equal. With 16 times the budget, $N \cdot D = 65536$, that is
-# $N = D = 256$: both grow by 4, the square root of 16, because both exponents are 1/2.
+# A larger model lowers the first term and, because it sees fewer tokens, raises the second. Here
+# the loss is lowest where both are equal, because both exponents are the same. With 16 times the
+# budget, $N \cdot D = 65536$, that is $N = D = 256$: both grow by 4, the square root of 16, because
+# both exponents are 1/2.
 #
 # In general, with terms $A / N^\alpha$ and $B / D^\beta$, the optimal size grows as $C^a$ and the
 # optimal number of tokens as $C^{1-a}$, where
@@ -218,6 +221,13 @@ print(f"{live['parameters']:,} parameters: loss {live['loss'][0]:.2f} after {2**
 # This is the shortest of runs, to show the code. Everything below uses the saved runs.
 #
 # ### 1. How fast should the model grow with the budget?
+#
+# Three ways to get the exponent $a$ of $N_{opt} \propto C^a$ from the same runs: the **parametric
+# fit** from above; **IsoFLOP parabolas**, Hoffmann et al.'s second approach, which fits a parabola
+# to the losses over $\log N$ at each of several budgets and a line through the minima; and Kaplan
+# et al.'s form, which has no irreducible loss:
+#
+# $$L(N, D) = \Big[\Big(\frac{N_c}{N}\Big)^{\alpha_N/\alpha_D} + \frac{D_c}{D}\Big]^{\alpha_D}$$
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -237,6 +247,11 @@ predict(
 # #### Answer: open after you predict
 
 # %% tags=["surprise", "slide"]
+growth, floor = (law.interval(lambda fit, name=name: getattr(fit, name))
+                 for name in ("growth", "floor"))  # fmt: skip
+print(f"one fit to all {len(runs)} runs, bootstrap intervals over runs: a = {growth.value:.2f} "
+      f"[{growth.low:.2f}, {growth.high:.2f}], E = {floor.value:.2f} "
+      f"[{floor.low:.2f}, {floor.high:.2f}]")  # fmt: skip
 table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compute: N x": ".1f"},
       caption="a in N_opt ~ C^a: one fit per seed, mean [95% t interval, 3 seeds]")  # fmt: skip
 
@@ -253,18 +268,19 @@ table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compu
 # expensive than $6ND$ says. Both differences are smaller than the intervals.
 #
 # Why is it so uncertain? The law's **irreducible loss** is almost unconstrained: pooled over all
-# runs, $E$ is 0.09 with a bootstrap interval from 0.00 to 1.12. A law with a small $E$ and small
+# runs, $E$ is 0.09 with a bootstrap interval from 0.00 to 1.09. A law with a small $E$ and small
 # exponents fits the same losses as one with a large $E$ and large exponents, and the two disagree
-# about where extra compute should go. Only a wider range of sizes separates them: Hoffmann et al.
-# trained over 400 models from 70 million to 16 billion parameters.
+# about where extra compute should go. The fit to all runs together, which the figures draw,
+# gives 0.86. Only a wider range of sizes separates them: Hoffmann et al. trained over 400 models
+# from 70 million to 16 billion parameters.
 #
 # ### 2. Do small runs predict larger ones?
 #
 # After the grid was measured, both laws predicted the losses of two runs at 1e13 FLOPs, 2.6 times
 # the most expensive run of the fit, and the predictions were saved with 95% **prediction
 # intervals** (bootstrap over runs, plus the residuals of single runs). One is near the
-# compute-optimal size, one about three times as large. Then they were trained, with learning rates
-# tuned for them. The baseline is a log-linear regression of the loss on $N$ and $D$.
+# compute-optimal size, the other 4.5 times as large as that one. Then they were trained, with
+# learning rates tuned for them. The baseline is a log-linear regression of the loss on $N$ and $D$.
 
 # %% tags=["surprise", "nbval-check-output"]
 table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": ".3f"},
@@ -274,7 +290,7 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # Near the compute-optimal size both laws hold, and so does the log-linear baseline: 1.492 was
 # measured, 1.479 and 1.459 predicted. The larger model is another matter. It reached 1.673, above
 # the interval of the law with $E$, which promised 1.544, and inside that of Kaplan et al.'s form.
-# The law's flat valley said that a model about four times too large would cost 0.065 nats; it cost
+# The law's flat valley said that the larger of the two would be only 0.065 nats worse; it was
 # 0.181. **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
 # the two forms, and the larger one's learning rate was tuned with one seed.
 #
@@ -284,16 +300,20 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # side (0.5 million tokens; three seeds, but one for the two largest sizes, those of experiment 2).
 
 # %% tags=["surprise", "nbval-check-output"]
+(half,) = rows["rate check"] or rows["grid"][:1]
+full = next(row for row in rows["grid"] if row["parameters"] == half["parameters"])  # seed 0
+print(f"largest size, {half['tokens'][-1]:,} characters: {half['loss'][-1]:.3f} at rate "
+      f"{half['rate']}, {full['loss'][-1]:.3f} at {full['rate']}")  # fmt: skip
 table(scaling.rate_losses(rows["rate"], shared=0.012),
       caption="loss after 0.5 million characters: each size's best rate, and a shared one")
 
 # %% [markdown]
 # A rate that suits small models is too high for large ones. At 0.012, which is best for the second
-# smallest size, the largest model loses 0.161 nats more than at its own best rate, about as much as
-# it gains from doubling its data. A law fitted to such runs would call large models poor: this is
-# one of the reasons that Porian et al. (2024) give for Kaplan et al.'s exponent. An earlier version
-# of this page made that mistake. For the most data the tuned rate is still right: with 4 million
-# characters, half the rate gives 1.554 instead of 1.558 (one seed).
+# smallest size, the fifth and largest of the grid loses 0.161 nats more than at its own best rate.
+# A law fitted to such runs would call large models poor: this is one of the reasons that Porian et
+# al. (2024) give for Kaplan et al.'s exponent. An earlier version of this page made that mistake.
+# For the most data the tuned rate is still right: with 4 million characters, half the rate gives
+# 1.554 instead of 1.558 (one seed).
 #
 # The spread over seeds is part of the result, too. At the second smallest size it is 0.096 nats
 # between three seeds, larger than many effects you might want to measure at this scale.
@@ -406,7 +426,7 @@ print(f"without decay the loss is {sum(gaps) / len(gaps):.3f} higher ({min(gaps)
 # is a valley, and two exponents say how its lowest point moves: $N_{opt} \propto C^a$ with $a =
 # \beta / (\alpha + \beta)$. From 15 runs of five sizes we get 0.77 [0.51, 1.03]: too wide to tell
 # Kaplan et al.'s 0.73 from a value just above the 0.46 to 0.50 of Hoffmann et al. The law predicted
-# a run near its optimum (1.479 predicted, 1.492 measured) and failed for one four times as large
+# a run near its optimum (1.479 predicted, 1.492 measured) and failed for one 4.5 times as large
 # (1.544 predicted, 1.673 measured). For a real run use the field's result, equal proportion and
 # about 20 tokens per parameter, then ask how much inference the model will serve.
 #

@@ -19,8 +19,8 @@
 #
 # SmolLM2-135M-Instruct (4-bit weights) classifies sentences from movie reviews with an accuracy of
 # 84.4% [75.2%, 93.5%] zero-shot. After sixteen demonstrations it reaches 74.5% [64.9%, 84.0%] with
-# correct labels and 64.6% [52.1%, 77.1%] with every label flipped. So on average the predictions
-# don't flip with the labels.
+# correct labels and 64.6% [52.1%, 77.1%] with every label flipped. So after sixteen demonstrations
+# most predictions don't follow flipped labels.
 #
 # </details>
 #
@@ -262,18 +262,18 @@ results.table("label_effects", "differences in points, uncalibrated; the interva
               "for eight comparisons (Bonferroni)")  # fmt: skip
 
 # %% [markdown]
-# On sentiment, **flipped labels don't flip the predictions on average.** Had the model followed the
-# sixteen demonstrations, most predictions would be wrong, yet 64.6% are correct. That is fewer than
-# with correct labels, but the interval of the difference includes zero. It seems that training has
-# already given the model a meaning for "positive", a *semantic prior*. [Wei et al.
-# (2023)](https://arxiv.org/abs/2303.03846) also find that small models ignore flipped labels, while
-# large ones can follow them. In their experiments instruction tuning strengthens the prior more
-# than the ability to learn new labels. Our model is instruction-tuned, and we didn't test the base
-# model.
+# On sentiment, **most predictions don't follow sixteen flipped labels.** (After four, accuracy is
+# near chance, so the result is open.) Had the model followed the sixteen demonstrations, most
+# predictions would be wrong, yet 64.6% are correct. That is fewer than with correct labels, but the
+# interval of the difference includes zero. It seems that training has already given the model a
+# meaning for "positive", a *semantic prior*. [Wei et al. (2023)](https://arxiv.org/abs/2303.03846)
+# also find that small models ignore flipped labels, while large ones can follow them. In their
+# experiments instruction tuning strengthens the prior more than the ability to learn new labels.
+# Our model is instruction-tuned, and we didn't test the base model.
 #
-# **The labels do count.** With four reviews, correct labels score 19.8 points higher than random
-# ones, and the corrected interval excludes zero. With sixteen reviews the difference is 9.9 points,
-# but three demonstration sets are too few: the interval includes zero, so the result is
+# **The labels seem to count.** With four reviews, correct labels score 19.8 points higher than
+# random ones, and the corrected interval excludes zero. With sixteen reviews the difference is 9.9
+# points, but three demonstration sets are too few: the interval includes zero, so the result is
 # inconclusive.
 #
 # On topics, demonstrations hurt. Accuracy falls from 72.9% zero-shot to 42.4% after sixteen correct
@@ -359,7 +359,8 @@ print(f"{strong.sum()} heads give the labels more than half, {(near > far)[stron
       "more to the last one")  # fmt: skip
 
 # %% [markdown]
-# These heads copy the most recent label rather than the label of the same review. That fits recency
+# In this prompt these heads attend to the most recent label rather than to the label of the same
+# review. That fits recency
 # bias. It isn't proof that these heads cause it: [more experiments](07b_in_context_more.ipynb)
 # shows by ablation that induction heads copy random tokens.
 #
@@ -410,15 +411,16 @@ assert abs(ours - positive) < 1e-3
 # | where the task is stored | in a new model | in the KV cache, for as long as it lasts |
 # | examples | thousands | as many as fit in the context |
 # | cost of a new task | a training run | a forward pass over the prompt |
-# | output | a task-specific head | words of the vocabulary |
+# | output | often a task-specific head | words of the vocabulary |
 #
 # ## Common mistake: encode the parts of a prompt separately
 #
 # You encode each demonstration by itself, then join the token ids. **Symptom:** no error, but the
-# probabilities differ from those of the same text: this tokenizer makes one token of an empty line
-# at the end of a text, and two tokens before more text. An earlier version of this page had this
-# bug, and its conclusion about random labels was wrong. **Fix:** join the strings and encode the
-# whole prompt. To cache a prefix, split its *tokens*. The next cell shows the difference:
+# probabilities differ from those of the same text: this tokenizer encodes an empty line at the end
+# of a string as one token, and as two tokens if more text follows. An earlier version of this page
+# had this bug, and its conclusion about random labels was wrong. **Fix:** join the strings and
+# encode the whole prompt. To cache a prefix, split its *tokens*. The next cell shows the
+# difference:
 
 # %% One prompt, two tokenizations
 *shown, last = few_shot_prompt(four, query).split("\n\n")
@@ -445,7 +447,7 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 # ## Summary
 #
-# If the demonstrations are filled in wrong, SmolLM2's predictions don't flip on average. After
+# If the demonstrations are filled in wrong, most of SmolLM2's predictions don't follow them. After
 # sixteen reviews with flipped labels 64.6% [52.1%, 77.1%] are correct, after sixteen with correct
 # labels 74.5%, and with a good template zero-shot accuracy is 84.4%. So most of the accuracy was
 # there before the demonstrations.

@@ -18,10 +18,11 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Toward the object it fits best, with at most one query per object. On generated scenes a small
-# DETR trained with Hungarian matching reaches an AP50 of 38.3% [33.0%, 43.7%], with the objects
-# sorted from left to right 20.3% [18.0%, 22.5%], and in the order of a list 3.4% [3.0%, 3.8%] (five
-# seeds). Giving each object its cheapest query, without solving the assignment, is as good here.
+# Toward the object that the cheapest one-to-one assignment gives it, and toward "no object" if it
+# gets none. On generated scenes a small DETR trained with Hungarian matching reaches an AP50 of
+# 38.3% [33.0%, 43.7%], with the objects sorted from left to right 20.3% [18.0%, 22.5%], and in the
+# order of a list 3.4% [3.0%, 3.8%] (five seeds). Giving each object its cheapest query, without
+# solving the assignment, is as good here.
 #
 # </details>
 #
@@ -78,7 +79,8 @@ bipartite_matching(test.pixels[SCENE], test.names, true[SCENE], logits[SCENE, sh
 # %% [markdown]
 # **Interactive figure: costs and matching.** *White: ground truth, with letters. Color: boxes of
 # six of a trained model's sixteen queries, the matched ones and those with the next lowest costs.
-# The table has each query's most probable class and the matching cost of each pair. Yellow cells
+# The table has each query's most probable class and the matching cost of each pair (the lower, the
+# better the fit; defined below). Yellow cells
 # are the matching; a dashed box is unmatched.* *Try this:*
 #
 # 1. Query 14 has D, and the boxes of queries 9 and 15 are on D too. Drag query 14's box away
@@ -176,8 +178,8 @@ bipartite_matching(test.pixels[SCENE], test.names, true[SCENE], logits[SCENE, sh
 # for the 34 recalls up to 0.33, $\frac23$ for the 33 up to 0.66, and 0 for the last 34. The
 # **average precision** is their mean, $(34 + 22) / 101 = 0.554$. A box is correct if its class is
 # right, its IoU with an object is high enough, and no more confident box has taken that object: a
-# **duplicate** counts as wrong. The threshold is 0.50 for **AP50**; **AP** is the mean over ten
-# thresholds from 0.50 to 0.95 and over the classes.
+# second box on the same object counts as wrong. The threshold is 0.50 for **AP50**; **AP** is the
+# mean over ten thresholds from 0.50 to 0.95 and over the classes.
 #
 # ## In code: DETR, the matcher, and the loss
 
@@ -292,14 +294,14 @@ print("equal: class scores, boxes, loss, gradient of the object queries")
 # The **scenes** are generated: $32 \times 32$ pixels, noise, and one to eight disks, squares,
 # diamonds, and crosses that may overlap. The model has 16 queries. Its backbone and encoder are
 # **pretrained** by dense prediction: at each of the $8 \times 8$ positions, predict the class and
-# the box of the object visible there. That objective has no queries and no matching, so it favors
-# none of the methods below. Both are then frozen, and every run trains a new decoder with its
-# queries and heads: the same parameters, scenes, number of steps, learning rate, and, per seed, the
-# same initial weights. Only the matching differs, or the weight of "no object" in the
-# cross-entropy. Every setting has five seeds and is tested on new scenes. Brackets are 95% t
-# intervals over the seeds; they cover training, not the choice of scenes. **Scatter** is how far
-# the centers of one query's confident boxes scatter over the scenes, relative to those of all
-# queries: 1 means that no query has a region of its own.
+# the box of the object visible there. That objective has no queries and no matching, although a
+# local objective may suit rules that match by position. Both are then frozen, and every run trains
+# a new decoder with its queries and heads: the same parameters, scenes, number of steps, learning
+# rate, and, per seed, the same initial weights. Only the matching differs, or the weight of "no
+# object" in the cross-entropy. Every setting has five seeds and is tested on new scenes. Brackets
+# are 95% t intervals over the seeds; they cover training, not the choice of scenes. **Scatter** is
+# how far the centers of one query's confident boxes scatter over the scenes, relative to those of
+# all queries: 1 means that no query has a region of its own.
 #
 # ### 1. Does the matching matter?
 #
@@ -388,11 +390,12 @@ table([[arm, *(average(arm, 1.0, "ap50", way) for way in ways)]
 
 # %% [markdown]
 # With a tenth of the rate, Hungarian matching improves to 45.1% and left to right barely changes,
-# 22.9%; the intervals don't overlap. So the difference isn't due to the frozen encoder. With the
-# decoder's full rate it is gone: Hungarian matching falls to 18.1%, and the comparison is
-# inconclusive. Probably large steps destroy what pretraining put into the encoder, and Hungarian
-# matching, whose targets follow the predictions, suffers more. The authors' code also trains the
-# pretrained backbone at a tenth of the Transformer's rate.
+# 22.9%; the intervals don't overlap. So the advantage doesn't need a frozen encoder. With the
+# decoder's full rate it isn't there: Hungarian matching falls to 18.1%, left to right reaches
+# 22.2%, and the intervals overlap. So the advantage depends on the encoder's learning rate.
+# Probably large steps destroy what pretraining put into the encoder, and Hungarian matching, whose
+# targets follow the predictions, suffers more. The authors' code also trains the pretrained
+# backbone at a tenth of the Transformer's rate.
 #
 # ### 2. What does one-to-one matching replace?
 #
@@ -512,8 +515,8 @@ print("loss equal:", torch.allclose(ours, out.loss, atol=1e-4))
 # | DETR-DC5, ResNet-50 | 41 | 43.3 | 63.1 | 22.5 | 61.1 |
 #
 # DETR reaches the same AP without anchors and NMS. It is better on large objects and worse on small
-# ones, because its feature map is 32 times coarser than the image. The price is training time: 500
-# epochs. The parameters can be counted here:
+# ones, probably because its feature map is 32 times coarser than the image (in DC5, 16 times). The
+# price is training time: 500 epochs. The parameters can be counted here:
 
 # %% Parameters of DETR with ResNet-50 tags=["nbval-check-output"]
 from deepdive.models.vision.detr import detr as build
@@ -563,8 +566,8 @@ print(f"one run: {run['boxes']:.1f} confident boxes per scene, {run['duplicates'
 # learn "no object". Which prediction is trained toward which object? The one that fits it best.
 # With Hungarian matching our small DETR reached an AP50 of 38.3%; with objects in a fixed order,
 # left to right, 24.6% at best. The difference remained when the encoder was fine-tuned at a low
-# learning rate and vanished at a high one. Assigning each object its cheapest query worked as well
-# as the Hungarian algorithm in scenes of up to eight objects.
+# learning rate and wasn't there at a high one. Assigning each object its cheapest query worked as
+# well as the Hungarian algorithm in scenes of up to eight objects.
 #
 # On COCO, Carion et al. (2020) report an AP of 42.0 for DETR and for a Faster R-CNN with the same
 # number of parameters. We did not reproduce that: our scenes are generated, the backbone and
