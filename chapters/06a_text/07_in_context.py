@@ -282,7 +282,8 @@ results.table("label_effects", "differences in points, uncalibrated; the interva
 #
 # The pretrained model contributes most of the accuracy. Naive Bayes, which knows only the
 # demonstrations, is no better than the majority class.
-#
+
+# %% [markdown]
 # ### 2. Which label counts most, and does calibration help?
 #
 # Now the four demonstrations of the figure stay in their order, and each label is correct or

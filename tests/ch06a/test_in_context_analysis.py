@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -74,3 +74,14 @@ def test_only_the_last_label_has_an_effect_where_only_it_counts() -> None:
     assert rows[3]["uncalibrated"] == f"+{rise:.1f} (+{rise:.1f} to +{rise:.1f})"
     assert rows[3]["calibrated"] == rows[3]["uncalibrated"]  # the content-free inputs are neutral
     assert rows[3]["“N/A”"] == "+0.0"
+
+
+def test_orders_are_grouped_by_their_last_label() -> None:
+    """Uncalibrated, the last label is predicted for every query; calibrated, the gold label."""
+    found = {"".join(order): ["1111" if order[-1] in "23" else "0000", GOLD]
+             for order in permutations("0123")}  # fmt: skip
+    pulled, fixed = Results([{"part": "order", "gold": GOLD, "predictions": found}]).order_effects()
+    columns = ("“positive”, last label negative", "“positive”, last label positive")
+    assert [pulled[column] for column in columns] == [0, 1]
+    assert [fixed[column] for column in columns] == [0.5, 0.5]
+    assert (pulled["worst order"], fixed["best order"]) == (0.5, 1)
