@@ -396,7 +396,8 @@ table([[arm, *(average(arm, 1.0, "ap50", way) for way in ways)]
 # Probably large steps destroy what pretraining put into the encoder, and Hungarian matching, whose
 # targets follow the predictions, suffers more. The authors' code also trains the pretrained
 # backbone at a tenth of the Transformer's rate.
-#
+
+# %% [markdown]
 # ### 2. What does one-to-one matching replace?
 #
 # Most detectors before DETR predict far more boxes than objects. They classify and shift thousands
