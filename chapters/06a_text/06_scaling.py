@@ -273,7 +273,8 @@ table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compu
 # about where extra compute should go. The fit to all runs together, which the figures draw,
 # gives 0.86. Only a wider range of sizes separates them: Hoffmann et al. trained over 400 models
 # from 70 million to 16 billion parameters.
-#
+
+# %% [markdown]
 # ### 2. Do small runs predict larger ones?
 #
 # After the grid was measured, both laws predicted the losses of two runs at 1e13 FLOPs, 2.6 times
