@@ -259,8 +259,7 @@ table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compu
 # The parametric fit gives 0.77, close to Kaplan et al.'s 0.73, with a confidence interval from just
 # above Hoffmann et al.'s 0.5 to 1.03. Every other row has an interval that overlaps it. Without the
 # largest size or by IsoFLOP parabolas the mean falls to 0.65 and 0.57, and those intervals contain
-# 0.5, as that of counted FLOPs does. (Our IsoFLOP estimate is also biased: on losses generated from
-# a law with 0.59 it gives 0.65.) **So three seeds of five small sizes don't determine the
+# 0.5, as that of counted FLOPs does. **So three seeds of five small sizes don't determine the
 # exponent.** Seven methods are shown without a correction; none of them is singled out afterwards.
 #
 # Counting matters in the direction that the literature expects. Without the embedding the exponent
@@ -283,7 +282,11 @@ table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compu
 # compute-optimal size, the other 4.5 times as large as that one. Then they were trained, with
 # learning rates tuned for them. The baseline is a log-linear regression of the loss on $N$ and $D$.
 
-# %% tags=["surprise", "nbval-check-output"]
+# %% tags=["nbval-check-output"]
+chosen, last = rows["prediction"][0]["chosen"], {n: rows[n][0]["loss"][0] for n in scaling.CHOSEN}
+near, larger = (chosen[name]["Chinchilla"][0] for name in scaling.CHOSEN)
+print(f"the larger run is worse by {larger - near:.3f} (predicted by the law with E), "
+      f"{last['larger'] - last['near the optimum']:.3f} (measured)")  # fmt: skip
 table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": ".3f"},
       caption="loss in nats per character; one run each")  # fmt: skip
 
@@ -291,8 +294,8 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # Near the compute-optimal size both laws hold, and so does the log-linear baseline: 1.492 was
 # measured, 1.479 and 1.459 predicted. The larger model is another matter. It reached 1.673, above
 # the interval of the law with $E$, which promised 1.544, and inside that of Kaplan et al.'s form.
-# The law's flat valley said that the larger of the two would be only 0.065 nats worse; it was
-# 0.181. **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
+# The law's flat valley said that the larger of the two would be only  nats worse; it was
+# . **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
 # the two forms, and the larger one's learning rate was tuned with one seed.
 #
 # ### 3. What does one learning rate for all sizes cost?
@@ -300,7 +303,7 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # Each size tried learning rates a factor of 2 apart until the best one had a worse neighbor on each
 # side (0.5 million tokens; three seeds, but one for the two largest sizes, those of experiment 2).
 
-# %% tags=["surprise", "nbval-check-output"]
+# %% tags=["nbval-check-output"]
 (half,) = rows["rate check"] or rows["grid"][:1]
 full = next(row for row in rows["grid"] if row["parameters"] == half["parameters"])  # seed 0
 print(f"largest size, {half['tokens'][-1]:,} characters: {half['loss'][-1]:.3f} at rate "
@@ -325,7 +328,8 @@ table(scaling.rate_losses(rows["rate"], shared=0.012),
 # Hoffmann et al. (2022, third approach) report $E = 1.69$, $A = 406.4$, $B = 410.7$,
 # $\alpha = 0.34$, $\beta = 0.28$; all three of their approaches together are usually quoted as **20
 # tokens per parameter**, the ratio of Chinchilla itself (70 billion parameters, 1.4 trillion
-# tokens). The last budget below is Chinchilla's.
+# tokens). For comparison, GPT-3 has 1.7 (175 billion parameters, 300 billion tokens) and Gopher 1.1
+# (280 and 300 billion). The last budget below is Chinchilla's.
 
 # %% tags=["nbval-check-output"]
 print("   C       20 tokens per parameter         published constants")
@@ -367,8 +371,7 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 # That is almost a hundred times Chinchilla's ratio, on purpose. Compute-optimal means the lowest
 # loss for the *training* budget. A model that many people use should be smaller and trained longer,
 # because every generated token costs in proportion to $N$ ([Sardana et al.
-# 2024](https://arxiv.org/abs/2401.00448)). For comparison, GPT-3 has 1.7 tokens per parameter (175
-# billion parameters, 300 billion tokens) and Gopher 1.1 (280 and 300 billion).
+# 2024](https://arxiv.org/abs/2401.00448)).
 #
 # ## How it differs
 #
@@ -393,7 +396,7 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 # worse than it is. Hoffmann et al. say this of Kaplan et al. **Fix:** decay the rate before every
 # loss that goes into a fit. Our runs were also evaluated just before the decay:
 
-# %% tags=["surprise"]
+# %%
 gaps = [later - loss for row in rows["grid"]
         for loss, later in zip(row["loss"], row["undecayed"], strict=True)]  # fmt: skip
 undecayed = scaling.runs_of(rows["grid"], loss="undecayed", fraction=0.8)

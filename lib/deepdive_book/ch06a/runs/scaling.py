@@ -50,6 +50,7 @@ VOCABULARY = END + "".join(c for c in map(chr, range(32, 127)) if c not in ascii
 TOKENS = (2**19, 2**20, 2**21, 2**22)
 SEEDS = (0, 1, 2)
 RATES = (5e-4, 0.1)  # the lowest and highest learning rate of a search
+CHOSEN = ("near the optimum", "larger")  # the predicted runs
 BUDGET = 1e13  # FLOPs of each predicted run, 2.6 times the most expensive run of the fit
 
 
@@ -226,7 +227,7 @@ class Experiment:
         fits = {form.__name__: fitted(form, runs) for form in (Chinchilla, Kaplan)}
         n_best, _ = fits["Chinchilla"].law.best(budget)
         chosen = {}
-        for name, wanted in (("near the optimum", n_best), ("larger", 3 * n_best)):
+        for name, wanted in zip(CHOSEN, (n_best, 3 * n_best), strict=True):
             shape, n = nearest(wanted)
             d = round(budget / (6 * n) / STEP) * STEP
             by_law = {form: [*fit.predict(n, d)] for form, fit in fits.items()}
@@ -286,7 +287,7 @@ def trend(rows: Sequence[Mapping[str, Any]], n: float, d: float) -> float:
 def saved(path: Path | None) -> dict[str, list[dict[str, Any]]]:
     """Return the saved rows by part; every part is there, if only as an empty list."""
     rows = load_rows(path) if path is not None and path.is_file() else []
-    parts = ("rate", "grid", "rate check", "prediction", "near the optimum", "larger")
+    parts = ("rate", "grid", "rate check", "prediction", *CHOSEN)
     return {part: [row for row in rows if row["part"] == part] for part in parts}
 
 
