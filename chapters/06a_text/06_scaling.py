@@ -294,8 +294,8 @@ table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": 
 # Near the compute-optimal size both laws hold, and so does the log-linear baseline: 1.492 was
 # measured, 1.479 and 1.459 predicted. The larger model is another matter. It reached 1.673, above
 # the interval of the law with $E$, which promised 1.544, and inside that of Kaplan et al.'s form.
-# The law's flat valley said that the larger of the two would be only  nats worse; it was
-# . **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
+# The law's flat valley said that the larger of the two would be only 0.064 nats worse; it was
+# 0.180. **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
 # the two forms, and the larger one's learning rate was tuned with one seed.
 #
 # ### 3. What does one learning rate for all sizes cost?
