@@ -221,7 +221,7 @@ def test_the_course_has_ten_weeks_of_two_hours_and_the_exercises_of_what_it_read
         else:  # it goes by the chapter's main line
             assert done, page
             assert set(done) < {int(number) for number in given}, page
-    assert "(an assumption)" in index.select_one("#path-course").get_text()
+    assert "(our assumption)" in index.select_one("#path-course").get_text()
 
 
 def test_each_stop_is_on_the_line_and_is_said(index: BeautifulSoup) -> None:
