@@ -528,7 +528,6 @@ print("answers 1 and 2 hold")
 #   Chinchilla Scaling Laws*](https://arxiv.org/abs/2406.12907).
 # - Hu et al. (2024), [*MiniCPM*](https://arxiv.org/abs/2404.06395): section 4 on warmup, stable,
 #   decay.
-# - Muennighoff et al. (2023), [*Scaling Data-Constrained Language
-#   Models*](https://arxiv.org/abs/2305.16264): repeated data.
-# - Sardana et al. (2024), [*Beyond Chinchilla-Optimal*](https://arxiv.org/abs/2401.00448): the cost
-#   of inference.
+# - Muennighoff et al. (2023), *Scaling Data-Constrained Language Models*: repeated data.
+# - Sardana et al. (2024), *Beyond Chinchilla-Optimal: Accounting for Inference in Language Model
+#   Scaling Laws*: the cost of inference.

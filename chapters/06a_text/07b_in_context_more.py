@@ -93,7 +93,8 @@ results.table("ablations", "accuracy of copying, and pull in points; of the rand
 #
 # ## Chain of thought
 #
-# **Question.** Do worked-out steps in the demonstrations help such a small model?
+# **Question.** Does a chain of thought, worked-out steps in the demonstrations, help such a small
+# model?
 #
 # **Chain-of-thought** prompting ([Wei et al. 2022](https://arxiv.org/abs/2201.11903)) puts the
 # steps to the answer in the demonstrations, so the model generates steps of its own. The task is

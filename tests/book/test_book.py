@@ -226,7 +226,7 @@ def test_outputs_are_escaped_and_code_is_folded(page: str) -> None:
     assert "42 &lt; 43" in page
     names = [summary.get_text(" ", strip=True) for summary in soup.select("details.hide > summary")]
     assert [name.split("  ")[0] for name in names] == [
-        "Setup Setup", "Code Code", "Code Code", "Draw the clocks Draw the clocks"
+        "Code Code", "Code Code", "Draw the clocks Draw the clocks", "Setup Setup"
     ]  # fmt: skip
     assert "Open this" not in soup.get_text(), "JupyterLab needs that heading, the book does not"
     assert f'<img alt="a line" src="data:image/png;base64,{PNG}"/>' in str(soup)
@@ -448,7 +448,7 @@ def test_the_answer_is_hidden_until_the_reader_commits(site: Path, reader: Reade
     assert not any(page.locator(what).first.is_visible() for what in ANSWERS)
     assert page.locator("text=After the answer").last.is_visible()
     page.locator("input[type=radio]").nth(1).check()
-    page.locator(".predict button").click()
+    page.locator(".predict button:not(.skip)").click()
     assert all(page.locator(what).first.is_visible() for what in ANSWERS[1:])
     again = reader.open(address)
     assert all(again.locator(what).first.is_visible() for what in ANSWERS[1:])
