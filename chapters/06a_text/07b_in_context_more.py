@@ -1,9 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: in-context learning
 #
-# Two experiments belong to [in-context learning](07_in_context.ipynb). Both use
-# SmolLM2-135M-Instruct with 4-bit weights. Which attention heads copy from the prompt, and do
-# worked-out steps in the demonstrations help?
+# Two experiments belong to in-context learning. Both use SmolLM2-135M-Instruct with 4-bit weights.
+# Which attention heads copy from the prompt, and do worked-out steps in the demonstrations help?
 #
 # <small>Prerequisites: [in-context learning](07_in_context.ipynb) · 8 min · runs on a laptop;
 # results of the long runs are included · book 6.1.3.3</small>
