@@ -103,9 +103,9 @@ NUMBERS: Numbers = {
         "2": (valley(16, 16) - 4 / 16**0.5,),
     },
     "growth-of-two-powers": {
-        "8 times the size, 2 times the text": grown(1 / 4, 3 / 4),
-        "2 times the size, 8 times the text": grown(3 / 4, 1 / 4),
-        "4 times the size, 4 times the text": grown(1 / 2, 1 / 2),
+        "8 times the size, 2 times the tokens": grown(1 / 4, 3 / 4),
+        "2 times the size, 8 times the tokens": grown(3 / 4, 1 / 4),
+        "4 times the size, 4 times the tokens": grown(1 / 2, 1 / 2),
     },
     "nothing-divided-out": {"2 : 5": (2, 5), "10 : 1": (2 * 5, 1), "5 : 2": (5, 2)},
     "prompt-read-once": {
@@ -203,5 +203,5 @@ def test_the_table_s_intervals_are_read_as_the_answer_says(name: str) -> None:
 
 
 def test_the_bank_asks_about_pages_that_are_there() -> None:
-    pages = {path.stem for path in CHAPTER.glob("[0-9][0-9]_*.py")}
+    pages = {path.stem for path in CHAPTER.glob("[0-9][0-9]*_*.py")}
     assert {item.page for item in chain(*(bank.items for bank in BANKS.values()))} <= pages

@@ -8,7 +8,10 @@ from deepdive.models.vision.detr import Detr
 from deepdive.training.objectives.set_prediction import costs, hungarian
 from deepdive_book.ch06b.runs.detr import cross_attention, inside_box, pixels, truths
 from deepdive_book.data.scenes import Scenes
+from deepdive_book.kit.palette import PALETTE
 from deepdive_book.kit.plotting import with_alt
+
+ORANGE = PALETTE[4]
 
 
 def query_attention(model: Detr, scenes: Scenes, scene: int, most: int = 4) -> Figure:
@@ -30,7 +33,7 @@ def query_attention(model: Detr, scenes: Scenes, scene: int, most: int = 4) -> F
         wide = weights.repeat_interleave(side // len(weights), 0)
         wide = wide.repeat_interleave(side // len(weights), 1)
         axes.imshow((image[0] * (0.25 + 0.75 * wide)).permute(1, 2, 0).clamp(0, 1).numpy())
-        for box, style, color in ((boxes[q], "-", "#E69F00"), (truth.boxes[j], ":", "#ffffff")):
+        for box, style, color in ((boxes[q], "-", ORANGE), (truth.boxes[j], ":", "#ffffff")):
             x, y, w, h = (side * box - torch.tensor([0.5, 0.5, 0, 0])).tolist()
             axes.add_patch(Rectangle((x - w / 2, y - h / 2), w, h, fill=False, linestyle=style,
                                      edgecolor=color, linewidth=2))  # fmt: skip
