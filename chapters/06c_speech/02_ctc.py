@@ -712,5 +712,4 @@ print(len(paths), "alignments of cat; all together:", sum(parts), "best:", max(p
 # - Hannun, Maas, Jurafsky, Ng (2014), [*First-Pass Large Vocabulary Continuous Speech Recognition
 #   using Bi-Directional Recurrent DNNs*](https://arxiv.org/abs/1408.2873): prefix beam search with
 #   a language model.
-# - Zeyer, Schlüter, Ney (2021), [*Why does CTC result in peaky
-#   behavior?*](https://arxiv.org/abs/2105.14849): analysis of the spikes.
+# - Zeyer, Schlüter, Ney (2021), *Why Does CTC Result in Peaky Behavior?*: analysis of the spikes.

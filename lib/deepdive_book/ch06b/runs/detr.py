@@ -26,9 +26,8 @@ from deepdive.core.stack import Stack
 from deepdive.evaluate import Interval, t_interval
 from deepdive.evaluate.detection import Marked, average_precision, mark, mark_all
 from deepdive.layers.boxes import iou
-from deepdive.layers.residual_conv import Basic, settle
+from deepdive.layers.residual_conv import settle
 from deepdive.models.vision.detr import Detr, DetrConfig, detr
-from deepdive.models.vision.resnet import ResNetConfig
 from deepdive.positions.sinusoidal import grid_sines
 from deepdive.training.fit import fit
 from deepdive.training.history import History
@@ -45,12 +44,9 @@ from deepdive.training.objectives.set_prediction import (
     hungarian,
 )
 from deepdive.training.optim import adam, linear
+from deepdive_book.ch06b.toys.scene_detr import SMALL, scene_encoder
 from deepdive_book.data.scenes import Scenes, generated_scenes
 
-SMALL = DetrConfig(
-    n_kinds=4, n_queries=16, d_model=48, n_heads=4, n_layers=2, d_ff=96, dropout=0.0,
-    backbone=ResNetConfig(d_stem=24, widths=(48,), depths=(1,), layer=Basic),
-)  # fmt: skip
 STRIDE = 4  # pixels per position of the feature map
 BATCH = 32
 LEARNING_RATE = 4e-3  # of a decoder
@@ -298,8 +294,6 @@ class Data(NamedTuple):
 @cache
 def load_data(n_train: int, n_test: int) -> Data:
     """Return scenes with the outputs of the pretrained backbone and encoder."""
-    from deepdive_book.ch06b.toys.scene_detr import scene_encoder
-
     both, model = (scenes(n_train, seed=1), scenes(n_test, seed=2)), scene_encoder()
     images = [pixels(some) for some in both]
     read = memories(model, images[0]), memories(model, images[1])

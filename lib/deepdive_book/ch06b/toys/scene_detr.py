@@ -4,11 +4,16 @@
 
 from pathlib import Path
 
-from deepdive.models.vision.detr import Detr, detr
+from deepdive.layers.residual_conv import Basic
+from deepdive.models.vision.detr import Detr, DetrConfig, detr
+from deepdive.models.vision.resnet import ResNetConfig
 from deepdive.published.weights import adopt, read
-from deepdive_book.ch06b.runs.detr import SMALL
 
 FOLDER = Path(__file__).parent
+SMALL = DetrConfig(
+    n_kinds=4, n_queries=16, d_model=48, n_heads=4, n_layers=2, d_ff=96, dropout=0.0,
+    backbone=ResNetConfig(d_stem=24, widths=(48,), depths=(1,), layer=Basic),
+)  # fmt: skip
 
 
 def scene_detr() -> Detr:
