@@ -252,8 +252,6 @@ HASHES = {
     "shortcut_words_paper.safetensors": "54a3cb4daa7465b3",
     "spoken_digits.json": "1d6f7d31fc05cc9a",
     "spoken_digits.safetensors": "ac9021cd9735f1dd",
-    "trays.json": "569fc331f2c2df93",
-    "trays.safetensors": "9d5cc554a42e869a",
 }
 
 
