@@ -47,8 +47,8 @@ KINDS = ("numbers", "citations", "links", "formulas")
 def texts(page: Page) -> Iterator[str]:
     """Yield the Markdown that a lock covers."""
     stem = page.source.stem
-    beside = (p for p in discover(page.root) if p.source.parent == page.source.parent)
-    more = [p for p in beside if p.source.stem.endswith(f"_{_topic(stem)}_more")]
+    siblings = (p for p in discover(page.root) if p.source.parent == page.source.parent)
+    more = [p for p in siblings if p.source.stem.endswith(f"_{_topic(stem)}_more")]
     for each in (page, *more):
         yield from _markdown(each.notebook)
     exercises = page.source.with_name("exercises.ipynb")

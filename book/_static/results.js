@@ -1,4 +1,4 @@
-// A switch beside the color mode: whether results wait for a prediction. It is kept in this browser
+// A switch next to the color mode: whether results wait for a prediction. It is kept in this browser
 // under `deepdive:results`; the predictions of the page follow the event `deepdive-results`.
 (() => {
   const KEY = "deepdive:results";
