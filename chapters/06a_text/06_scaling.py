@@ -60,8 +60,8 @@ scaling_curves(law.law, runs)
 
 # %% [markdown]
 # *Left: held-out loss (nats per character) of five model sizes over training tokens. Dots are runs,
-# lines the fitted law. Right: the same law along three compute budgets (IsoFLOP curves); rings mark
-# the compute-optimal size of each.*
+# lines the fitted law, which is too low for the smallest size at the most tokens. Right: the same
+# law along three compute budgets (IsoFLOP curves); rings mark the compute-optimal size of each.*
 
 # %% Build the interactive figure tags=["fold"]
 pairs = [(run.n, d, loss) for run in runs for d, loss in zip(run.d, run.loss, strict=True)]

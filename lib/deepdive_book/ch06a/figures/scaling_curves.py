@@ -25,6 +25,9 @@ def scaling_curves(law: Chinchilla, runs: Sequence[Run]) -> Any:
                 tokens.plot(run.d, run.loss, "o", ms=3.5, color=color, mec="none", alpha=0.7)
         tokens.plot(spread, law(n, spread), color=color, label=f"N = {n:,.0f}")
     tokens.set(xscale="log", xlabel="training tokens D (characters)", ylabel="held-out loss (nats)")
+    ticks = sorted({d for run in runs for d in run.d})
+    tokens.set_xticks(ticks, [f"{d / 1e6:.1f} M" for d in ticks])
+    tokens.minorticks_off()
     tokens.legend(fontsize=8)
     for color, budget in zip(PALETTE[::-1], BUDGETS, strict=False):
         n_best, d_best = law.best(budget)
