@@ -59,7 +59,7 @@ def isoflop_curve(
             "high": high, "steps": STEPS, "near": NEAR, "price": PRICE, "sizes": SIZES,
             "box": [WIDE, HIGH, LEFT, RIGHT, TOP, FOOT]}  # fmt: skip
     return living(
-        "isoflop", TITLE, code=_SCRIPT, controls=sliders, spec=spec, lines=3, wide=40, style=_STYLE,
+        "isoflop", TITLE, code=_SCRIPT, controls=sliders, spec=spec, lines=3, wide=40,
         drawing=_drawing(rounded, measured, budget, size, low, high),
         status=alt_text(rounded, budget, size, unit), below=_LEGEND.format(**ROLES),
         alt="Loss over the number of parameters at one compute budget: the curve falls to a lowest "
@@ -159,7 +159,6 @@ def _drawing(law: Chinchilla, measured: Measured, budget: float, size: float, lo
     )
 
 
-_STYLE = ".living-slider output { white-space: nowrap; }\n"
 _LEGEND = (
     '<small><span style="color:{weight}">━</span> fitted law, loss in nats (dashed: sizes without '
     'a run) &nbsp; <span style="color:{key}">●</span> runs with about this budget &nbsp; '
