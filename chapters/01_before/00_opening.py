@@ -35,8 +35,7 @@ papers = """
 mcculloch1943 threshold unit 1.1 | hebb1949 Hebbian learning 1.1 | rosenblatt1958 perceptron 1.1
 minsky1969 XOR problem 1.1 | hopfield1982 Hopfield network 1.4
 rumelhart1986 backpropagation 1.2 | lecun1989 convolution 1.3 | elman1990 recurrent network 1.7
-bengio1994 vanishing gradients 1.7 | hochreiter1997 LSTM 1.8
-schuster1997 bidirectional RNN 1.9
+bengio1994 vanishing gradients 1.7 | hochreiter1997 LSTM 1.8 | schuster1997 bidirectional RNN 1.9
 bengio2003 neural LM 1.6 | hinton2006 deep belief net 1.5 | mikolov2013 word2vec 1.6
 cho2014 GRU 1.8 | sutskever2014 encoder-decoder 2.1 | bahdanau2015 attention 2.2
 kalchbrenner2016 Grid LSTM 1.9 | wu2016 GNMT 2.17 | vaswani2017 Transformer 2.11

@@ -30,7 +30,7 @@ WIDTH, STEPS, RATE = 32, 140, 5e-3
 MEAN, SPREAD = 0.5, 0.13  # of the training's pictures
 DIAGNOSES = {
     "patches": "a reshape makes the rows, so that they hold lines and not squares",
-    "norm": "new pictures are normalised by their own mean and spread, not by the training's",
+    "norm": "new pictures are normalized by their own mean and spread, not by the training's",
     "loss": "the loss counts all patches, not the hidden ones alone",
     "mask": "in the shifted layer patches from opposite edges meet",
 }
