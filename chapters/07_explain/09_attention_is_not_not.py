@@ -235,7 +235,7 @@ table(lines, ["", "attention: right, %", "even: right, %", "attention less even"
 # %% [markdown]
 # ## Second test: how far apart are two seeds?
 #
-# [The search](08_attention_is_not.ipynb#second-test-other-weights-the-same-answer) found weights
+# [The search](08_attention_is_not.ipynb#experiments) found weights
 # that are 0.54 from the model's own on the reviews, and 0.62 on the abstracts. Is that far? Two
 # models that were trained alike, from two seeds, are 0.06 apart on both sets (0.05 to 0.07), and
 # nobody has attacked them.

@@ -1,11 +1,10 @@
-"""A text, the vote of each of its words, and the weights under which the votes are a mean: to move.
+"""An editor for the attention weights of a text: does the prediction follow them?
 
-    attention_weight_editor([Weighed("a review", words, votes, bias, weights, found)])
+    attention_weight_editor([Weighted("a review", words, contributions, bias, weights, ...)])
 
-A classifier with one attention answers  sigmoid(sum of weight * vote + bias): the reader moves the
-weights and sees whether the answer goes with them, how far (`tvd`), and how unlike the model's own
-the weights have become (`jsd`). Python draws the model's own weights, which stay where nothing
-moves: on paper, without scripts.
+A classifier with one attention layer predicts  logit = sum of weight * contribution + bias. The
+reader moves the weights and sees the logit, the probability, and how far the weights are from the
+model's (`jsd`). Python draws the model's weights, which remain without scripts, as in print.
 """
 
 import math
@@ -23,93 +22,105 @@ from deepdive_book.kit.markup import Html
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
-class Weighed(NamedTuple):
-    """A text of S words, how far each votes for the second of two classes, and the bias.
+class Weighted(NamedTuple):
+    """A text of T words, each one's contribution (T,) to the second class's logit, and the bias.
 
-    weights   the model's own, (S,), of sum 1
-    found     others that leave the answer nearly where it was, (S,)
+    weights             the model's attention weights, (T,), of sum 1
+    adversarial         others that leave the probability almost unchanged, (T,)
+    adversarial_logit   others that leave the logit almost unchanged, (T,)
     """
 
-    called: str
+    name: str
     words: Sequence[str]
-    votes: Tensor
+    contributions: Tensor
     bias: float
     weights: Tensor
-    found: Tensor
+    adversarial: Tensor
+    adversarial_logit: Tensor
 
 
-def votes(states: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, float]:
-    """Return the votes (S,) of states (S, d) for the second of two classes, and what is added: of
-    the classifier's rows `weight` (2, d) and `bias` (2,).
+def contributions(states: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, float]:
+    """Return the contribution (T,) of each state (T, d) to the logit of the second of two classes,
+    and its bias, for a linear classifier with `weight` (2, d) and `bias` (2,).
     """
     return states @ (weight[1] - weight[0]), float(bias[1] - bias[0])
 
 
-def answer(text: Weighed, weights: Tensor) -> float:
-    """The probability of the second class when the words are weighed so."""
-    return 1 / (1 + math.exp(-(float(weights @ text.votes) + text.bias)))
+def logit(text: Weighted, weights: Tensor) -> float:
+    """Return the log-odds of the second class under these attention weights (T,)."""
+    return float(weights @ text.contributions) + text.bias
 
 
-def attention_weight_editor(texts: Sequence[Weighed], names: tuple[str, str]) -> Html:
-    """Return the picture, with the first text and the model's own weights.
+def probability(text: Weighted, weights: Tensor) -> float:
+    """Return the probability of the second class under these attention weights (T,)."""
+    return 1 / (1 + math.exp(-logit(text, weights)))
 
-    Raises ValueError: there is no text, or one has not a vote and two weights for each word.
+
+def attention_weight_editor(texts: Sequence[Weighted], names: Sequence[str]) -> Html:
+    """Return the figure, with the first text and the model's weights; `names` are the two classes.
+
+    Raises ValueError when there is no text, or one whose numbers don't fit its words.
     """
     if not texts:
         raise ValueError("texts: expected at least one")
     for text in texts:
-        for what in ("votes", "weights", "found"):
+        for what in ("contributions", "weights", "adversarial", "adversarial_logit"):
             shape = tuple(getattr(text, what).shape)
             if shape != (len(text.words),):
-                raise ValueError(f"{text.called}: {what} got {shape}, expected one for each word")
+                raise ValueError(f"{text.name}: {what} got {shape}, expected one for each word")
     first, most = texts[0], max(len(text.words) for text in texts)
-    rows = "".join(_row(first, place) for place in range(most))
+    rows = "".join(_row(first, i) for i in range(most))
     return living(
-        "weights", "The weights of a text's words", code=_SCRIPT, style=_STYLE, wide=36, lines=3,
-        drawing='<div class="weights-head"><span>word</span><span>weight</span><span></span>'
-                f"<span>vote for {escape(names[1])}</span></div>{rows}",
+        "weights", "Attention weights and the prediction", code=_SCRIPT, style=_STYLE, wide=36,
+        lines=4,
+        drawing='<div class="weights-head"><span>word</span><span>attention weight</span>'
+                f"<span></span><span>logit contribution</span></div>{rows}",
         status=alt_text(first, first.weights, names[1]),
         spec={"texts": [_plain(text) for text in texts], "name": names[1]},
-        state={"raw": [100 * w for w in _plain(first)["own"]]},
-        controls=[Choice("text", "text", [text.called for text in texts]),
-                  Button("own", "its own weights"), Button("uniform", "all alike"),
-                  Button("search", "found by search")],
-        try_this="press `found by search`: the weights change and the answer stays; then move one "
-                 "word's weight by hand until the answer changes.",
+        state={"raw": [100 * w for w in _plain(first)["weights"]]},
+        controls=[Choice("text", "text", [text.name for text in texts]),
+                  Button("own", "model's weights"), Button("uniform", "uniform"),
+                  Button("search", "adversarial: same probability"),
+                  Button("searchlogit", "adversarial: same logit")],
+        try_this="press `adversarial: same probability`, and look at the logit; then move one "
+                 "word's weight by hand until the prediction changes.",
     )  # fmt: skip
 
 
-def alt_text(text: Weighed, weights: Tensor, name: str) -> str:
-    """The state in words."""
-    own, now = answer(text, text.weights), answer(text, weights)
-    apart = float(jsd(weights.double(), text.weights.double()))
+def alt_text(text: Weighted, weights: Tensor, name: str) -> str:
+    """Return the state in words."""
+    own, now = probability(text, text.weights), probability(text, weights)
+    z, w = logit(text, text.weights), logit(text, weights)
+    divergence = float(jsd(weights.double(), text.weights.double()))
     return (
-        f"The model says {name} with probability {now:.2f}; with its own weights {own:.2f}. "
-        f"The answer moved by {abs(now - own):.2f}. The weights are {apart:.2f} apart, of at most "
-        f"0.69."
+        f"P({name}) = {now:.3f}, logit {w:.2f}. With the model's weights {own:.3f}, logit {z:.2f}. "
+        f"Jensen-Shannon divergence of the weights: {divergence:.2f} of at most 0.69."
     )
 
 
-def _plain(text: Weighed) -> dict[str, Any]:
+def _plain(text: Weighted) -> dict[str, Any]:
     return {
         "words": list(text.words),
-        "votes": [round(v, 4) for v in text.votes.tolist()],
+        "contributions": [round(c, 4) for c in text.contributions.tolist()],
         "bias": round(text.bias, 4),
-        "own": [round(w, 5) for w in text.weights.tolist()],
-        "found": [round(w, 5) for w in text.found.tolist()],
+        **{
+            name: [round(w, 5) for w in getattr(text, name).tolist()]
+            for name in ("weights", "adversarial", "adversarial_logit")
+        },
     }
 
 
-def _row(text: Weighed, place: int) -> str:
-    here = place < len(text.words)
-    word = text.words[place] if here else ""
-    weight, vote = (float(text.weights[place]), float(text.votes[place])) if here else (0.0, 0.0)
+def _row(text: Weighted, i: int) -> str:
+    here = i < len(text.words)
+    word = text.words[i] if here else ""
+    weight = float(text.weights[i]) if here else 0.0
+    contribution = float(text.contributions[i]) if here else 0.0
     hidden = "" if here else " hidden"
     return (
         f'<div class="weights-row"{hidden}><span>{escape(word)}</span>'
         f'<span class="weights-bar"><span style="width:{100 * weight:.1f}%"></span>'
         '<input type="range" min="0" max="100" step="1" value="0" hidden></span>'
-        f"<span>{100 * weight:.0f} %</span><span>{vote:+.1f}</span></div>"
+        f"<span>{100 * weight:.0f}%</span><span>{contribution:+.1f}</span></div>"
     )
 
 
@@ -121,7 +132,8 @@ _STYLE = """
 .weights-bar { position: relative; height: 1.6rem; border-left: 1px solid currentColor; }
 .weights-bar > span { position: absolute; left: 0; top: .35rem; bottom: .35rem; min-width: 2px;
   background: @key; }
-.living .weights-bar input { position: absolute; inset: 0; width: 100%; height: 100%;
-  min-height: 1.6rem; opacity: .55; cursor: ew-resize; }
-@media print { .weights-bar input { display: none; } }
+.living .weights-bar input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0;
+  min-height: 1.6rem; accent-color: @key; cursor: ew-resize; }
+.weights-bar:has(input:not([hidden])) > span { visibility: hidden; }
+@media print { .weights-bar input { display: none; } .weights-bar > span { visibility: visible; } }
 """

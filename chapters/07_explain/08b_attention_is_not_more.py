@@ -1,0 +1,60 @@
+# %% [markdown] tags=["slide"]
+# # More experiments: attention is not explanation
+#
+# Two experiments that belong to [attention is not explanation](08_attention_is_not.ipynb): why rank
+# correlation is a poor judge, and Jain and Wallace's tests on a Transformer.
+#
+# <small>Prerequisites: [attention is not explanation](08_attention_is_not.ipynb) · 6 min · results
+# of the long runs are included · book 7.4.1</small>
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+
+# %% [markdown]
+# ## Why rank correlation fails
+#
+# [Neely et al. (2022)](https://arxiv.org/abs/2205.04559) argue that rank correlation shouldn't be
+# used to judge attention. We measure three of the reasons on the BiLSTM: how many words barely
+# change the prediction, what a comparison of the top three words shows instead, and how Kendall's
+# tau depends on the length of the text. The last column adds Gaussian noise with a standard
+# deviation of 0.005 to leave-one-out importances and computes their tau with the originals.
+
+# %% Reasons against rank correlation
+from deepdive_book.ch07.runs import attention_not_explanation as runs
+from deepdive_book.kit.tables import table
+
+tests, _ = runs.results()
+percent = ["words with leave-one-out < 0.01", "top 3 shared: attention, gradient",
+           "top 3 shared: by chance"]  # fmt: skip
+taus = ["tau, shorter half", "tau, longer half", "leave-one-out with itself, noisy: tau"]
+table(runs.rank_correlation(tests),
+      formats=dict.fromkeys(percent, ".0%") | dict.fromkeys(taus, ".2f"),
+      caption="BiLSTM, 200 texts of each data set, three seeds; tau of attention and the gradient "
+      "with attention held fixed")  # fmt: skip
+
+# %% [markdown]
+# RANK
+
+# %% [markdown]
+# ## The same tests on a BERT
+#
+# Two layers, two heads, $d_\text{model} = 64$, trained from scratch on the same texts. The tests
+# use the attention of `[CLS]` in the last layer, averaged over both heads for the tau. These are the
+# only weights of that layer that the prediction depends on.
+
+# %% Both tests on a small BERT
+berts = runs.bert_results()
+columns = [name for name in runs.NAMES.values() if name in runs.bert_table(berts)[0]]
+table(runs.bert_table(berts), formats=dict.fromkeys(columns, ".2f"),
+      caption="100 texts of each data set; mean over three seeds [95% t interval]")  # fmt: skip
+
+# %% [markdown]
+# BERT
