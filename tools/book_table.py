@@ -31,6 +31,9 @@ def given(folder: Path) -> list[tuple[str, int]]:
     ]
 
 
+MORE = "More experiments"  # the title of every second page, before its colon
+
+
 def title(page: Page) -> str:
     """A title without the hook behind its colon, or a study's comma: the contents have it all."""
     return re.split(": |, " if page.is_study else ": ", page.summary().title)[0]
@@ -51,7 +54,8 @@ def table(root: Path) -> str:
             f"| [{name}]({pages[0].name}.ipynb) | {len(pages)} pages, {time_of(steps)} | {can} |"
         )
         rest = [p for p in pages if not re.search("00_opening|_closing", p.source.stem)]
-        folded.append(f"**{name}**: {'; '.join(title(page) for page in rest)}")
+        titles = [title(page) for page in rest]
+        folded.append(f"**{name}**: {'; '.join(t for t in titles if t != MORE)}")
     return "\n".join(
         [
             *rows,

@@ -6,7 +6,7 @@
 # faithful to the model, and how can you test that?
 #
 # <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
-# [fine-tuning](../03_bert/07_finetuning.ipynb) · 2 min · whole chapter: 4½ h reading + 2 h
+# [fine-tuning](../03_bert/07_finetuning.ipynb) · 2 min · whole chapter: 5 h reading + 2 h
 # exercises · book 7 (Kamath, Graham, Emara: *Transformers for Machine Learning*), and KAIST's
 # lectures AI602 for bias, privacy and extraction</small>
 
