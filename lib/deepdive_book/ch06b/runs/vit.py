@@ -29,6 +29,7 @@ from deepdive.layers.patches import patchify, unpatchify
 from deepdive.models.vision import vit
 from deepdive.training.fit import fit
 from deepdive.training.optim import adam, linear
+from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.images import ImageBatches, accuracy, loss, tensors
 
@@ -254,28 +255,66 @@ def points(
             for seed in seeds for arm, patch in settings]  # fmt: skip
 
 
-# What the table of patch sizes has: arm, patch size, learning rate.
 SIZES = (("ViT", 10), ("ViT", 20), ("ViT", 50), ("ViT", 100),
          ("pooled", 20), ("pooled", 50), ("pooled", 100))  # fmt: skip
 ORDERS = (("ViT", 20), ("one shuffle", 20), ("new shuffle", 20), ("no positions", 20))
-BASELINES = (("pooled linear", 100), ("CNN", 0))
-LINEAR_RATE = 1e-4  # better than 1e-3 for the linear classifier on all pixels, on one seed
+# name, arm, patch size, learning rate: 1e-4 is better than 1e-3 for a linear classifier on all
+# pixels, on one seed
+BASELINES = (("linear, thumbnail of 10 × 10", "pooled linear", 100, RATE),
+             ("linear, all pixels", "linear", 0, 1e-4), ("small CNN", "CNN", 0, RATE))  # fmt: skip
+OTHER_RATES = (3e-4, 3e-3)
+
+
+def budgets() -> tuple[int, int]:
+    """Return the numbers of steps of a short and a long training; few in the profile `ci`."""
+    return (4, 8) if profile() == "ci" else (STEPS, LONG)
 
 
 def experiment() -> list[dict[str, Any]]:
     """Return the points of the saved experiment."""
     return [
-        *points([*SIZES, *ORDERS[1:3], *BASELINES], STEPS),
-        *points([("linear", 0)], STEPS, rate=LINEAR_RATE),
-        *points([*SIZES[1:3], *SIZES[4:], *ORDERS[1:], BASELINES[0]], LONG),
-        *(point for rate in (3e-4, 3e-3) for point in points(SIZES[1:3], STEPS, SEEDS[:1], rate)),
-    ]
+        *points([*SIZES, *ORDERS[1:3]], STEPS),
+        *(point for _, arm, patch, rate in BASELINES
+          for point in points([(arm, patch)], STEPS, rate=rate)),
+        *points([*SIZES[1:3], *SIZES[4:], *ORDERS[1:]], LONG),
+        *(point for rate in OTHER_RATES for point in points(SIZES[1:3], STEPS, SEEDS[:1], rate)),
+    ]  # fmt: skip
+
+
+def sizes_here(side: int) -> list[tuple[str, int]]:
+    """Return those of `SIZES` whose patches divide the images' side."""
+    return [(arm, patch) for arm, patch in SIZES if side % patch == 0]
+
+
+class Cost(NamedTuple):
+    """The number of patches, of trained parameters, and of millions of FLOPs for one image."""
+
+    patches: int
+    parameters: int
+    mflops: float
+
+
+def cost(arm: str, patch: int) -> Cost:
+    """Return what one model costs, with random weights: nothing is trained."""
+    data = load_data()
+    model = build(arm, patch, data.side, data.x_train.shape[1], len(data.train.names)).eval()
+    flops = count_flops(lambda: model(data.x_test[:1]))
+    n = (data.side // patch) ** 2 if patch else 0
+    return Cost(n, parameters(model), round(flops / 1e6, 1))
+
+
+def examples() -> dict[str, Any]:
+    """Return a few test images as bytes (C, H, W), named for the interactive figure."""
+    test = load_data().test
+    real = profile() != "ci"
+    chosen, words = ((3, 5, 8), "a hand that signs") if real else ((0, 1), "a generated")
+    return {f"{words} {test.names[k]}": test.pixels[test.labels == k][0] for k in chosen}
 
 
 def few() -> list[dict[str, Any]]:
     """Return a few short points on generated shapes, for the profile `ci`."""
-    settings = [("ViT", 10), ("ViT", 20), ("pooled", 20), ("one shuffle", 10)]
-    return points(settings, 5, SEEDS[:1])
+    settings = [("ViT", 10), ("pooled", 20), ("one shuffle", 10), ("no positions", 10), ("CNN", 0)]
+    return [point for steps in budgets() for point in points(settings, steps, SEEDS[:1])]
 
 
 def difference(
