@@ -276,7 +276,8 @@ def experiment() -> list[dict[str, Any]]:
         *points([*SIZES, *ORDERS[1:3]], STEPS),
         *(point for _, arm, patch, rate in BASELINES
           for point in points([(arm, patch)], STEPS, rate=rate)),
-        *points([*SIZES[1:3], *SIZES[4:], *ORDERS[1:]], LONG),
+        *points([("linear", 0)], STEPS, SEEDS[:1]),
+        *points([*SIZES[1:3], *SIZES[4:], *ORDERS[1:], BASELINES[0][1:3]], LONG),
         *(point for rate in OTHER_RATES for point in points(SIZES[1:3], STEPS, SEEDS[:1], rate)),
     ]  # fmt: skip
 
