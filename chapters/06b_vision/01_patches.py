@@ -253,7 +253,7 @@ def accuracy(arm, patch, steps=long, key="accuracy", rate=runs.RATE):
 lines = [[arm, f"{patch} × {patch}", *runs.cost(arm, patch), accuracy(arm, patch, short),
           accuracy(arm, patch)] for arm, patch in runs.sizes_here(data.side)]  # fmt: skip
 table(lines, ["model", "patch, pixels", "patches", "parameters", "MFLOPs per image", *heads],
-      formats=dict.fromkeys(heads, ".1%"),
+      formats={**dict.fromkeys(heads, ".1%"), "MFLOPs per image": ".3g"},
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run; MFLOPs: millions "
       "of floating-point operations")  # fmt: skip
 
@@ -284,21 +284,21 @@ print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {train
 # undertrained. More steps narrow the difference, and we haven't tested more than 4,800. A higher or
 # lower learning rate doesn't reverse the order ([more experiments](01b_patches_more.ipynb)).
 #
-# How good is that? Two kinds of simple baselines, trained on the same photographs: a linear
-# classifier on the pixels, and a small CNN with four convolutions and as many parameters as the
-# pooled ViTs.
+# How good are these accuracies? Here are two simple kinds of baselines, trained on the same
+# photographs: a linear classifier on the pixels or on the thumbnail, and a small CNN with four
+# convolutions and about the same number of parameters as the pooled ViTs.
 
 # %% Baselines tags=["slide"]
 lines = [[name, runs.cost(arm, patch).parameters, runs.cost(arm, patch).mflops,
           *(accuracy(arm, patch, steps, rate=rate) for steps in (short, long))]
          for name, arm, patch, rate in runs.BASELINES]  # fmt: skip
 table(lines, ["model", "parameters", "MFLOPs per image", *heads],
-      formats=dict.fromkeys(heads, ".1%"),
+      formats={**dict.fromkeys(heads, ".1%"), "MFLOPs per image": ".3g"},
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run")  # fmt: skip
 
 # %% [markdown]
 # **The CNN beats every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT after 4,800. It
-# needs 27.5 million **FLOPs** per image (a multiply-add counts as two), about as many as the ViT
+# needs 27.5 million **FLOPs** per image (a multiply-add counts as two), a little more than the ViT
 # with 100 patches. Its inductive bias replaces training data: it doesn't have to learn that
 # neighboring pixels belong together. Even a linear classifier on the pixels is better than the ViTs
 # with patches of 10 or 20 pixels after 1,200 steps.
@@ -369,8 +369,8 @@ table([[name, runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3)]
 # difference on ImageNet, 61.4% without and 64.2% with position embeddings (table 8; a linear
 # classifier on five images per class).
 #
-# Still, a model trained with positions uses them. If only the test images are shuffled, its
-# accuracy falls from 86.0% to SHUFFLED.
+# Still, a model trained with position embeddings makes some use of them. If only the test images
+# are shuffled, accuracy falls in all three runs, on average to 81.5%.
 
 # %% [markdown]
 # ### 3. Which patches does a prediction depend on?
@@ -424,13 +424,20 @@ lines = [[f"{patch} × {patch}", steps, *(accuracy("ViT", patch, steps, key) for
 which = ["no patch", "most rollout", "random", "least rollout"]
 table(lines, ["patch, pixels", "steps", *which], formats=dict.fromkeys(which, ".1%"),
       caption="test accuracy with a fifth of the patches gray, by which ones; mean of 3 seeds "
-      "[95% t interval]")  # fmt: skip
+      "[95% t interval, which can exceed 100%]")  # fmt: skip
+
+# %% In how many runs?
+tested = [row for row in saved if "occluded_most" in row and row["rate"] == runs.RATE]
+most = sum(row["occluded_most"] < row["occluded_random"] for row in tested)
+least = sum(row["occluded_least"] > row["occluded_random"] for row in tested)
+print(f"{len(tested)} runs; most rollout hurts more than random patches in {most}, "
+      f"least rollout hurts less in {least}")  # fmt: skip
 
 # %% [markdown]
-# **Rollout finds patches that matter.** In all three settings, occluding the patches with the most
-# rollout hurts most. With patches of 20 pixels and 4,800 steps, accuracy falls to 30.4%, and with
-# random patches to 56.2%. Whether the patches with the least rollout matter less than random ones
-# is inconclusive, because most of these intervals overlap.
+# **Rollout finds patches that matter.** In every run, occluding the patches with the most rollout
+# hurts more than occluding random ones. With patches of 20 pixels and 4,800 steps, accuracy falls
+# to 30.4% and 56.2%. The patches with the least rollout hurt less than random ones in most runs,
+# but not in all, and most of these intervals overlap.
 #
 # Random patches often show only the wall, so this test says that rollout finds the hand, not that
 # it ranks the patches of a hand. And gray patches are out of distribution, because no training
@@ -505,7 +512,7 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 # ## In practice
 #
-# - **Start from pretrained weights.** Fine-tune them, at a higher resolution if you can, with
+# - **Start from pretrained weights.** For fine-tuning, use a higher resolution if you can, with
 #   interpolated position embeddings (section 3.2 of the paper).
 # - **Smaller patches are better with enough training, and cost more.** Torchvision's ViT-B reaches
 #   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32, for 17.6 and 4.4
@@ -560,7 +567,7 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    There are four times as many patches and about sixteen times as many attention weights.
+#    There are four times the patches and about sixteen times the attention weights.
 #
 #    </details>
 # 5. What does attention rollout leave out?

@@ -301,7 +301,7 @@ def cost(arm: str, patch: int) -> Cost:
     model = build(arm, patch, data.side, data.x_train.shape[1], len(data.train.names)).eval()
     flops = count_flops(lambda: model(data.x_test[:1]))
     n = (data.side // patch) ** 2 if patch else 0
-    return Cost(n, parameters(model), round(flops / 1e6, 1))
+    return Cost(n, parameters(model), round(flops / 1e6, 2))
 
 
 def examples() -> dict[str, Any]:
