@@ -1,26 +1,27 @@
 # %% [markdown] tags=["slide"]
 # # Vision Transformer (ViT): from pixels to tokens
 #
-# Cut a photograph of a hand into squares and shuffle them, and you can no longer count the fingers.
-# The **Vision Transformer** (ViT) starts from such squares: each **patch** of the image becomes a
-# token. How large should a patch be, and does the model need to know where each patch was?
+# Cut a photograph of a hand into squares and shuffle them. You can no longer count the fingers. A
+# **Vision Transformer** (ViT) gets just such squares, called **patches**, as its tokens. How large
+# should a patch be, and does the model need to know where each one was?
 #
 # **What it is.** ViT ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) is a Transformer
-# encoder that classifies images. One linear projection turns each patch into a vector, its **patch
-# embedding**. A learned **position embedding** is added to each of them, and a learned **class
-# token** is put in front. The encoder's final state of the class token gives the class.
+# encoder that classifies images. A linear projection turns each patch into a vector, its **patch
+# embedding**. A learned **class token** is put in front of the patches, and a learned **position
+# embedding** is added to each token. After the encoder, a linear head classifies the image from the
+# final state of the class token.
 #
 # **What you'll be able to do.** Compute patch embeddings by hand; implement a complete ViT in 40
-# lines of PyTorch, with the same outputs as transformers' `ViTForImageClassification`; and say what
-# patch size and position embeddings contribute on a small data set.
+# lines of PyTorch that gives the same outputs as transformers' `ViTForImageClassification`; and
+# measure how much patch size and position embeddings matter on a small data set.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On 1,642 photographs of hands, larger patches are better at nearly equal parameters: after 4,800
-# steps a single patch, averaged to $10 \times 10$ pixels, reaches an accuracy of 95.4% [93.6%,
-# 97.2%], and 25 patches reach 90.1% [87.7%, 92.5%] (three seeds, 95% t intervals). Without position
-# embeddings accuracy falls by only 2.5 points, and with three seeds that isn't distinguishable from
-# zero. A small CNN beats every ViT here.
+# Large, if training is short and the images are few and similar. On 1,642 photographs of hands, at
+# nearly equal parameters, a single patch reaches an accuracy of 95.4% [93.6%, 97.2%], and 25
+# patches reach 90.1% [87.7%, 92.5%] (three seeds, 95% t intervals). A small CNN outperforms all of
+# them. Positions matter little here: if every image gets its own shuffle, accuracy falls by 3.3
+# points [0.6, 5.9].
 #
 # </details>
 #
@@ -51,10 +52,10 @@ show(vit_architecture(), ALT)
 # of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
 # blocks. It is **pre-norm**: each layer norm is inside a residual branch.*
 #
-# The encoder is [BERT's](../03_bert/01_input.ipynb), apart from where its layer norms are. Only the
-# input is new. A CNN has an **inductive bias** built in: it looks for the same local pattern
-# everywhere in the image. In ViT only the patch embedding works that way. Self-attention relates
-# any patch to any other from the first block on, and what is next to what has to be learned.
+# The encoder is BERT's, apart from where the layer norms are; only the input is new. A CNN has an
+# **inductive bias** for images: its layers look for the same local pattern everywhere. ViT has much
+# less of it. Self-attention relates any patch to any other from the first block on, so the model
+# has to learn which patches are next to each other.
 
 # %% Cut a photograph into patches tags=["fold"]
 from deepdive_book.ch06b.figures.patch_shuffle import patch_shuffle
@@ -77,10 +78,9 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. Most likely not: you see skin, fingertips, and wall, but not how many fingers are raised.
-# 2. Put the photograph together again. Position embeddings give the model this information.
-# 3. Patches of 5 give 400 tokens, and each attention head has 160,801 weights. Patches of 50 give
-#    4 tokens and 25 weights. A quarter of the patch's side means sixteen times the tokens, and
-#    about 256 times the attention weights.
+# 2. Put the photograph together again. Position embeddings give the model the same information.
+# 3. Patches of 5 pixels give 400 tokens, and each attention head has 160,801 weights. Patches of 50
+#    give 4 tokens and 25 weights.
 #
 # </details>
 #
@@ -100,10 +100,12 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # | 3, lower left | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 4, lower right | $(2, 2, 0, 1)$ | $2 + 4 + 0 - 1$ | $2 + 2 + 0 + 1$ | $(5, 5)$ |
 #
-# This is a **convolution** whose kernel is as large as a patch and moves by the patch's side, so no
-# pixel is used twice. Patches 2 and 3 have the same pixels and therefore the same embedding, and
-# attention treats equal tokens equally. Add the position embeddings $(1, 0)$ to patch 2 and
-# $(0, 1)$ to patch 3, and they become $(3, 2)$ and $(2, 3)$. Now the encoder can distinguish them.
+# This is a **convolution** whose kernel has the size of a patch and moves by the side of a patch, so
+# no pixel is used twice.
+#
+# Patches 2 and 3 have the same pixels and therefore the same embedding. Attention treats equal
+# tokens equally, so the encoder couldn't distinguish them. Position embeddings solve this: add
+# $(1, 0)$ to patch 2 and $(0, 1)$ to patch 3, and the tokens become $(3, 2)$ and $(2, 3)$.
 #
 # ## In code: a Vision Transformer
 #
@@ -160,8 +162,9 @@ class ViT(nn.Module):
         return self.head(x[:, 0])  # the class token's state -> (B, n_classes)
 
 # %% [markdown]
-# The example by hand, in a ViT of two dimensions: the first token is the class token, which is zero
-# here. And the size of ViT-B/16, the paper's base model with patches of 16 pixels:
+# Here is the example by hand in a ViT with $d = 2$. The first token is the class token, which is
+# still zero. The second line counts the parameters of ViT-B/16, the paper's base model with patches
+# of 16 pixels:
 
 # %% The example by hand tags=["nbval-check-output"]
 image = torch.tensor([[1.0, 2, 0, 1], [3, 0, 1, 0], [0, 1, 2, 2], [1, 0, 0, 1]])[None, None]
@@ -175,8 +178,8 @@ with torch.device("meta"):  # shapes without memory
     print(f"ViT-B/16: {sum(p.numel() for p in ViT().parameters()):,} parameters")
 
 # %% [markdown]
-# The paper gives 86 million for ViT-Base (table 1). With the weights of the library's model, logits
-# and gradients are the library's:
+# The paper reports 86 million parameters for ViT-Base (table 1). With the weights of the library's
+# model, our logits and gradients are equal to the library's:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.layers.heads import ImageClassifier
@@ -198,21 +201,21 @@ assert torch.allclose(*gradients, atol=1e-5)
 # %% [markdown] tags=["slide"]
 # ## Experiments
 #
-# The data are photographs of hands that sign the digits 0 to 9, $100 \times 100$ pixels in color:
-# 1,642 for training and 420 for testing, from other students. Every ViT is trained from scratch and
-# has $d = 64$, two blocks, and four heads. A step is one batch of 16 photographs, shifted by up to
-# five pixels at random. All models get the same number of steps, 1,200 or 4,800, and the same
-# learning rate. Every setting has three seeds, and brackets are 95% t intervals over them. They
-# cover initialization and batch order, not the choice of photographs.
+# The data are color photographs of hands that sign the digits 0 to 9, with $100 \times 100$ pixels.
+# There are 1,642 for training and 420 for testing, and no student is in both parts. Every ViT has
+# $d = 64$, two blocks, and four heads, and it is trained from scratch for 1,200 or 4,800 steps. A
+# step is one batch of 16 photographs, each shifted by up to five pixels. Every setting has three
+# seeds. Brackets are 95% t intervals over the seeds, so they cover initialization and batch order,
+# but not the choice of photographs.
 #
 # ### 1. How large should a patch be?
 #
-# The patch embedding has $3 P^2 d$ weights, so larger patches also mean a larger model: 93,514
-# parameters with patches of 10 pixels, but 1,987,978 if the entire photograph is one patch. To
-# separate the two, a **pooled** ViT first averages the pixels of each patch to a grid of $10 \times
-# 10$. Then the embedding always has $3 \cdot 10^2 d$ weights, and all sizes have nearly the same
-# number of parameters. (The rest of the difference is the table of position embeddings.) Pooled
-# models see less detail: with patches of 100 pixels, only a thumbnail.
+# The patch embedding has $3 P^2 d$ weights, so larger patches also mean a larger model. If the
+# entire photograph is one patch, it has 21 times the parameters it has with patches of 10 pixels.
+# To separate the two effects, a **pooled** ViT first averages the pixels of each patch to a grid of
+# $10 \times 10$. Then the embedding always has $3 \cdot 10^2 d$ weights, and all patch sizes have
+# nearly the same number of parameters. But pooled models see less detail: a patch of 100 pixels
+# becomes a thumbnail of the photograph.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -271,18 +274,19 @@ trained = accuracy("ViT", P, short, "train_accuracy")
 print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {trained:.0%}")
 
 # %% [markdown]
-# **Larger patches are better here, and not because of their parameters.** Among the pooled ViTs,
-# which have nearly equal parameters, a single patch reaches 95.4% after 4,800 steps and 25 patches
-# reach 90.1%. The interval of this difference excludes zero; for patches of 50 it just includes it.
-# Extra weights don't help: with patches of 20, the pooled ViT is better than the one that sees
-# every pixel.
+# **Larger patches are better here, and not because they come with more parameters.** Among the
+# pooled ViTs, a single patch reaches 95.4% after 4,800 steps, and 25 patches reach 90.1%. The
+# interval of this difference excludes zero. For four patches, the corrected interval just includes
+# it. More weights don't help: with patches of 20 pixels, the pooled ViT is better than the ViT that
+# sees every pixel.
 #
-# Why? With a single patch, attention has nothing to relate, and the model is in effect an MLP on a
-# thumbnail. That suffices because all hands are in the middle of the image, in front of a plain
-# wall. With 25 or 100 tokens, the model first has to learn how to combine them. After 1,200 steps
-# the ViT with patches of 20 classifies only 71% of its *training* photographs correctly, so it is
-# undertrained. More steps narrow the difference, and we haven't tested more than 4,800. A higher or
-# lower learning rate doesn't reverse the order ([more experiments](01b_patches_more.ipynb)).
+# Why is one patch enough? With a single patch, attention has nothing to relate, so the model is in
+# effect an MLP on a thumbnail. This works because all hands are in the middle of the image, in
+# front of a plain wall. With 25 or 100 patches, the model first has to learn how to combine them.
+# After 1,200 steps, the ViT with patches of 20 classifies only 71% of its *training* photographs
+# correctly, so it is undertrained. With 4,800 steps the difference is smaller, and we haven't
+# tested more. Other learning rates don't reverse the order ([more
+# experiments](01b_patches_more.ipynb)).
 #
 # How good are these accuracies? Here are two simple kinds of baselines, trained on the same
 # photographs: a linear classifier on the pixels or on the thumbnail, and a small CNN with four
@@ -297,20 +301,21 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run")  # fmt: skip
 
 # %% [markdown]
-# **The CNN beats every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT after 4,800. It
-# needs 27.5 million **FLOPs** per image (a multiply-add counts as two), a little more than the ViT
-# with 100 patches. Its inductive bias replaces training data: it doesn't have to learn that
-# neighboring pixels belong together. Even a linear classifier on the pixels is better than the ViTs
-# with patches of 10 or 20 pixels after 1,200 steps.
+# **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT reaches
+# after 4,800 steps. It needs 27.5 million **FLOPs** per image (a multiply-add counts as two), a
+# little more than the ViT with 100 patches. Thanks to its inductive bias, it doesn't have to learn
+# that neighboring pixels belong together. After 1,200 steps, even a linear classifier on the pixels
+# is better than the ViTs with patches of 10 or 20.
 #
-# So don't choose a patch size by this table if objects in your images differ in position and size,
-# or if you have much more data. There, smaller patches are better (see "In practice").
+# So don't choose a patch size by these tables if you have much more data, or images whose objects
+# differ in position and size. With enough training, smaller patches are better (see "In practice").
 
 # %% [markdown]
 # ### 2. Does ViT need positions?
 #
-# Self-attention has no notion of order, so without position embeddings a **permutation** of the
-# patches changes nothing. With random weights and no training, this holds exactly:
+# Self-attention has no notion of order. So without position embeddings, a **permutation** of the
+# patches doesn't change the logits, whatever the weights are. We check this with the untrained ViT
+# from above:
 
 # %% Permute the patches tags=["nbval-check-output"]
 mixed = runs.shuffled(images, 10, "one shuffle")  # the same permutation for all images
@@ -343,31 +348,25 @@ predict(
 arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
         "a new shuffle for each image": "new shuffle",
         "ordered, no position embeddings": "no positions"}  # fmt: skip
-table([[name, accuracy(arm, P), accuracy(arm, P, key="shuffled")] for name, arm in arms.items()],
-      ["training", heads[1], "shuffled test images"],
-      formats=dict.fromkeys([heads[1], "shuffled test images"], ".1%"),
-      caption=f"patches of {P} × {P} pixels; accuracy on test images arranged as in training, and "
-      "on images with a fixed shuffle; mean of 3 seeds [95% t interval]; empty: not applicable")  # fmt: skip
-
-# %% What the shuffles change
-others = [(name, arm) for name, arm in arms.items() if arm != "ViT"]
-table([[name, runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3)]
-       for name, arm in others],
-      ["training", "minus ordered patches, points"],
-      formats={"minus ordered patches, points": ".1f"},
-      caption=f"test accuracy after {long:,} steps, paired by seed [95% t interval, Bonferroni "
-      "corrected for three contrasts]")  # fmt: skip
+lines = [[name, accuracy(arm, P), None if arm == "ViT" else
+          runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3),
+          accuracy(arm, P, key="shuffled")] for name, arm in arms.items()]  # fmt: skip
+columns = [heads[1], "difference to the first, points", "shuffled test images"]
+table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".1%"), strict=True)),
+      caption=f"patches of {P} × {P} pixels; test accuracy, mean of 3 seeds [95% t interval]; "
+      "differences paired by seed, Bonferroni corrected for three contrasts; last column: accuracy "
+      "when only the test images have one fixed shuffle")  # fmt: skip
 
 # %% [markdown]
-# **Which order the patches have doesn't matter, as long as it is always the same.** With one fixed
-# shuffle, accuracy is 86.2%, as with ordered patches, 86.0%. To you a shuffle destroys the hand; to
-# the model it only renames the positions.
+# **The order of the patches doesn't matter, as long as it is always the same.** With one shuffle for
+# all images, the ViT is about as accurate as with ordered patches. To you, a shuffle destroys the
+# hand. To the model, it only assigns the positions to other patches.
 #
-# **Most of the accuracy doesn't need positions.** With a new shuffle for each image, the model can
-# only use a bag of patches, and it loses 3.3 points. Without position embeddings it loses 2.5
-# points, but three seeds are too few: the interval includes zero. The paper reports a similar
-# difference on ImageNet, 61.4% without and 64.2% with position embeddings (table 8; a linear
-# classifier on five images per class).
+# **Most of the accuracy doesn't need positions.** With a new shuffle for each image, the ViT can
+# only use the patches as a bag, without their positions, and it loses 3.3 points. Without position
+# embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this result is
+# inconclusive. The paper reports a similar difference on ImageNet: 61.4% without and 64.2% with
+# position embeddings (table 8, where a linear classifier learns from five images per class).
 #
 # Still, a model trained with position embeddings makes some use of them. If only the test images
 # are shuffled, accuracy falls in all three runs, on average to 81.5%.
@@ -375,17 +374,20 @@ table([[name, runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3)]
 # %% [markdown]
 # ### 3. Which patches does a prediction depend on?
 #
-# Attention weights show which *states* a layer combines, not which patches. **Attention rollout**
-# ([Abnar and Zuidema 2020](https://arxiv.org/abs/2005.00928)) follows them through the layers. It
-# averages the heads' weights $W_l$, gives half of the result to the residual connection, and
-# multiplies the layers:
+# The attention weights of a block show which of *its* inputs it combines. From the second block on,
+# these inputs are already mixtures of patches. **Attention rollout** ([Abnar and Zuidema
+# 2020](https://arxiv.org/abs/2005.00928)) therefore follows the weights through all blocks. For
+# block $l$ it takes the mean $W_l$ over the heads, averages it with the identity $I$ for the
+# residual connection, and multiplies the results:
 #
 # $$A_l = \tfrac12 (W_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
-# For one layer in which the class token gives 0.4 of its attention to itself and 0.6 to the only
-# patch, the patch gets $\frac12 \cdot 0.6 = 0.3$. In the figure a small ViT classifies digits of $8
-# \times 8$ pixels in patches of $2 \times 2$. It runs in your browser, and your drawing stays
-# there.
+# The first row of $R$ has the class token's rollout, one number for each patch. Suppose there is
+# one block and one patch, and the class token's attention is 0.4 to itself and 0.6 to the patch.
+# Then the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
+#
+# In the figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of $2 \times 2$. It
+# runs in your browser, and your drawing stays there.
 
 # %% Interactive figure: draw a digit tags=["fold"]
 from deepdive_book.ch06b.figures.drawing import drawing
@@ -406,16 +408,16 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. It depends on your hand. Most people whose digits the model was trained on cross their sevens,
-#    so the bar usually raises the probability of 7.
-# 2. Usually a 0 or a 7 before the 9 is complete.
-# 3. It differs by layer, and several patches get similar weights.
+# 1. It depends on your drawing. Most people whose digits the model was trained on cross their
+#    sevens, so the bar usually makes a 7 more probable.
+# 2. Usually 0 or 7, before the 9 is complete.
+# 3. That differs by layer. Choose the layer below the figure, and compare.
 #
 # </details>
 #
-# Does rollout show what the prediction depends on? It ignores values and MLPs, so it has to be
-# tested. **Occlusion** makes a fifth of the patches gray, without retraining: those with the most
-# rollout, random ones, or those with the least. We use the photographs of experiment 1.
+# Does rollout show what a prediction depends on? It ignores values and MLPs, so we test it by
+# **occlusion**. For the photographs of experiment 1, we make a fifth of the patches gray, without
+# retraining: those with the most rollout, random ones, or those with the least.
 
 # %% Occlude patches by attention rollout tags=["slide"]
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
@@ -436,19 +438,21 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
 # %% [markdown]
 # **Rollout finds patches that matter.** In every run, occluding the patches with the most rollout
 # hurts more than occluding random ones. With patches of 20 pixels and 4,800 steps, accuracy falls
-# to 30.4% and 56.2%. The patches with the least rollout hurt less than random ones in most runs,
-# but not in all, and most of these intervals overlap.
+# to 30.4% for the most rollout and to 56.2% for random patches. Occluding the patches with the
+# least rollout hurts less than random ones in most runs, but not in all.
 #
-# Random patches often show only the wall, so this test says that rollout finds the hand, not that
-# it ranks the patches of a hand. And gray patches are out of distribution, because no training
-# photograph had any. Another summary of attention weights is the mean **attention distance**, from
-# a patch to the patches it attends to. In a pretrained ViT, some heads of the first blocks attend
-# to nearby patches and others across the image (figure 7 of the paper).
+# There are two limits. Random patches often show only the wall, so the test says that rollout finds
+# the hand, not that it ranks the patches of a hand. And gray patches are out of distribution,
+# because no training photograph had any.
+#
+# Another way to summarize attention is the mean **attention distance** between a patch and the
+# patches it attends to. In a pretrained ViT, some heads of the first blocks attend to nearby
+# patches and others across the entire image (figure 7 of the paper).
 #
 # ## With the real library
 #
-# transformers has ViT as `ViTForImageClassification`. A small one, with the weights of our 40
-# lines, computes the same logits:
+# The transformers library has ViT as `ViTForImageClassification`. With the weights of our ViT, it
+# computes the same logits:
 
 # %% transformers' ViT tags=["nbval-check-output"]
 from transformers import ViTConfig, ViTForImageClassification
@@ -461,8 +465,8 @@ with torch.no_grad():
     print("same logits:", torch.allclose(theirs(images).logits, ours(images), atol=1e-5))
 
 # %% [markdown]
-# On a photograph of yours, with published weights (the code a user runs; they can't be downloaded
-# here, so its output isn't shown):
+# The next lines classify a photograph of yours with pretrained weights. These can't be downloaded
+# here, so the output isn't shown.
 #
 # ```python
 # from PIL import Image
@@ -476,8 +480,8 @@ with torch.no_grad():
 #     print(model.config.id2label[k], f"{logits[0].softmax(-1)[k]:.1%}")
 # ```
 #
-# To train it on your own classes, pass `num_labels=10, ignore_mismatched_sizes=True` to
-# `from_pretrained`, which replaces the head, and **fine-tune**.
+# For your own classes, pass `num_labels=10, ignore_mismatched_sizes=True` to `from_pretrained`.
+# This replaces the head. Then **fine-tune** the model.
 #
 # ## How it differs: ViT and a CNN
 #
@@ -487,10 +491,10 @@ with torch.no_grad():
 # | an output depends on | neighboring pixels, more of them in each layer | all patches, in every block |
 # | positions | built in | learned embeddings |
 # | another image size | works as it is | needs **interpolation** of the position embeddings |
-# | compute grows with the number of pixels | linearly | quadratically in attention |
-# | little training data | strong | needs **pretraining** or distillation |
+# | compute, in the number of pixels | linear | quadratic in attention |
+# | with little training data | strong | needs **pretraining** or distillation |
 #
-# The last line is the paper's main finding. Trained on ImageNet only, ViT stays a few points below
+# The last line is the paper's main finding: trained on ImageNet only, ViT is a few points below
 # comparable ResNets, and pretraining on 14 to 300 million images reverses the order ([Dosovitskiy
 # et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
 #
@@ -506,36 +510,39 @@ print("reshape, second patch:", pixels.reshape(1, 4, 4)[0, 1].tolist())
 print("with permute:         ", squares[0, 1].tolist())
 
 # %% [markdown]
-# **Symptom:** no error, and a model that learns, but worse; a patch drawn as an image shows
-# stripes. **Fix:** use the `permute` above, or a convolution as in our ViT. Test it on an image
-# whose pixels are their own numbers.
+# **Symptom:** there is no error, but a patch drawn as an image shows stripes. **Fix:** use the
+# `permute` above, or a convolution as in our ViT. Test it on an image whose pixels are their own
+# numbers.
 #
 # ## In practice
 #
 # - **Start from pretrained weights.** For fine-tuning, use a higher resolution if you can, with
 #   interpolated position embeddings (section 3.2 of the paper).
-# - **Smaller patches are better with enough training, and cost more.** Torchvision's ViT-B reaches
-#   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32, for 17.6 and 4.4
-#   billion multiply-adds per image
-#   ([table of weights](https://docs.pytorch.org/vision/stable/models.html)).
-# - **Check the initialization.** The authors' code initializes attention and MLP weights with
-#   Glorot's uniform distribution ([source](https://github.com/google-research/vision_transformer))
-#   and uses a standard deviation of 0.02 for position embeddings only. timm, transformers, and our
-#   library use 0.02 for all weights. Our runs use Glorot's.
-# - **Split by person.** Each student signed ten digits. A random split would put one hand into
-#   training and test data.
+# - **Smaller patches are better with enough training, but cost more.** Torchvision's ViT-B reaches
+#   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32 ([table of
+#   weights](https://docs.pytorch.org/vision/stable/models.html)). The first one needs four times
+#   the compute, 17.6 instead of 4.4 billion multiply-adds per image.
+# - **Check the initialization when you train from scratch.** [The authors'
+#   code](https://github.com/google-research/vision_transformer) initializes the weights of
+#   attention and MLPs with Glorot's uniform distribution, and only the position embeddings with a
+#   standard deviation of 0.02. timm, transformers, and our library use 0.02 for both. The runs on
+#   this page use Glorot's.
+# - **Split by person.** Each student signed ten digits, so a random split would put photographs of
+#   one hand into both the training and the test data.
 #
 # ## Summary
 #
-# ViT cuts an image into patches, projects each one to an embedding, adds a position embedding, and
-# classifies the final state of a class token; the rest is a Transformer encoder. How large should a
-# patch be? For 1,642 photographs of centered hands, large: at nearly equal parameters, one patch
-# reaches 95.4% and 25 patches 90.1%. Does the model need positions? Only a little here: with a new
-# shuffle for each image it loses 3.3 points. The order itself can be any, if it is fixed.
+# ViT cuts an image into patches, projects each one to an embedding, and adds position embeddings. A
+# Transformer encoder does the rest, and the final state of the class token is classified.
+#
+# How large should a patch be? For 1,642 photographs of centered hands, large: at nearly equal
+# parameters, one patch reaches 95.4% and 25 patches reach 90.1%. Does the model need to know where
+# each patch was? Only a little here: with a new shuffle for each image, it loses 3.3 points. A
+# fixed shuffle makes no clear difference.
 #
 # Dosovitskiy et al. (2021) also lose about three points without position embeddings. We did not
 # reproduce their main result, that pretraining on 14 to 300 million images lets ViT outperform
-# CNNs. Without it, our CNN is ahead, 98.5% after a quarter of the steps.
+# CNNs. Without pretraining, our CNN outperforms every ViT.
 #
 # ## Check your understanding
 #
@@ -559,8 +566,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its kernels combine neighboring pixels, and across the edges of shuffled patches these don't
-#    belong together. We expect it to lose accuracy. [Page 6b.10](10_robustness.ipynb) tests this.
+#    Its kernels combine neighboring pixels, and at the edges of shuffled patches these don't belong
+#    together. We expect lower accuracy, but didn't test it here.
 #
 #    </details>
 # 4. You halve the patch's side. How do the numbers of patches and of attention weights change?
@@ -600,14 +607,14 @@ print("with permute:         ", squares[0, 1].tolist())
 #    embedding and its position embedding are unnecessary, $2d$ parameters.
 #
 #    </details>
-# 3. *(measure, 15 min)* Train `runs.train("ViT", 20, seed=1, steps=600)`, then let
-#    `runs.shuffled(data.x_test, 20, "one shuffle")` shuffle the test images. Predict first: how
-#    many points of accuracy does the model lose?
+# 3. *(measure, 15 min)* Train `runs.train("ViT", 20, seed=1, steps=1200)`, and shuffle only the
+#    test images with `runs.shuffled(data.x_test, 20, "one shuffle")`. Predict first: how many
+#    points of accuracy does the model lose?
 #
 #    <details><summary>Answer</summary>
 #
-#    Few. After 1,200 steps of training, the same seed loses 2.9 points, because the model barely
-#    uses positions yet. After 4,800 steps it loses more: see experiment 2.
+#    Few: in our run 2.9 points, probably because the model barely uses positions after so short a
+#    training. After 4,800 steps it loses more (experiment 2).
 #
 #    </details>
 
