@@ -100,7 +100,7 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # | 3, lower left | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 4, lower right | $(2, 2, 0, 1)$ | $2 + 4 + 0 - 1$ | $2 + 2 + 0 + 1$ | $(5, 5)$ |
 #
-# This is a **convolution** whose kernel has the size of a patch and moves by the side of a patch, so
+# This is a **convolution** whose kernel is as large as a patch and moves by the side of a patch, so
 # no pixel is used twice.
 #
 # Patches 2 and 3 have the same pixels and therefore the same embedding. Attention treats equal
@@ -242,7 +242,6 @@ saved = rows.load_or_measure(runs.measure, "06b_vision", "vit", points=runs.expe
 # %% Accuracy by patch size tags=["surprise", "slide"]
 from deepdive_book.kit.tables import table
 
-
 short, long = runs.budgets()
 heads = [f"accuracy, {steps:,} steps" for steps in (short, long)]
 
@@ -358,9 +357,9 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
       "when only the test images have one fixed shuffle")  # fmt: skip
 
 # %% [markdown]
-# **The order of the patches doesn't matter, as long as it is always the same.** With one shuffle for
-# all images, the ViT is about as accurate as with ordered patches. To you, a shuffle destroys the
-# hand. To the model, it only assigns the positions to other patches.
+# **The order of the patches doesn't matter, as long as it is always the same.** With one shuffle
+# for all images, the ViT is about as accurate as with ordered patches. To you, a shuffle destroys
+# the hand. To the model, it only assigns the positions to other patches.
 #
 # **Most of the accuracy doesn't need positions.** With a new shuffle for each image, the ViT can
 # only use the patches as a bag, without their positions, and it loses 3.3 points. Without position
@@ -488,7 +487,7 @@ with torch.no_grad():
 # | | CNN | ViT |
 # |---|---|---|
 # | first layer | small overlapping kernels | one projection of disjoint patches |
-# | an output depends on | neighboring pixels, more of them in each layer | all patches, in every block |
+# | an output of one layer depends on | neighboring pixels | all patches |
 # | positions | built in | learned embeddings |
 # | another image size | works as it is | needs **interpolation** of the position embeddings |
 # | compute, in the number of pixels | linear | quadratic in attention |
@@ -520,8 +519,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #   interpolated position embeddings (section 3.2 of the paper).
 # - **Smaller patches are better with enough training, but cost more.** Torchvision's ViT-B reaches
 #   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32 ([table of
-#   weights](https://docs.pytorch.org/vision/stable/models.html)). The first one needs four times
-#   the compute, 17.6 instead of 4.4 billion multiply-adds per image.
+#   weights](https://docs.pytorch.org/vision/stable/models.html)). But it takes four times the
+#   compute, 17.6 instead of 4.4 billion multiply-adds per image.
 # - **Check the initialization when you train from scratch.** [The authors'
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
 #   attention and MLPs with Glorot's uniform distribution, and only the position embeddings with a
@@ -554,15 +553,7 @@ print("with permute:         ", squares[0, 1].tolist())
 #    patch size does exactly that.
 #
 #    </details>
-# 2. Why does one fixed shuffle of all photographs do no harm?
-#
-#    <details><summary>Answer: open after you predict</summary>
-#
-#    Attention knows positions only through the position embeddings, and these can be learned for
-#    any fixed order.
-#
-#    </details>
-# 3. What would a CNN do with the same shuffled photographs?
+# 2. What would a CNN do with the same shuffled photographs?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -570,14 +561,14 @@ print("with permute:         ", squares[0, 1].tolist())
 #    together. We expect lower accuracy, but didn't test it here.
 #
 #    </details>
-# 4. You halve the patch's side. How do the numbers of patches and of attention weights change?
+# 3. You halve the patch's side. How do the numbers of patches and of attention weights change?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
 #    There are four times the patches and about sixteen times the attention weights.
 #
 #    </details>
-# 5. What does attention rollout leave out?
+# 4. What does attention rollout leave out?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #

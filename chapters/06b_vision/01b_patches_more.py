@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: Vision Transformer (ViT)
 #
-# Three short experiments with the small Vision Transformer of
-# [page 6b.1](01_patches.ipynb): classify a photograph of your own, use images of another size, and
-# check whether the learning rate explains the effect of patch size.
+# Three short experiments with the small Vision Transformer of [page 6b.1](01_patches.ipynb). What
+# does it predict for a photograph of your own? Does it work for images of another size? And does
+# the learning rate explain the effect of patch size?
 #
 # <small>Prerequisites: [Vision Transformer](01_patches.ipynb) · 8 min · runs on a laptop; results
 # of the long runs are included · book 6.2.1</small>
@@ -66,7 +66,7 @@ named = os.path.basename(path) or f"first of the test set, labeled {test.names[t
 table([[test.names[k], f"{probabilities[k]:.1%}", f"{gray[k]:.1%}"]
        for k in probabilities.argsort(descending=True)[:3].tolist()],
       ["predicted class", "this photograph", "plain gray"],
-      caption=f"probabilities of the three most probable classes; the photograph: {named}")  # fmt: skip
+      caption=f"the three most probable classes; the photograph: {named}")  # fmt: skip
 
 # %% The photograph and its attention rollout tags=["fold"]
 from matplotlib.figure import Figure
@@ -80,8 +80,8 @@ for axes, over in zip(figure.subplots(1, 2), (False, True), strict=True):
         axes.imshow(weights.reshape(across, across).numpy(), cmap="Oranges", alpha=0.55,
                     extent=(0, data.side, data.side, 0))  # fmt: skip
     axes.set(title="attention rollout" if over else "input", xticks=[], yticks=[])
-with_alt(figure, "Left: a photograph as the model's input. Right: the same under a grid of patches, "
-         "more orange where the class token's attention rollout is higher.")  # fmt: skip
+with_alt(figure, "Left: a photograph as the model's input. Right: the same under a grid of "
+         "patches, more orange where the class token's attention rollout is higher.")  # fmt: skip
 
 # %% [markdown]
 # *Left: the input. Right: attention rollout, more orange where it is higher.*

@@ -24,9 +24,7 @@ def test_the_words() -> None:
         "25 patches of 20 × 20 pixels: 25 tokens of 1,200 values each. With the class token, each "
         "attention head has 26 × 26 = 676 weights."
     )
-    assert alt_text(100, 1, 100).startswith(
-        "1 patch of 100 × 100 pixels: 1 token of 10,000 values"
-    )
+    assert alt_text(100, 1, 100).startswith("1 patch of 100 × 100 pixels: 1 token of 10,000 values")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])

@@ -1,9 +1,10 @@
-"""The experiments of page 6b.1: arms, shuffles, occlusion, weights under other names, saved rows."""
+"""The experiments of page 6b.1: arms, shuffles, occlusion, weights by other names, saved rows."""
 
 from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -26,10 +27,10 @@ def images(n: int = 2, side: int = 40) -> torch.Tensor:
     return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(0))
 
 
-def moved(**changes: bool) -> vit.Classifier:
+def moved(positions: bool = True) -> vit.Classifier:
     """A small ViT with every weight off its special values."""
     torch.manual_seed(0)
-    model = vit.build_vit(20, 40, 3, 10, **changes).eval()
+    model = vit.build_vit(20, 40, 3, 10, positions=positions).eval()
     for p in model.parameters():
         p.data += 0.1 * torch.randn_like(p)
     return model
@@ -53,9 +54,9 @@ def test_pooling_makes_the_patch_embedding_equally_large_for_every_size() -> Non
         pooled, full = (vit.build(arm, patch, 100, 3, 10) for arm in ("pooled", "ViT"))
         assert isinstance(pooled, ImageClassifier)
         assert isinstance(full, ImageClassifier)
-        assert pooled.encoder.embeddings.patches.project.weight.numel() == 3 * 10**2 * 64
-        assert full.encoder.embeddings.patches.project.weight.numel() == 3 * patch**2 * 64
-        assert len(pooled.encoder.embeddings.positions) == 1 + (100 // patch) ** 2
+        assert vit.embeddings(pooled).patches.project.weight.numel() == 3 * 10**2 * 64
+        assert vit.embeddings(full).patches.project.weight.numel() == 3 * patch**2 * 64
+        assert len(vit.embeddings(pooled).positions) == 1 + (100 // patch) ** 2
     x = images(side=100)
     model = vit.build_vit(50, 100, 3, 10, pooled=True).eval()
     mean = x.unflatten(3, (20, 5)).mean(4).unflatten(2, (20, 5)).mean(3)  # 5 x 5 pixels to one
@@ -65,7 +66,7 @@ def test_pooling_makes_the_patch_embedding_equally_large_for_every_size() -> Non
 
 def test_without_positions_a_shuffle_changes_nothing() -> None:
     x, model = images(), moved(positions=False)
-    model.encoder.embeddings.positions.data.zero_()
+    vit.embeddings(model).positions.data.zero_()
     mixed = vit.shuffled(x, 20, "one shuffle")
     assert torch.allclose(model(mixed), model(x), atol=1e-5)
     assert not torch.allclose(moved()(mixed), moved()(x), atol=1e-2)
@@ -92,11 +93,11 @@ def test_weights_under_the_names_of_the_page_and_of_transformers() -> None:
     ours = made["ViT"](n_classes=10, image=40, patch=20, d=64, heads=4, layers=2, d_ff=128)
     ours.load_state_dict(vit.weights_for_page(library))
     assert torch.allclose(ours(x), library(x), atol=1e-5)
-    config = ViTConfig(
-        image_size=40, patch_size=20, hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=128, num_labels=10,
-    )  # fmt: skip
-    theirs = ViTForImageClassification(config).eval()
+    options: dict[str, Any] = {
+        "image_size": 40, "patch_size": 20, "hidden_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "intermediate_size": 128, "num_labels": 10,
+    }  # fmt: skip
+    theirs = ViTForImageClassification(ViTConfig(**options))
     theirs.load_state_dict(vit.weights_for_transformers(ours.state_dict()))
     assert torch.allclose(theirs(x).logits, library(x), atol=1e-5)
 

@@ -249,7 +249,7 @@ def _given(counts: Tensor) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SHOWN} {SHOWN}" class="dr-given" '
         f'width="{SHOWN}" height="{SHOWN}" style="max-width:100%;{FONT}" tabindex="0" role="img" '
-        f'aria-label="The input of the model: {side} by {side} pixels"><g class="dr-pixels">{pixels}'
+        f'aria-label="The model input: {side} by {side} pixels"><g class="dr-pixels">{pixels}'
         '</g><g class="dr-patches"></g></svg>'
     )
 

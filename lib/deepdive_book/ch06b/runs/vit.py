@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -27,6 +28,7 @@ from deepdive.explain.rollout import rollout
 from deepdive.layers.heads import ImageClassifier
 from deepdive.layers.patches import patchify, unpatchify
 from deepdive.models.vision import vit
+from deepdive.models.vision.embeddings import ImageEmbeddings
 from deepdive.training.fit import fit
 from deepdive.training.optim import adam, linear
 from deepdive_book.kit.flops import count_flops
@@ -126,17 +128,23 @@ def build_vit(
         if glorot and isinstance(part, nn.Linear):
             nn.init.xavier_uniform_(part.weight)
     if not positions:
-        table = model.encoder.embeddings.positions
-        with torch.no_grad():
-            table.zero_()
+        table = embeddings(model).positions
+        table.data.zero_()
         table.requires_grad_(False)
     return model
+
+
+def embeddings(model: ImageClassifier) -> ImageEmbeddings:
+    """Return a ViT's embeddings: projection, class token, and position embeddings."""
+    found = model.encoder.get_submodule("embeddings")
+    assert isinstance(found, ImageEmbeddings)
+    return found
 
 
 def build_cnn(channels: int, n_classes: int) -> nn.Sequential:
     """Return a small CNN: four convolutions with batch normalization, and global pooling."""
     widths, layers = (channels, 24, 48, 72, 72), []
-    for n, (before, after) in enumerate(zip(widths, widths[1:], strict=False)):
+    for n, (before, after) in enumerate(pairwise(widths)):
         kernel, stride = (5, 4) if n == 0 else (3, 1)
         layers += [nn.Conv2d(before, after, kernel, stride, kernel // 2), nn.BatchNorm2d(after),
                    nn.ReLU()]  # fmt: skip
@@ -348,7 +356,7 @@ def weights_for_page(model: ImageClassifier) -> dict[str, Tensor]:
         "attn_residual.norm": "norm1", "ff_residual.norm": "norm2", "attn.out": "project",
         "attn.q": "query", "ff.inner": "mlp.0", "ff.out": "mlp.2",
     }  # fmt: skip
-    side = model.encoder.embeddings.patches.size
+    side = embeddings(model).patches.size
     for name, weight in old.items():
         new = f"head.{name[4:]}" if name.startswith("out.") else name
         for own, page in names.items():
