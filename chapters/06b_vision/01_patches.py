@@ -221,7 +221,7 @@ assert torch.allclose(*gradients, atol=1e-5)
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "With the same number of parameters and 4,800 steps, patches of 20 pixels, 25 tokens, reach an "
+    "With nearly the same number of parameters and 4,800 steps, 25 patches of 20 pixels reach an "
     "accuracy of about 90%. What does a single patch reach, a thumbnail of 10 x 10 pixels?",
     ["about 50%: attention has nothing to compare", "about 80%", "about 95%"],
     answer=2,
@@ -280,11 +280,11 @@ print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {train
 # sees every pixel.
 #
 # Why is one patch enough? With a single patch, attention has nothing to relate, so the model is in
-# effect an MLP on a thumbnail. This works because all hands are in the middle of the image, in
-# front of a plain wall. With 25 or 100 patches, the model first has to learn how to combine them.
-# After 1,200 steps, the ViT with patches of 20 classifies only 71% of its *training* photographs
-# correctly, so it is undertrained. With 4,800 steps the difference is smaller, and we haven't
-# tested more. Other learning rates don't reverse the order ([more
+# effect an MLP on a thumbnail. This probably works because all hands are in the middle of the
+# image, in front of a plain wall. With 25 or 100 patches, the model first has to learn how to
+# combine them. After 1,200 steps, the ViT with patches of 20 classifies only 71% of its *training*
+# photographs correctly, so it is undertrained. With 4,800 steps the difference is smaller, and we
+# haven't tested more. Other learning rates don't reverse the order ([more
 # experiments](01b_patches_more.ipynb)).
 #
 # How good are these accuracies? Here are two simple kinds of baselines, trained on the same
@@ -302,9 +302,9 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 # %% [markdown]
 # **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT reaches
 # after 4,800 steps. It needs 27.5 million **FLOPs** per image (a multiply-add counts as two), a
-# little more than the ViT with 100 patches. Thanks to its inductive bias, it doesn't have to learn
-# that neighboring pixels belong together. After 1,200 steps, even a linear classifier on the pixels
-# is better than the ViTs with patches of 10 or 20.
+# little more than the ViT with 100 patches. The likely reason is its inductive bias: a CNN doesn't
+# have to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier
+# on the pixels is better than the ViTs with patches of 10 or 20.
 #
 # So don't choose a patch size by these tables if you have much more data, or images whose objects
 # differ in position and size. With enough training, smaller patches are better (see "In practice").
@@ -401,16 +401,19 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 # **Interactive figure: draw a digit.** *Left: attention rollout from the class token. Right: the
 # attention of the patch under the pen, in the layer you choose.* *Try this:*
 #
-# 1. Draw a 7 with a bar through it, then one without. Does the prediction change?
-# 2. Draw a 9 slowly, starting at its top. Which digits does the model predict on the way?
-# 3. Rest the pen on an empty corner. Does its patch attend to other empty patches or to ink?
+# 1. Press *7*, then *undo*, which removes the bar. What happens to the prediction?
+# 2. Draw a 9 slowly, starting at the upper right. Which digits does the model predict on the way?
+# 3. Press *3*, and select the upper right patch of the right picture. To which patch does it attend
+#    most in layers 1, 2, and 3?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. It depends on your drawing. Most people whose digits the model was trained on cross their
-#    sevens, so the bar usually makes a 7 more probable.
-# 2. Usually 0 or 7, before the 9 is complete.
-# 3. That differs by layer. Choose the layer below the figure, and compare.
+# 1. It changes from 7 to 3, with a probability of at least 99% both times. Most people whose digits
+#    the model was trained on cross their sevens. So a confident prediction can be wrong.
+# 2. That depends on your drawing. The strokes of our example 9, one after the other, are classified
+#    as 1, 3, 0, 7, 0, 4, and only then as 9.
+# 3. To row 3, column 4, then to row 4, column 4, then to row 4, column 2. The attention pattern is
+#    different in every layer.
 #
 # </details>
 #
@@ -493,8 +496,8 @@ with torch.no_grad():
 # | compute, in the number of pixels | linear | quadratic in attention |
 # | with little training data | strong | needs **pretraining** or distillation |
 #
-# The last line is the paper's main finding: trained on ImageNet only, ViT is a few points below
-# comparable ResNets, and pretraining on 14 to 300 million images reverses the order ([Dosovitskiy
+# The last line reflects the paper's main finding. Trained on ImageNet only, ViT is a few points
+# below comparable ResNets. Pretraining on 14 to 300 million images reverses the order ([Dosovitskiy
 # et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
 #
 # ## Common mistake: `reshape` without `permute`
@@ -519,8 +522,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #   interpolated position embeddings (section 3.2 of the paper).
 # - **Smaller patches are better with enough training, but cost more.** Torchvision's ViT-B reaches
 #   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32 ([table of
-#   weights](https://docs.pytorch.org/vision/stable/models.html)). But it takes four times the
-#   compute, 17.6 instead of 4.4 billion multiply-adds per image.
+#   weights](https://docs.pytorch.org/vision/stable/models.html)). Patches of 16 take four times the
+#   compute, 17.6 billion multiply-adds per image instead of 4.4 billion.
 # - **Check the initialization when you train from scratch.** [The authors'
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
 #   attention and MLPs with Glorot's uniform distribution, and only the position embeddings with a

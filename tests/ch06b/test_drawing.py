@@ -327,6 +327,23 @@ def test_without_scripts_the_first_drawing_and_its_answer_stand_there() -> None:
     assert len(page_of_toy()) < 400_000
 
 
+def test_what_page_6b_1_says_of_the_examples() -> None:
+    def classified(strokes: Strokes) -> tuple[int, float]:
+        probabilities = read(toy().model, prepared(strokes)).shares
+        return int(probabilities.argmax()), float(probabilities.max())
+
+    (with_bar, p), (without, q) = classified(EXAMPLES["7"]), classified(EXAMPLES["7"][:1])
+    assert (with_bar, without) == (7, 3)
+    assert min(p, q) > 0.99
+    (nine,) = EXAMPLES["9"]
+    steps = [classified([nine[:n]])[0] for n in range(2, len(nine) + 1)]
+    assert [k for k, before in zip(steps, [None, *steps], strict=False) if k != before] == [
+        1, 3, 0, 7, 0, 4, 9,
+    ]  # fmt: skip
+    looks = read(toy().model, prepared(EXAMPLES["3"])).looks
+    assert looks[:, 1 + 3, 1:].argmax(-1).tolist() == [2 * 4 + 3, 3 * 4 + 3, 3 * 4 + 1]
+
+
 def test_what_the_page_cannot_run_is_refused() -> None:
     with pytest.raises(TypeError, match="ImageClassifier"):
         described_viewer(vit(TINY))
