@@ -109,8 +109,8 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 #
 # ## In code: a Vision Transformer
 #
-# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of $1
-# + N$ position embeddings, the encoder's input is
+# With the class token $c$, the patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of
+# $1 + N$ position embeddings, the encoder's input is
 #
 # $$x = [c;\; W p_1 + b;\; \ldots;\; W p_N + b] + E$$
 
@@ -238,6 +238,7 @@ from deepdive_book.kit import rows
 
 saved = rows.load_or_measure(runs.measure, "06b_vision", "vit", points=runs.experiment(),
                              few=runs.few(), data="sign_digits").rows  # fmt: skip
+print(f"{len(data.train):,} images for training, {len(data.test)} for testing")
 
 # %% Accuracy by patch size tags=["surprise", "slide"]
 from deepdive_book.kit.tables import table
@@ -317,16 +318,19 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 # from above:
 
 # %% Permute the patches tags=["nbval-check-output"]
+import copy
+
 mixed = runs.shuffled(images, 10, "one shuffle")  # the same permutation for all images
 order = torch.cat([torch.zeros(1).long(), 1 + runs.one_shuffle(16)])  # the class token stays
+model = copy.deepcopy(ours)
 with torch.no_grad():
-    ours.positions.mul_(50)  # large enough to matter
-    print("with positions, same logits:", torch.allclose(ours(mixed), ours(images), atol=1e-4))
-    expected = ours(images)
-    ours.positions.copy_(ours.positions[order])
-    print("positions permuted too:     ", torch.allclose(ours(mixed), expected, atol=1e-4))
-    ours.positions.zero_()
-    print("without positions:          ", torch.allclose(ours(mixed), ours(images), atol=1e-4))
+    model.positions.mul_(50)  # large enough to matter
+    logits = model(images)
+    print("with positions, same logits:", torch.allclose(model(mixed), logits, atol=1e-4))
+    model.positions.copy_(model.positions[order])
+    print("positions permuted too:     ", torch.allclose(model(mixed), logits, atol=1e-4))
+    model.positions.zero_()
+    print("without positions:          ", torch.allclose(model(mixed), model(images), atol=1e-4))
 
 # %% tags=["fold"]
 predict(
@@ -543,8 +547,8 @@ print("with permute:         ", squares[0, 1].tolist())
 # fixed shuffle makes no clear difference.
 #
 # Dosovitskiy et al. (2021) also lose about three points without position embeddings. We did not
-# reproduce their main result, that pretraining on 14 to 300 million images lets ViT outperform
-# CNNs. Without pretraining, our CNN outperforms every ViT.
+# reproduce their main result, that pretraining on many millions of images lets ViT outperform CNNs.
+# Without pretraining, our CNN outperforms every ViT.
 #
 # ## Check your understanding
 #
