@@ -1,9 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: Vision Transformer (ViT)
 #
-# Three short experiments with the small Vision Transformer of [page 6b.1](01_patches.ipynb). What
-# does it predict for a photograph of your own? Does it work for images of another size? And does
-# the learning rate explain the effect of patch size?
+# Three short experiments with the small Vision Transformer of page 6b.1. What does it predict for a
+# photograph of your own? Does it work for images of another size? And does the learning rate
+# explain the effect of patch size?
 #
 # <small>Prerequisites: [Vision Transformer](01_patches.ipynb) · 8 min · runs on a laptop; results
 # of the long runs are included · book 6.2.1</small>
