@@ -86,6 +86,7 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6b.1 | [Vision Transformer (ViT)](01_patches.ipynb) | What is a token of an image? | 20 |
+# | 6b.1b | [More experiments](01b_patches_more.ipynb) | What does a ViT see in your photograph? | 8 |
 # | 6b.2 | [ViT vs. CNN](02_convolution.ipynb) | What does convolution have built in? | 15 |
 # | 6b.3 | [DeiT](03_deit.ipynb) | What does distillation add? | 16 |
 # | 6b.4 | [Masked autoencoders (MAE) and data2vec](04_mae.ipynb) | Does predicting masked patches help? | 18 |

@@ -243,7 +243,7 @@ def test_it_reads_what_is_drawn_and_its_look_follows_the_pen(reader: Reader, siz
     assert said(page).startswith("Draw a digit")
     draw(page, [[(0.6 * x, 0.1 + 0.7 * y) for x, y in stroke] for stroke in EXAMPLES["3"]])
     page.wait_for_function(
-        "document.querySelector('[role=status]').textContent.includes('reads 3')"
+        "document.querySelector('[role=status]').textContent.includes('Prediction: 3')"
     )
     before = said(page)
     box = page.locator(".dr-paper").bounding_box()
@@ -251,7 +251,7 @@ def test_it_reads_what_is_drawn_and_its_look_follows_the_pen(reader: Reader, siz
     asked = set()
     for x in (0.2, 0.3, 0.4):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + 0.3 * box["height"])
-        asked.add(re.findall(r"\(line \d, column (\d)\)", said(page))[0])
+        asked.add(re.findall(r"\(row \d, column (\d)\)", said(page))[0])
     assert len(asked) > 1
     assert said(page).startswith(before.split(".")[0])
     page.get_by_role("button", name="undo").click()
@@ -279,7 +279,7 @@ def test_a_finger_draws_and_the_page_does_not_scroll(reader: Reader) -> None:
     page.get_by_role("button", name="clear").click()
     page.evaluate(TOUCH, EXAMPLES["5"])
     page.wait_for_function(
-        "document.querySelector('[role=status]').textContent.includes('reads 5')"
+        "document.querySelector('[role=status]').textContent.includes('Prediction: 5')"
     )
     assert (
         page.evaluate("getComputedStyle(document.querySelector('.dr-paper')).touchAction") == "none"
@@ -295,18 +295,18 @@ def test_the_keyboard_draws_and_asks(reader: Reader) -> None:
         for _ in range(count):
             page.keyboard.press(key)
     assert page.locator(".dr-ink polyline").count() == 1
-    assert said(page).startswith("It reads 1")
+    assert said(page).startswith("Prediction: 1")
     page.locator(".dr-given").focus()
     for _ in range(4):
         page.keyboard.press("ArrowUp")
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowRight")
-    assert "(line 1, column 2)" in said(page)
+    assert "(row 1, column 2)" in said(page)
     page.locator(".dr select").select_option("2")
-    assert "in layer 2" in said(page)
+    assert "In layer 2" in said(page)
     page.locator(".dr-examples button").nth(8).click()
-    assert said(page).startswith("It reads 8")
+    assert said(page).startswith("Prediction: 8")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
@@ -321,10 +321,27 @@ def test_it_fits(reader: Reader, size: Size) -> None:
 
 def test_without_scripts_the_first_drawing_and_its_answer_stand_there() -> None:
     dead = re.sub(r"<script>.*?</script>", "", page_of_toy(), flags=re.DOTALL)
-    assert "It reads 7, " in dead
+    assert "Prediction: 7, " in dead
     assert dead.count("<polyline") == len(EXAMPLES["7"])
     assert dead.count("dr-name") > 9
     assert len(page_of_toy()) < 400_000
+
+
+def test_what_page_6b_1_says_of_the_examples() -> None:
+    def classified(strokes: Strokes) -> tuple[int, float]:
+        probabilities = read(toy().model, prepared(strokes)).shares
+        return int(probabilities.argmax()), float(probabilities.max())
+
+    (with_bar, p), (without, q) = classified(EXAMPLES["7"]), classified(EXAMPLES["7"][:1])
+    assert (with_bar, without) == (7, 3)
+    assert min(p, q) > 0.99
+    (nine,) = EXAMPLES["9"]
+    steps = [classified([nine[:n]])[0] for n in range(2, len(nine) + 1)]
+    assert [k for k, before in zip(steps, [None, *steps], strict=False) if k != before] == [
+        1, 3, 0, 7, 0, 4, 9,
+    ]  # fmt: skip
+    looks = read(toy().model, prepared(EXAMPLES["3"])).looks
+    assert looks[:, 1 + 3, 1:].argmax(-1).tolist() == [2 * 4 + 3, 3 * 4 + 3, 3 * 4 + 1]
 
 
 def test_what_the_page_cannot_run_is_refused() -> None:

@@ -1,25 +1,22 @@
-"""Page 6b.1 takes a photograph of the reader's own: its cells, run on a file."""
+"""Page 6b.1b classifies a photograph of the reader's own: its cells, run on a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from checkout import ROOT
-from matplotlib.figure import Figure
 from PIL import Image
 
-from deepdive.core.hooks import record
 from deepdive.data import DataError
 from deepdive.data.images import generated_shapes
-from deepdive.explain.rollout import rollout
 from deepdive.layers.heads import ImageClassifier
 from deepdive.models.vision import vit
-from deepdive_book.kit.plotting import with_alt
-from deepdive_book.kit.tables import table
+from deepdive_book.ch06b.runs import vit as vit_runs
 from deepdive_book.site.pages import Page
 from deepdive_book.site.pages.source import load
 
@@ -27,14 +24,14 @@ SIDE, P = 40, 10
 TITLES = (
     "Classify one photograph",
     "A photograph of your own",
-    "Your photograph as the model gets it",
+    "The photograph and its attention rollout",
 )
 ORIENTATION = 0x0112
 
 
 def cells() -> list[str]:
     """The source of the page's three cells, in order."""
-    page = Page(ROOT / "chapters/06b_vision/01_patches.py", ROOT)
+    page = Page(ROOT / "chapters/06b_vision/01b_patches_more.py", ROOT)
     by_title = {cell.metadata.get("title"): cell.source for cell in load(page).cells}
     return [by_title[title] for title in TITLES]
 
@@ -48,16 +45,8 @@ def names(channels: int) -> dict[str, Any]:
     test = type(test)(pixels, test.labels, test.names)
     model = ImageClassifier(vit.vit(config), config.d_model, len(test.names)).eval()
 
-    def looks(model: Any, x: torch.Tensor) -> list[torch.Tensor]:
-        with record(model.encoder, "*.weights") as seen, torch.no_grad():
-            model(x)
-        return [calls[0] for calls in seen.values()]
-
-    return {
-        "torch": torch, "np": np, "Figure": Figure, "model": model, "test": test, "SIDE": SIDE,
-        "y_test": torch.from_numpy(test.labels), "across": SIDE // P, "looks": looks,
-        "rollout": rollout, "table": table, "with_alt": with_alt,
-    }  # fmt: skip
+    data = SimpleNamespace(side=SIDE, test=test)
+    return {"runs": vit_runs, "model": model, "data": data, "P": P}
 
 
 def run(monkeypatch: pytest.MonkeyPatch, path: str, channels: int = 3) -> dict[str, Any]:
@@ -84,7 +73,7 @@ def test_a_jpeg_is_classified(
     assert made["mine"].shape == (channels, SIDE, SIDE)
     assert made["mine"][0, :, SIDE // 4].max() < 220 < made["mine"][0, :, -SIDE // 4].min()
     assert made["probabilities"].sum() == pytest.approx(1)
-    assert made["shares"].shape == ((SIDE // P) ** 2,)
+    assert made["weights"].shape == ((SIDE // P) ** 2,)
     x = (torch.from_numpy(made["mine"]).float()[None] / 255 - 0.5) / 0.25
     with torch.no_grad():
         assert torch.equal(made["model"](x).softmax(-1)[0], made["probabilities"])

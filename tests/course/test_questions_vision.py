@@ -35,9 +35,9 @@ BANKS = {which: load(CHAPTER, which) for which in FILES}
 ITEMS = {item.id: item for bank in BANKS.values() for item in bank.items}
 
 
-def test_there_are_49_items_on_all_pages_and_two_forms_of_12() -> None:
-    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [49, 12, 12]
-    assert len(ITEMS) == 73
+def test_there_are_50_items_on_all_pages_and_two_forms_of_12() -> None:
+    assert [len(BANKS[which].items) for which in ("bank", "before", "after")] == [50, 12, 12]
+    assert len(ITEMS) == 74
     pages = {path.stem for path in CHAPTER.glob("[01]*.py")} - {"00_opening", "11_closing"}
     assert {item.page for item in BANKS["bank"].items} == pages
 

@@ -1,4 +1,4 @@
-// What the reader draws and sees. `given`: id, spec (JSON). Every new point runs the model again.
+// The drawing and the model's prediction. `given`: id, spec (JSON). Every new point runs the model.
 
 const spec = JSON.parse(given.spec), box = document.getElementById(given.id);
 const find = what => box.querySelector(what), SVG = "http://www.w3.org/2000/svg";
@@ -86,15 +86,15 @@ const shade = () => {
 };
 
 const say = () => {
-  if (!result) return tell(find("[role=status]"), "Draw a digit, with a finger, a pen or the mouse.");
+  if (!result) return tell(find("[role=status]"), "Draw a digit with a finger, a pen, or the mouse.");
   const order = [...result.shares.keys()].sort((a, b) => result.shares[b] - result.shares[a]);
   const [first, second] = order, look = result.looks[layer.value - 1][asks + 1];
   const best = look.slice(1).indexOf(Math.max(...look.slice(1)));
-  const called = t => `line ${1 + Math.floor(t / across)}, column ${1 + t % across}`;
-  tell(find("[role=status]"), `It reads ${spec.names[first]}, ${percent(result.shares[first])}; next ` +
-    `${spec.names[second]}, ${percent(result.shares[second])}. The pen's patch (${called(asks)}) looks ` +
-    `most at ${best === asks ? "itself" : called(best)} in layer ${layer.value}` +
-    (look[0] > look[best + 1] ? ", and more at the class token." : "."));
+  const called = t => `row ${1 + Math.floor(t / across)}, column ${1 + t % across}`;
+  tell(find("[role=status]"), `Prediction: ${spec.names[first]}, ${percent(result.shares[first])}; next ` +
+    `${spec.names[second]}, ${percent(result.shares[second])}. In layer ${layer.value} the patch under the ` +
+    `pen (${called(asks)}) attends most to ${best === asks ? "itself" : called(best)}` +
+    (look[0] > look[best + 1] ? ", and more to the class token." : "."));
 };
 
 const update = () => {

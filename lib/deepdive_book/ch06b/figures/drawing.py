@@ -1,4 +1,4 @@
-"""A ViT in the page that reads what the reader draws, and shows where it looks while the pen moves.
+"""A ViT that classifies what the reader draws, and shows its attention while the pen moves.
 
     toy = drawn_digits()                                # deepdive_book.kit.toys
     drawing(toy.model, said="...")
@@ -176,7 +176,7 @@ def drawing(
     counts = prepared(strokes)
     seen, name = read(model, counts), f"dr{hashlib.sha256(body.encode()).hexdigest()[:10]}"
     best = int(seen.shares.argmax())
-    said = f"It reads {names[best]}, {_percent(float(seen.shares[best]))}."
+    said = f"Prediction: {names[best]}, {_percent(float(seen.shares[best]))}."
     paper, given = _paper(strokes, seen.rolled, spec["patch"]), _given(counts)
     html = _PAGE.format(
         id=name,
@@ -196,10 +196,10 @@ def drawing(
         size = len(html.encode()) / 1000
         raise ValueError(f"the model has {size:.0f} kB, at most {LARGEST / 1000:.0f}")
     alt = (
-        f"Left, a drawn {start}, shaded where the answer comes from; right, the same as "
-        f"{side} x {side} grey pixels. {said}"
+        f"Left, a drawn {start}, shaded by attention rollout; right, the same as {side} x {side} "
+        f"gray pixels. {said}"
     )
-    pictures = [Picture([paper, given], alt, ["the drawing", "what the model gets"])]
+    pictures = [Picture([paper, given], alt, ["the drawing", "the model's input"])]
     return Html(html, f"[a drawing box, with a {start} in it. {said}]", pictures)
 
 
@@ -228,7 +228,7 @@ def _paper(strokes: Strokes, rolled: Tensor, patch: int) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PAPER} {PAPER}" class="dr-paper" '
         f'width="{PAPER}" height="{PAPER}" style="max-width:100%;{FONT}" tabindex="0" role="img" '
-        f'aria-label="The paper: draw a digit here"><g class="dr-heat">{"".join(heat)}</g>'
+        f'aria-label="Draw a digit here"><g class="dr-heat">{"".join(heat)}</g>'
         f'<g class="dr-ink" fill="none" stroke="currentColor" stroke-width="13" '
         f'stroke-linecap="round" stroke-linejoin="round">{ink}</g>'
         '<circle class="dr-pen" r="9" fill="none" stroke="currentColor" stroke-width="2" '
@@ -249,7 +249,7 @@ def _given(counts: Tensor) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SHOWN} {SHOWN}" class="dr-given" '
         f'width="{SHOWN}" height="{SHOWN}" style="max-width:100%;{FONT}" tabindex="0" role="img" '
-        f'aria-label="What the model gets: {side} by {side} pixels"><g class="dr-pixels">{pixels}'
+        f'aria-label="The model input: {side} by {side} pixels"><g class="dr-pixels">{pixels}'
         '</g><g class="dr-patches"></g></svg>'
     )
 
@@ -305,16 +305,16 @@ _STYLE = """
 
 _PAGE = """\
 <style>{style}</style>
-<div class="dr" id="{id}" role="group" aria-label="A ViT that reads what you draw">
+<div class="dr" id="{id}" role="group" aria-label="A ViT that classifies what you draw">
 <div class="dr-both"><figure>{paper}
-<figcaption>The paper. Yellow: how much of each patch is in the answer, by rollout.</figcaption>
+<figcaption>Your drawing. Yellow: attention rollout from the class token.</figcaption>
 </figure><figure>{given}
-<figcaption>What the model gets: {n} × {n} pixels, {patches} patches. Orange frame: the patch
-under the pen; yellow: where it looks.</figcaption></figure>
-<ol class="dr-bars" aria-label="How probable each digit is">{bars}</ol></div>
+<figcaption>The model's input: {n} × {n} pixels, {patches} patches. Orange frame: the patch
+under the pen; yellow: its attention to each patch.</figcaption></figure>
+<ol class="dr-bars" aria-label="Probability of each digit">{bars}</ol></div>
 <div class="dr-row" hidden><button type="button" class="dr-undo">undo</button>
 <button type="button" class="dr-clear">clear</button>
-<label>the pen's patch looks in layer <select>{layers}</select></label></div>
+<label>attention in layer <select>{layers}</select></label></div>
 <div class="dr-row dr-examples" role="group" aria-label="Examples" hidden>{examples}</div>
 <p role="status" aria-live="polite">{said}</p>
 <p class="dr-told">{told}</p>

@@ -8,7 +8,7 @@ const make = (tag, within, settings) => {
   return within.appendChild(made);
 };
 
-// One wrong order for each size, the same for each photograph (mulberry32 draws it).
+// One random permutation for each size, the same for each photograph (by mulberry32).
 const order = n => {
   let seed = 20 + n;
   const draw = () => {
@@ -31,7 +31,7 @@ const draw = () => {
   const places = mix.checked ? order(n) : Array.from({ length: n }, (_, i) => i);
   image.setAttribute("href", spec.images[choice.value]);
   parts.replaceChildren();
-  places.forEach((t, at) => {  // patch t lies at place `at`
+  places.forEach((t, at) => {  // patch t is at position `at`
     const x = one * (at % across), y = one * Math.floor(at / across), wide = one - 2 * gap;
     const part = make("svg", parts, { x: x + gap, y: y + gap, width: wide, height: wide,
       viewBox: `${size * (t % across)} ${size * Math.floor(t / across)} ${size} ${size}`,
@@ -48,8 +48,8 @@ const draw = () => {
   find("output").textContent = `${size} × ${size}`;
   slider.setAttribute("aria-valuetext", `${size} by ${size} pixels`);
   find("[role=status]").textContent = `${text(n)} patch${many ? "es" : ""} of ${size} × ${size} pixels: ` +
-    `${text(n)} token${many ? "s" : ""} of ${text(spec.channels * size * size)} numbers each. With the ` +
-    `class token attention weighs ${text(n + 1)} × ${text(n + 1)} = ${text((n + 1) ** 2)} pairs.`;
+    `${text(n)} token${many ? "s" : ""} of ${text(spec.channels * size * size)} values each. With the ` +
+    `class token, each attention head has ${text(n + 1)} × ${text(n + 1)} = ${text((n + 1) ** 2)} weights.`;
 };
 for (const each of [slider, mix, count, choice]) each.oninput = draw;
 find(".jg-row").hidden = false;

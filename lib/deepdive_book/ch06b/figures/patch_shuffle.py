@@ -1,11 +1,11 @@
-"""A photograph as patches, in the reader's hands: how large they are, in order or shuffled.
+"""An interactive figure: a photograph as patches of any size, in order or shuffled.
 
     # pixels: bytes (C, H, W)
     patch_shuffle({"a hand": pixels}, sizes=(10, 20, 25, 50), size=20)
 
-The reader chooses a size, shuffles, and writes on each patch the number of its place. Shown at
-once: how many tokens that are, of how many numbers each, and how many pairs attention compares.
-Python draws the first state, which stays where nothing moves: on paper and without scripts.
+The reader chooses a patch size, shuffles the patches, and shows each one's position. The text below
+has the number of tokens, the dimensions of each, and the number of attention weights. Python draws
+the first state, which stays where scripts don't run, as on paper.
 """
 
 import base64
@@ -32,11 +32,11 @@ def patch_shuffle(images: Mapping[str, Any], *, sizes: Sequence[int], size: int)
     """Return the picture, with the first image in patches of `size`, in order.
 
     Args:
-        images: name -> bytes (C, H, W), grey or in colour, all of one size, as wide as high.
+        images: name -> bytes (C, H, W), gray or in color, all of one size, as wide as high.
         sizes: sides in pixels, each of which divides the image's.
         size: the first of them to be shown.
 
-    Raises ValueError for no image, for images of other shapes, and for a size that fits not.
+    Raises ValueError for no image, for images of other shapes, and for a size that doesn't fit.
     """
     found = {name: np.asarray(pixels, dtype=np.uint8) for name, pixels in images.items()}
     shapes = {pixels.shape for pixels in found.values()}
@@ -61,7 +61,7 @@ def patch_shuffle(images: Mapping[str, Any], *, sizes: Sequence[int], size: int)
         choices="".join(f"<option>{escape(each)}</option>" for each in found),
         script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
-    alt = f"A photograph, {next(iter(found))}, cut into {(side // size) ** 2} squares. {said}"
+    alt = f"A photograph, {next(iter(found))}, cut into {(side // size) ** 2} patches. {said}"
     return Html(html, f"[a photograph in patches: {said}]", [Picture([drawn], alt)])
 
 
@@ -70,9 +70,9 @@ def alt_text(side: int, channels: int, size: int) -> str:
     tokens = (side // size) ** 2
     return (
         f"{tokens:,} patch{'es' if tokens > 1 else ''} of {size} × {size} pixels: {tokens:,} "
-        f"token{'s' if tokens > 1 else ''} of {channels * size * size:,} numbers each. With the "
-        f"class token attention weighs {tokens + 1:,} × {tokens + 1:,} = {(tokens + 1) ** 2:,} "
-        "pairs."
+        f"token{'s' if tokens > 1 else ''} of {channels * size * size:,} values each. With the "
+        f"class token, each attention head has {tokens + 1:,} × {tokens + 1:,} = "
+        f"{(tokens + 1) ** 2:,} weights."
     )
 
 
@@ -135,10 +135,10 @@ _PAGE = """\
 <div class="jg" id="{id}" role="group" aria-label="A photograph in patches">
 {drawn}
 <div class="jg-row" hidden>
-<label>patches of <input type="range" min="0" max="{last}" step="1" value="{at}">
+<label>patch size <input type="range" min="0" max="{last}" step="1" value="{at}">
 <output></output></label>
 <label><input type="checkbox" class="jg-mix">shuffled</label>
-<label><input type="checkbox" class="jg-count">numbers of their places</label>
+<label><input type="checkbox" class="jg-count">position numbers</label>
 <label{hidden}>photograph <select>{choices}</select></label></div>
 <p role="status" aria-live="polite">{said}</p>
 </div>
