@@ -577,7 +577,10 @@ def test_an_overlay_for_another_chapter_changes_nothing(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (OWN.replace("## 1. ", "### ").replace("{id}", "more"), "has no head"),
-        (OWN.replace("{id}-check", "add-check").replace("{id}", "more"), r"duplicate grade ids: \['add-check'\]"),
+        (
+            OWN.replace("{id}-check", "add-check").replace("{id}", "more"),
+            r"duplicate grade ids: \['add-check'\]",
+        ),
         (OWN.replace("MORE", "SIZES").replace("{id}", "more"), "SIZES must be in capitals, and"),
         (OWN.replace('{id}", "sol', 'x", "sol').replace("{id}", "more"), "is no grade id"),
         (OWN.replace("{{MORE}}", "{{LESS}}").replace("{id}", "more"), "LESS}} is no value"),
@@ -590,5 +593,6 @@ def test_an_overlay_that_does_not_fit_is_refused(tmp_path: Path, text: str, word
 
 
 def test_an_overlay_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PageError, match=r"has no exercises: expected, for example, 01_demo/exercises.py"):
+    words = r"has no exercises: expected, for example, 01_demo/exercises.py"
+    with pytest.raises(PageError, match=words):
         overlay(read(tmp_path, DEMO), tmp_path / "nowhere")
