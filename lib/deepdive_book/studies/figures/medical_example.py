@@ -1,6 +1,6 @@
 """Interactive figure of case study 7: one abstract, the attributions of five methods.
 
-    medical_example()    # saved: `deepdive_book.studies.runs.medical_probes.example`
+medical_example()    # saved: `deepdive_book.studies.runs.medical_probes.example`
 """
 
 import json

@@ -10,6 +10,7 @@ Two arms differ only in the text of the continued pretraining. The masked-LM hea
 on both texts with a frozen encoder; the number of tokens, steps, and the fine-tuning are the same.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,18 +21,49 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.data import read_labelled
+from deepdive.data.reviews import Labelled
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.published.folders import load, save
-from deepdive.tokenizers.wordpiece import WordPieceTokenizer
+from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive.published.weights import from_hub
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training import History, Keep, Validation, fit
 from deepdive.training.objectives import cross_entropy, mask_tokens
 from deepdive.training.optim import adam, linear
+from deepdive_book.data.medical import abstracts
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.profile import pick, profile
 from deepdive_book.tasks.classification import Ids, batches, predict
 
 LENGTH, EPOCHS = 128, 3.0
 TEXTS = 7  # in a batch, padded to the longest
 RATE = 1e-4  # chosen on the validation parts of two folds
 MLM_RATE, HEAD_RATE = 1e-4, 1e-3
+
+
+def chosen_texts(file: str, text: str, label: str) -> Labelled:
+    """The rows of a reader's table, or PubMed abstracts; generated reviews in the profile `ci`.
+
+    The environment variable DEEPDIVE_MEDICAL names a table as `file` does, and wins over it.
+    """
+    if file := os.environ.get("DEEPDIVE_MEDICAL", file):
+        return read_labelled(file, text, label)
+    return generated_reviews(300, classes=3) if profile() == "ci" else abstracts()
+
+
+def chosen_encoder(name: str) -> tuple[str, Path, WordPieceTokenizer]:
+    """The encoder's name, folder, and tokenizer: a folder or a name on the hub, else MiniLM.
+
+    DEEPDIVE_ENCODER wins over `name`; the default of the profile `gpu` is Bio_ClinicalBERT.
+    """
+    name = os.environ.get("DEEPDIVE_ENCODER", name)
+    name = name or pick(ci="", laptop="", gpu="emilyalsentzer/Bio_ClinicalBERT")
+    if not name:
+        return "", minilm(), minilm_tokenizer()
+    folder = Path(name) if Path(name).is_dir() else from_hub(name)
+    words = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return name, folder, WordPieceTokenizer(words, BERT_SPECIALS)
 
 
 class Parts(NamedTuple):

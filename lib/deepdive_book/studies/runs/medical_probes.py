@@ -62,7 +62,7 @@ def confidence(logits: Tensor, labels: Sequence[int]) -> dict[str, Any]:
 def two_labels(logits: Tensor, labels: Sequence[Sequence[int]]) -> dict[str, Any]:
     """For texts with several labels: the confidence, and how the top classes fit the labels."""
     probabilities = logits.softmax(-1)
-    order = probabilities.argsort(-1, descending=True, stable=True).tolist()
+    order = probabilities.argsort(dim=-1, descending=True, stable=True).tolist()
     pairs = list(zip(order, labels, strict=True))
     return {
         "confidence": [round(p, 4) for p in probabilities.amax(-1).tolist()],

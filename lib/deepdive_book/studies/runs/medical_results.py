@@ -68,7 +68,7 @@ def difference(a: Any, b: Any, labels: Labels, comparisons: int = 1) -> Interval
 
 
 def calibration_error(confidence: Sequence[float], correct: Sequence[int], bins: int = 10) -> float:
-    """Expected calibration error with `bins` equal intervals of the confidence (Guo et al. 2017)."""
+    """Expected calibration error with `bins` equal bins (Guo et al. 2017)."""
     p, hit = np.asarray(confidence), np.asarray(correct, dtype=float)
     bin_of = np.minimum((p * bins).astype(int), bins - 1)
     gaps = [abs(hit[bin_of == b].mean() - p[bin_of == b].mean()) * (bin_of == b).sum()
@@ -78,6 +78,8 @@ def calibration_error(confidence: Sequence[float], correct: Sequence[int], bins:
 
 class Results:
     """The saved rows, by file."""
+
+    POINTS = "macro-F1, points [corrected interval]"
 
     def __init__(self, rows: dict[str, list[Row]]) -> None:
         self.rows = rows
@@ -152,18 +154,19 @@ class Results:
     def differences(self) -> Any:
         """Like-for-like differences, corrected for their number."""
         seeds, vote = self.seeds(), majority_vote(self.seeds())
+        same, full, points = "both 128 tokens", "MiniLM 128 tokens, TF-IDF full text", self.POINTS
         pairs = [
-            ("MiniLM − TF-IDF words", "128 tokens each", seeds, self.tfidf("words", 128)),
-            ("MiniLM − TF-IDF characters", "128 tokens each", seeds, self.tfidf("characters", 128)),
-            ("MiniLM − TF-IDF characters", "128 tokens, full text", seeds, self.tfidf("characters")),
-            ("ensembles: MiniLM − TF-IDF", "128 tokens each", vote, self.tfidf_ensemble(128)),
-            ("ensembles: MiniLM − TF-IDF", "128 tokens, full text", vote, self.tfidf_ensemble()),
-            ("medical pretraining − none", "128 tokens each", self.seeds(arm="medical"), seeds),
+            ("MiniLM − TF-IDF words", same, seeds, self.tfidf("words", 128)),
+            ("MiniLM − TF-IDF characters", same, seeds, self.tfidf("characters", 128)),
+            ("MiniLM − TF-IDF characters", full, seeds, self.tfidf("characters")),
+            ("ensembles: MiniLM − TF-IDF", same, vote, self.tfidf_ensemble(128)),
+            ("ensembles: MiniLM − TF-IDF", full, vote, self.tfidf_ensemble()),
+            ("medical pretraining − none", same, self.seeds(arm="medical"), seeds),
         ]  # fmt: skip
-        found = [{"difference": name, "input": text,
-                  "macro-F1, points [corrected interval]":
-                  difference(a, b, self.labels(), len(pairs))} for name, text, a, b in pairs]  # fmt: skip
-        return found, {"macro-F1, points [corrected interval]": "+.1f"}
+        found = [{"difference": name, "input": text, points:
+                  difference(a, b, self.labels(), len(pairs))}
+                 for name, text, a, b in pairs]  # fmt: skip
+        return found, {points: "+.1f"}
 
     def explained(self, arm: str = "published", seed: int = 0) -> list[Row]:
         return select(self.rows["medical_reasons"], arm=arm, seed=seed)
@@ -201,8 +204,9 @@ class Results:
         """How many abstracts a sentence in front turns into a class."""
         found = []
         for row in select(self.rows["medical_probes"], part="negation"):
-            control, negated, affirmed = (np.array([int(x) for x in row[name]])
-                                          for name in ("control", "negated", "affirmed"))  # fmt: skip
+            control, negated, affirmed = (
+                np.array([int(x) for x in row[name]]) for name in ("control", "negated", "affirmed")
+            )
             found.append({
                 "model": row["model"], "disease in the sentence": row["disease"],
                 "class it belongs to": CLASSES[row["label"]],
@@ -212,7 +216,7 @@ class Results:
                 "effect of “no”, points": self._points(negated - affirmed, 8),
                 "negated − control, points": self._points(negated - control, 8),
             })  # fmt: skip
-        return found, {head: ".1f" for head in list(found[0])[3:]}
+        return found, dict.fromkeys(list(found[0])[3:], ".1f")
 
     def _points(self, values: Any, comparisons: int) -> Interval:
         found = bootstrap(values, draws=10000, level=1 - 0.05 / comparisons)
@@ -236,7 +240,7 @@ class Results:
                 "accuracy (%) [95% interval]":
                 Interval(*(100 * bound for bound in bootstrap(correct[some]))),
             })  # fmt: skip
-        return found, {head: ".1f" for head in list(found[0])[1:]}
+        return found, dict.fromkeys(list(found[0])[1:], ".1f")
 
     def mistakes(self) -> Any:
         """The most confident mistakes on the first fold."""
@@ -299,15 +303,14 @@ class Results:
     def stability(self) -> Any:
         """How many of the five strongest words two explanations share."""
         base = {row["text"]: row for row in self.explained()}
-        found = []
+        found, others = [], [m for m in SHOWN if m not in ("random", "attention rollout")]
         for method in SHOWN:
             k = self.methods.index(method)
             same = [self._shared(base[row["text"]], k, row, k) for seed in (1, 2)
                     for row in self.explained(seed=seed)
                     if row["predicted"] == base[row["text"]]["predicted"]]  # fmt: skip
-            other = [self._shared(row, k, row, j) for row in base.values()
-                     for j, name in enumerate(self.methods)
-                     if j != k and name in SHOWN and name not in ("random", "attention rollout")]  # fmt: skip
+            other = [self._shared(row, k, row, self.methods.index(name))
+                     for row in base.values() for name in others if name != method]  # fmt: skip
             found.append({
                 "method": method,
                 "shared with the same method, another seed (%)":
@@ -315,7 +318,7 @@ class Results:
                 "shared with other methods, same model (%)": 100 * float(np.mean(other)),
                 "comprehensiveness": float(np.mean(self.scores(method, "comprehensiveness"))),
             })  # fmt: skip
-        return found, {head: ".0f" for head in list(found[0])[1:3]} | {"comprehensiveness": ".2f"}
+        return found, dict.fromkeys(list(found[0])[1:3], ".0f") | {"comprehensiveness": ".2f"}
 
     def agreement(self) -> tuple[float, float]:
         """Percent of five words that two methods on one model share, and one method on two."""
