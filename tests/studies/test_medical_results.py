@@ -109,4 +109,4 @@ def test_the_interactive_figure_has_every_text_without_one_word() -> None:
     kept[5] = False
     with pytest.raises(ValueError, match="2 words"):
         medical_example.state_of(kept)
-    assert "lymphoma" in str(medical_example.medical_example())
+    assert "lymphoma" in medical_example.medical_example().html

@@ -76,6 +76,11 @@ def calibration_error(confidence: Sequence[float], correct: Sequence[int], bins:
     return float(sum(gaps) / len(p))
 
 
+def _entry(name: str, found: Interval) -> dict[str, Any]:
+    return {name: round(found.value, 4),
+            f"{name}_interval": [round(found.low, 4), round(found.high, 4)]}  # fmt: skip
+
+
 class Results:
     """The saved rows, by file."""
 
@@ -208,13 +213,12 @@ class Results:
                 np.array([int(x) for x in row[name]]) for name in ("control", "negated", "affirmed")
             )
             found.append({
-                "model": row["model"], "disease in the sentence": row["disease"],
-                "class it belongs to": CLASSES[row["label"]],
+                "model": row["model"], "disease": row["disease"],
+                "its class": CLASSES[row["label"]],
                 "control (%)": 100 * float(control.mean()),
                 "“no evidence of” (%)": 100 * float(negated.mean()),
                 "“evidence of” (%)": 100 * float(affirmed.mean()),
-                "effect of “no”, points": self._points(negated - affirmed, 8),
-                "negated − control, points": self._points(negated - control, 8),
+                "effect of “no”, points [corrected interval]": self._points(negated - affirmed, 8),
             })  # fmt: skip
         return found, dict.fromkeys(list(found[0])[3:], ".1f")
 
@@ -336,7 +340,28 @@ class Results:
     def _shared(a: Row, i: int, b: Row, j: int) -> float:
         return len(set(a["top_words"][i].split()) & set(b["top_words"][j].split())) / 5
 
-    # -- numbers in running text
+    # -- numbers in running text, and for RESULTS.md
+
+    def metrics(self) -> dict[str, Any]:
+        """The study's part of casestudies/results/07_medical.json."""
+        seeds, y, found = self.seeds(), self.labels(), {}
+        arms = {
+            "TFIDF_words_128": self.tfidf("words", 128), "TFIDF_words_full": self.tfidf("words"),
+            "TFIDF_characters_128": self.tfidf("characters", 128),
+            "TFIDF_characters_full": self.tfidf("characters"),
+            "TFIDF_ensemble_full": self.tfidf_ensemble(), "MiniLM": seeds,
+            "MiniLM_ensemble": majority_vote(seeds), "MiniLM_medical": self.seeds(arm="medical"),
+            "MiniLM_film_reviews": self.seeds(arm="films"),
+        }  # fmt: skip
+        for name, arm in arms.items():
+            found[name] = _entry("macro_f1", macro_f1_interval(arm, y, 5, draws=2000))
+        found["comprehensiveness"] = {
+            method.replace(" ", "_"): _entry(
+                "logits", bootstrap(self.scores(method, "comprehensiveness"))
+            )
+            for method in SHOWN
+        }
+        return found
 
     def seed_scores(self) -> list[float]:
         """Macro-F1 (%) of each training seed."""
