@@ -205,7 +205,7 @@ print("equal: gradient, integrated gradients, comprehensiveness, sufficiency")
 # ## The texts
 #
 # [Schopf et al. (2022)](https://doi.org/10.1145/3582768.3582795) collected abstracts from PubMed
-# and labeled each with one of five conditions. These are research texts, without names of patients.
+# and labeled each with one of five conditions. These are research texts.
 # To use your own table, name a CSV file and two of its columns.
 
 # %% Your own data, and your own encoder
@@ -242,14 +242,14 @@ for name, count in every.counts().items():
 # hasn't seen it, and a tenth of the other texts is for validation. The score is **macro-F1**, the
 # mean of the classes' F1, in which a rare class counts as much as a frequent one.
 #
-# **TF-IDF** represents a text by its counts of words and word pairs, or of sequences of three to
-# five characters, and gives rare ones more weight. The classifier is **logistic regression**
-# with balanced class weights. **MiniLM** is a small BERT: six layers, 384 dimensions. The
-# checkpoint is
-# [all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), which continues
-# [Wang et al. (2020)](https://arxiv.org/abs/2002.10957): a sentence encoder trained on about a
-# billion sentence pairs. They include titles and abstracts of scientific papers, so it isn't a
-# model without medical text. **Fine-tuning** updates all its weights for three epochs.
+# The **baseline** is **TF-IDF** with **logistic regression**. TF-IDF represents a text by its
+# counts of words and word pairs, or of sequences of three to five characters, and gives rare ones
+# more weight. The logistic regression has balanced class weights. **MiniLM** is a small BERT: six
+# layers, 384 dimensions. The checkpoint is
+# [all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), a descendant of
+# [Wang et al.'s (2020)](https://arxiv.org/abs/2002.10957) models: a sentence encoder trained on
+# about a billion sentence pairs. They include titles and abstracts of scientific papers, so it may
+# have seen medical text. **Fine-tuning** updates all its weights for three epochs.
 #
 # For a comparison on equal terms, three things have to match:
 #
@@ -299,7 +299,7 @@ predicted = logits.argmax(1).tolist()
 print(f"{len(history.losses)} steps, macro-F1 {f1_score(truth, predicted, average='macro'):.1%}")
 
 # %% [markdown]
-# One fold can't decide between them, so the table has all five. *MiniLM + medical pretraining* is
+# One fold can't decide between them, so the tables have all five. *MiniLM + medical pretraining* is
 # **domain-adaptive pretraining** ([Gururangan et al. 2020](https://arxiv.org/abs/2004.10964)):
 # before fine-tuning, MiniLM is trained with **masked language modeling** on 1.7 million tokens of
 # medical answers ([MedQuAD](https://doi.org/10.1186/s12859-019-3119-4)). A masked-LM head is
@@ -333,23 +333,27 @@ results.table("accuracy", "2,657 texts, five folds; 95% bootstrap intervals over
 results.table("differences", "differences in points, same texts; the intervals are corrected for "
               "six comparisons (Bonferroni)")  # fmt: skip
 
+# %% Seeds and errors
+print(results.text("seeds"), results.text("errors"), sep="\n")
+
 # %% [markdown]
 # On equal text, fine-tuned MiniLM scores 4.1 points higher than TF-IDF on words, and the corrected
-# interval excludes zero. But that is partly a weak baseline: TF-IDF on characters comes within 1.9
-# points, and the interval includes zero. With the full text it is level with MiniLM.
+# interval excludes zero. But words are a weak baseline. TF-IDF on characters comes within 1.9
+# points, and that interval includes zero. With the full text it is level with MiniLM.
 #
-# The same holds for ensembles. Three MiniLM seeds that vote score 4.2 points higher than three
-# TF-IDF models on 128 tokens. Against TF-IDF models with the full text the interval includes zero.
-# So on this data set **MiniLM's clear advantage is over equal text, not over the best
-# cheap baseline**. Fitting TF-IDF on characters takes seconds on a CPU, fine-tuning one MiniLM
-# about 11 minutes.
+# The ensembles show the same pattern. On 128 tokens, three MiniLM seeds that vote score 4.2 points
+# higher than three TF-IDF models. When the TF-IDF models get the full text, the interval includes
+# zero. So **MiniLM has a clear advantage over words on equal text, but not over the best cheap
+# baseline**. Fitting TF-IDF takes seconds on a CPU; fine-tuning one MiniLM took about 11 minutes on
+# one core.
 #
-# Medical pretraining doesn't change the score: 0.1 points, with an interval of about one point to
-# either side. Yet the masked-LM loss on unseen abstracts falls from 7.62 to 5.25 nats
-# ([more experiments](07b_medical_more.ipynb)). Gururangan et al. gain in all four of their domains,
-# with larger models and more than four thousand times as much text, so this is a result about a
-# small run. Intervals cover other texts. They don't cover other training runs beyond the three
-# seeds, whose scores range from 62.9% to 64.3%.
+# Medical pretraining changes macro-F1 by 0.1 points, and the interval includes zero, although the
+# model predicts masked tokens of unseen abstracts much better afterwards ([more
+# experiments](07b_medical_more.ipynb)). This is a result about a small run: Gururangan et al. gain
+# in all four of their domains, with larger models and far more text.
+#
+# The intervals cover the choice of texts. They don't cover training: there are only three seeds,
+# and only one ensemble of them.
 
 # %% [markdown]
 # ### 2. Which attributions are faithful?
@@ -365,13 +369,15 @@ results.table("differences", "differences in points, same texts; the intervals a
 # | integrated gradients | as above; the baseline has [MASK] for every word |
 # | attention × gradient | attention weights times gradients, multiplied over the layers |
 # | [AttnLRP](https://arxiv.org/abs/2402.05602) | the margin, passed back layer by layer |
-# | [attention rollout](https://arxiv.org/abs/2005.00928) | attention weights, multiplied over the layers |
+# | [attention rollout](https://arxiv.org/abs/2005.00928) | the same without gradients |
 # | random | a random number |
 #
 # LIME and kernel SHAP mask random sets of words and fit the margins. AttnLRP is **layer-wise
 # relevance propagation** with rules for attention. Attention rollout ignores the predicted class.
 #
-# We remove the top 5%, 10%, and 20% of a text's words and average the drop of the margin.
+# We remove the top 5%, 10%, and 20% of a text's words and average the drop of the margin. In the
+# table $W$ is the number of words, 77 on average, and the column *two other seeds* has the mean
+# comprehensiveness of two more models, trained with other seeds.
 
 # %% tags=["fold", "nbval-check-output"]
 ask(
@@ -395,8 +401,8 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 # %% [markdown]
 # **AttnLRP's words matter most.** Without them the margin falls by 2.91 logits; without random
 # words it falls by 0.19. AttnLRP leads every other method beyond the corrected interval, and it
-# also leads after training with two other seeds (the column before the last has their means). It
-# needs one forward and one backward pass. LIME and SHAP need 300 passes and do worse.
+# also has the highest mean with the two other seeds. It needs one forward and one backward pass.
+# LIME and SHAP need 300 forward passes and do worse.
 #
 # The order depends on the metric. By sufficiency, integrated gradients do best and AttnLRP isn't
 # clearly different from LIME and SHAP. And there is a caveat: fine-tuning never showed MiniLM a
@@ -404,9 +410,10 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 # integrated gradients are computed with the same [MASK]s that the metric uses. AttnLRP isn't, and
 # it leads anyway.
 #
-# Attention rollout is the most **stable** method and the least faithful but one. On average two
-# methods share fewer than half of their top five words (46%), one method trained with two seeds
-# 60%. So a doctor should know which method colored the words.
+# Attention rollout is the most **stable** method and, apart from random words, the least faithful.
+# The methods also disagree with each other: two of them share on average fewer than half of their
+# top five words ([more experiments](07b_medical_more.ipynb)). So a doctor should know which method
+# colored the words.
 
 # %% [markdown]
 # ### 3. What do attributions not show?
@@ -445,12 +452,13 @@ results.table("negation", "200 abstracts per line that the model assigns to anot
 # TF-IDF ignores "no" too, but for cancer and epilepsy the added sentence changes far fewer of its
 # predictions. Probably it weighs one word among eighty, while MiniLM has learned which words name a
 # disease (not tested). Also, these labels say what an abstract is about, and a paper that finds no
-# evidence of cancer is about cancer. For a patient's record the same prediction would be an error.
+# evidence of cancer is about cancer. In a medical record the same prediction would be an error.
 #
 # **Confidence.** A model that knows when it is unsure can **abstain**, and a human classifies the
 # rest. The test texts of the first fold, sorted by the probability of the predicted class:
 
 # %% Accuracy when the model abstains
+print(results.text("calibration"))
 results.table("coverage", "532 test texts of the first fold, one training; the most confident ones "
               "first")  # fmt: skip
 
@@ -464,8 +472,8 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 # ### What would a clinician need?
 #
 # [Tonekaboni et al. (2019)](https://arxiv.org/abs/1905.05134) interviewed clinicians in intensive
-# care and emergency medicine. They want to know which facts about a patient the model used, how
-# certain it is, where it fails, and whether the patient resembles its training data. [Ghassemi et
+# care and emergency medicine. They want to know which facts about the case the model used, how
+# certain it is, where it fails, and whether the case resembles its training data. [Ghassemi et
 # al. (2021)](https://doi.org/10.1016/S2589-7500(21)00208-9) warn that explanations of single
 # predictions can reassure without showing that they are correct.
 #
@@ -474,7 +482,7 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 # | Which words drove this prediction? | a faithful attribution, as far as the test above reaches |
 # | Are these words medically relevant? | her own knowledge |
 # | Is the prediction correct? | tests on other texts, and calibrated confidence |
-# | Does it hold for this patient? | nothing here: research abstracts aren't patient records |
+# | Does it hold for this patient? | nothing here: abstracts aren't medical records |
 #
 # ## With the real library: transformers and captum
 #
@@ -539,11 +547,11 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 #
 # ## Summary
 #
-# **Is the model better than counting words?** Only against a weak baseline. On the same 128 tokens,
-# fine-tuned MiniLM has a macro-F1 of 63.8% [62.2%, 65.4%], TF-IDF on words 59.7%. TF-IDF on
-# characters with the full text reaches 63.4%, so the two can't be distinguished. Three MiniLMs that
-# vote have the highest score, 65.3%, but against a TF-IDF ensemble with the full text the corrected
-# interval includes zero. Medical pretraining adds nothing measurable.
+# **Is the model better than counting words?** Yes on equal text, but not than counting characters.
+# On the same 128 tokens, fine-tuned MiniLM has a macro-F1 of 63.8% [62.2%, 65.4%], TF-IDF on words
+# 59.7%. TF-IDF on characters with the full text reaches 63.4%, so the two can't be distinguished.
+# Three MiniLMs that vote have the highest score, 65.3%, but against a TF-IDF ensemble with the full
+# text the corrected interval includes zero. Medical pretraining adds nothing measurable.
 #
 # **Do the highlights show what it uses?** It depends on the method. Removing the words that AttnLRP
 # ranks first lowers the margin by 2.91 [2.60, 3.21] logits, more than with any of the other seven
@@ -552,7 +560,7 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 # **Is that what she needs?** Not enough. The model ignores "no", is overconfident by about ten
 # points, and the attributions show neither. DeYoung et al. define the metrics on other data and
 # with probabilities, and Gururangan et al. use larger models and corpora, so our numbers can't be
-# compared with theirs. We reproduced neither, nor did we test patient records, other classifiers,
+# compared with theirs. We reproduced neither, nor did we test medical records, other classifiers,
 # or clinicians. The faithfulness and negation results come from one fold.
 #
 # More experiments: [pretraining, truncation, stability, and texts with two

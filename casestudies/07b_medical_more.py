@@ -22,10 +22,10 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% [markdown]
-# ## Does domain-adaptive pretraining help?
+# ## Does continued pretraining on medical text help?
 #
-# **Method.** MiniLM is trained with masked language modeling for 842 steps on answers of health
-# institutes to questions (1.7 million tokens of
+# **Method.** Before fine-tuning, MiniLM is trained with masked language modeling for 842 steps on
+# answers of health institutes to questions (1.7 million tokens of
 # [MedQuAD](https://doi.org/10.1186/s12859-019-3119-4)) or, as a control of equal compute, on as
 # much text of film reviews. The masked-LM head is first trained on both corpora while the encoder
 # is frozen. Then each encoder is fine-tuned with three seeds on each of five folds. The masked-LM
@@ -104,8 +104,8 @@ results.table("two_labels", "113 texts with several labels, one training; 95% in
 # %% [markdown]
 # The model's top class is one of the labels for 83.2% of these texts. For 58.4% its top two (or
 # three) classes are exactly the labels; the interval begins just below one half. But its confidence
-# is 72.6%, almost the same as on texts with one label. So it isn't less confident where the labels
-# contradict each other.
+# is 72.6%, almost the same as on texts with one label (the confidence intervals overlap). So it
+# isn't less confident where the labels contradict each other.
 #
 # ## The most confident mistakes
 #

@@ -12,6 +12,7 @@ on both texts with a frozen encoder; the number of tokens, steps, and the fine-t
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,12 +127,13 @@ def fine_tune(
         logits = predict(model, checks, progress=False)
         return float(F.cross_entropy(logits, truth, weights))
 
-    history = fit(
-        model, groups, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
-        optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
-        schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
-        validate=Validation(validation_loss, every=max(1, steps // 4)), progress=progress,
-    )  # fmt: skip
+    with redirect_stdout(None):  # no line about checkpoints in a page's output
+        history = fit(
+            model, groups, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
+            optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
+            schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
+            validate=Validation(validation_loss, every=max(1, steps // 4)), progress=progress,
+        )  # fmt: skip
     return model.eval(), history
 
 

@@ -363,6 +363,19 @@ class Results:
         }
         return found
 
+    def text(self, name: str) -> str:
+        """`seeds`, `errors`, or `calibration` as a line of text, or why it's absent."""
+        if not all(self.rows.values()):
+            return NOT_HERE
+        if name == "seeds":
+            low, *_, high = sorted(self.seed_scores())
+            return f"macro-F1 of the three MiniLM seeds: {low:.1f}% to {high:.1f}%"
+        if name == "errors":
+            wrong, general = self.general()
+            return f"one MiniLM seed: {wrong} errors, {general} with label or prediction general"
+        error = 100 * calibration_error(*self.confidence())
+        return f"expected calibration error, ten bins: {error:.1f} points"
+
     def seed_scores(self) -> list[float]:
         """Macro-F1 (%) of each training seed."""
         return [100 * macro_f1(found, self.labels(), 5) for found in self.seeds()]
