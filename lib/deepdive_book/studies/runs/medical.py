@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,7 +128,7 @@ def fine_tune(
         logits = predict(model, checks, progress=False)
         return float(F.cross_entropy(logits, truth, weights))
 
-    with redirect_stdout(None):  # no line about checkpoints in a page's output
+    with redirect_stdout(StringIO()):  # no line about checkpoints in a page's output
         history = fit(
             model, groups, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
             optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
