@@ -57,7 +57,7 @@ show(attribution_diagram(), ALT)
 # **Interactive figure: remove a word.** *One abstract that the model classifies correctly. The bars
 # are the class probabilities. Below them, five attribution methods color the words: blue for the
 # predicted class, orange against it. The methods are defined
-# [below](#2-which-attributions-are-faithful).* *Try this:*
+# in experiment 2.* *Try this:*
 #
 # 1. Press "lymphoma". How far does the probability of *neoplasms* fall, and which word do the
 #    methods rank first now?
@@ -284,17 +284,17 @@ from deepdive.published.classifier import begin
 from deepdive.training import Keep
 from deepdive_book.kit.profile import pick, profile, workdir
 from deepdive_book.studies.runs.medical import LENGTH, chosen_encoder, fine_tune
-from deepdive_book.tasks.classification import encode, predict
+from deepdive_book.tasks import classification
 
 wanted, folder, tokenizer = chosen_encoder(ENCODER)
-classes, ids = len(every.names), encode(every.texts, tokenizer, LENGTH)  # 128 tokens
+classes, ids = len(every.names), classification.encode(every.texts, tokenizer, LENGTH)  # 128 tokens
 saved = Keep(workdir() / "medical" / "tuned", of=(every.texts, labels, wanted))
 torch.manual_seed(0)
 model, history = fine_tune(
     begin(folder, classes), ids, labels, part, epochs=pick(ci=1.0, laptop=3.0, gpu=3.0),
     folder=None if profile() == "ci" else saved,
 )  # fmt: skip
-logits = predict(model, [ids[i] for i in part.test])
+logits = classification.predict(model, [ids[i] for i in part.test])
 predicted = logits.argmax(1).tolist()
 print(f"{len(history.losses)} steps, macro-F1 {f1_score(truth, predicted, average='macro'):.1%}")
 
@@ -306,9 +306,9 @@ print(f"{len(history.losses)} steps, macro-F1 {f1_score(truth, predicted, averag
 # trained first, while the encoder is **frozen**.
 
 # %% tags=["fold", "nbval-check-output"]
-from deepdive_book.kit.predictions import predict as ask
+from deepdive_book.kit.predictions import predict
 
-ask(
+predict(
     "TF-IDF on characters gets the full text, MiniLM 128 tokens. How do their macro-F1 scores "
     "compare?",
     ["MiniLM is 5 to 10 points higher", "they differ by less than a point",
@@ -380,7 +380,7 @@ print(results.text("seeds"), results.text("errors"), sep="\n")
 # comprehensiveness of two more models, trained with other seeds.
 
 # %% tags=["fold", "nbval-check-output"]
-ask(
+predict(
     "Attention rollout selects 86% of the same top words whatever the training seed, more than any "
     "other method. How does its comprehensiveness rank among the eight methods?",
     ["first", "in the middle", "last but one, above random"],
@@ -424,7 +424,7 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 # The TF-IDF model counts words and word pairs in the same 128 tokens.
 
 # %% tags=["fold", "nbval-check-output"]
-ask(
+predict(
     "“There is evidence of cancer.” turns 55.0% of the abstracts into neoplasms. How many does "
     "“There is no evidence of cancer.” turn?",
     ["almost none, as the control", "about half as many", "about the same number"],
@@ -438,9 +438,8 @@ ask(
 # #### Answer: open after you predict
 
 # %% A sentence in front of the abstract tags=["slide"]
-results.table("negation", "200 abstracts per line that the model assigns to another class; % then "
-              "assigned to the disease's class; differences corrected for eight comparisons "
-              "(same column)")  # fmt: skip
+results.table("negation", "200 abstracts per line that the model assigns to another class; the percentage "
+              "then assigned to the disease's class; differences corrected for eight comparisons")  # fmt: skip
 
 # %% [markdown]
 # "No" makes no difference. With "There is **no** evidence of cancer." in front, MiniLM assigns
@@ -468,7 +467,8 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 # of the two over ten confidence bins, is 9.7 points. Still, confidence is useful for ranking. If
 # the model classifies only the most confident quarter of the texts, 81.2% of its predictions are
 # correct. That may be too few for a clinic, and no attribution reveals it.
-#
+
+# %% [markdown]
 # ### What would a clinician need?
 #
 # [Tonekaboni et al. (2019)](https://arxiv.org/abs/1905.05134) interviewed clinicians in intensive

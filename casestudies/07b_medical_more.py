@@ -44,6 +44,16 @@ results.table("pretraining", "brackets: 95% intervals over texts; differences in
 # point in either direction. So the model learned medical words that these five classes don't need.
 # If you had looked only at the loss, you would have reported a success.
 #
+# The exponential of the loss is the **perplexity**, the number of equally likely tokens that would
+# give the same loss:
+
+# %% Perplexity of masked tokens tags=["nbval-check-output"]
+from math import exp
+
+for corpus, loss in (("none", 7.62), ("film reviews", 6.08), ("medical text", 5.25)):
+    print(f"{corpus}: {exp(loss):,.0f}")
+
+# %% [markdown]
 # This is one small model and a small corpus. [Gururangan et al.
 # (2020)](https://arxiv.org/abs/2004.10964) gain in all four domains, with larger models and more
 # than four thousand times as much text. The original checkpoint is also not free of medical text:

@@ -132,11 +132,10 @@ class Results:
 
     def _line(self, model: str, text: str, size: str, runs: str, found: Any) -> dict[str, Any]:
         return {"model": model, "input": text, "parameters": size, "trainings per fold": runs,
-                "macro-F1 (%) [95% interval]": self._percent(found)}  # fmt: skip
+                "macro-F1 [95% interval]": self._macro_f1(found)}  # fmt: skip
 
-    def _percent(self, found: Any) -> Interval:
-        score = macro_f1_interval(found, self.labels(), 5, draws=2000)
-        return Interval(*(100 * bound for bound in score))
+    def _macro_f1(self, found: Any) -> Interval:
+        return macro_f1_interval(found, self.labels(), 5, draws=2000)
 
     def accuracy(self) -> Any:
         """The main table."""
@@ -154,7 +153,7 @@ class Results:
             self._line("MiniLM + medical pretraining, mean of 3 seeds", "128 tokens", big, "1",
                        self.seeds(arm="medical")),
         ]  # fmt: skip
-        return found, {"macro-F1 (%) [95% interval]": ".1f"}
+        return found, {"macro-F1 [95% interval]": ".1%"}
 
     def differences(self) -> Any:
         """Like-for-like differences, corrected for their number."""
@@ -215,12 +214,13 @@ class Results:
             found.append({
                 "model": row["model"], "disease": row["disease"],
                 "its class": CLASSES[row["label"]],
-                "control (%)": 100 * float(control.mean()),
-                "“no evidence of” (%)": 100 * float(negated.mean()),
-                "“evidence of” (%)": 100 * float(affirmed.mean()),
+                "control": float(control.mean()),
+                "“no evidence of”": float(negated.mean()),
+                "“evidence of”": float(affirmed.mean()),
                 "effect of “no”, points [corrected interval]": self._points(negated - affirmed, 8),
             })  # fmt: skip
-        return found, dict.fromkeys(list(found[0])[3:], ".1f")
+        heads = list(found[0])[3:]
+        return found, dict.fromkeys(heads[:-1], ".1%") | {heads[-1]: ".1f"}
 
     def _points(self, values: Any, comparisons: int) -> Interval:
         found = bootstrap(values, draws=10000, level=1 - 0.05 / comparisons)
@@ -239,12 +239,11 @@ class Results:
             some = order[: round(share * len(p))]
             found.append({
                 "texts that get a prediction": f"{share:.0%}",
-                "lowest confidence (%)": 100 * float(p[some].min()),
-                "mean confidence (%)": 100 * float(p[some].mean()),
-                "accuracy (%) [95% interval]":
-                Interval(*(100 * bound for bound in bootstrap(correct[some]))),
+                "lowest confidence": float(p[some].min()),
+                "mean confidence": float(p[some].mean()),
+                "accuracy [95% interval]": bootstrap(correct[some]),
             })  # fmt: skip
-        return found, dict.fromkeys(list(found[0])[1:], ".1f")
+        return found, dict.fromkeys(list(found[0])[1:], ".1%")
 
     def mistakes(self) -> Any:
         """The most confident mistakes on the first fold."""
@@ -259,16 +258,16 @@ class Results:
         [row] = select(self.rows["medical_probes"], part="two labels")
         one = self.confidence()[0]
         numbers = {
-            "the top class is one of the labels (%)": [int(x) for x in row["top is a label"]],
-            "the top classes are exactly the labels (%)":
+            "the top class is one of the labels": [int(x) for x in row["top is a label"]],
+            "the top classes are exactly the labels":
             [int(x) for x in row["top are the labels"]],
-            "mean confidence (%)": row["confidence"],
-            "mean confidence on texts with one label (%)": one,
+            "mean confidence": row["confidence"],
+            "mean confidence on texts with one label": one,
         }  # fmt: skip
         found = [{"quantity": name, "mean [95% interval]":
-                  Interval(*(100 * bound for bound in bootstrap(values)))}
+                  bootstrap(values)}
                  for name, values in numbers.items()]  # fmt: skip
-        return found, {"mean [95% interval]": ".1f"}
+        return found, {"mean [95% interval]": ".1%"}
 
     def pretraining(self) -> Any:
         """Masked-LM loss and macro-F1 after continued pretraining."""
@@ -280,11 +279,11 @@ class Results:
             loss = bootstrap(corpora[arm]["losses"]) if arm in corpora else before
             found.append({
                 "continued pretraining": name, "masked-LM loss (nats)": loss,
-                "macro-F1 (%)": self._percent(self.seeds(arm=arm)),
+                "macro-F1": self._macro_f1(self.seeds(arm=arm)),
                 "minus none, points": None if arm == "published"
                 else difference(self.seeds(arm=arm), plain, self.labels(), 2),
             })  # fmt: skip
-        return found, {"masked-LM loss (nats)": ".2f", "macro-F1 (%)": ".1f",
+        return found, {"masked-LM loss (nats)": ".2f", "macro-F1": ".1%",
                        "minus none, points": "+.1f"}  # fmt: skip
 
     def variants(self) -> Any:
@@ -317,12 +316,12 @@ class Results:
                      for row in base.values() for name in others if name != method]  # fmt: skip
             found.append({
                 "method": method,
-                "shared with the same method, another seed (%)":
-                None if method == "random" else Interval(*(100 * b for b in bootstrap(same))),
-                "shared with other methods, same model (%)": 100 * float(np.mean(other)),
+                "shared with the same method, another seed":
+                None if method == "random" else bootstrap(same),
+                "shared with other methods, same model": float(np.mean(other)),
                 "comprehensiveness": float(np.mean(self.scores(method, "comprehensiveness"))),
             })  # fmt: skip
-        return found, dict.fromkeys(list(found[0])[1:3], ".0f") | {"comprehensiveness": ".2f"}
+        return found, dict.fromkeys(list(found[0])[1:3], ".0%") | {"comprehensiveness": ".2f"}
 
     def agreement(self) -> tuple[float, float]:
         """Percent of five words that two methods on one model share, and one method on two."""
