@@ -425,9 +425,9 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 
 # %% tags=["fold", "nbval-check-output"]
 predict(
-    "“There is evidence of cancer.” turns 55.0% of the abstracts into neoplasms. How many does "
-    "“There is no evidence of cancer.” turn?",
-    ["almost none, as the control", "about half as many", "about the same number"],
+    "With “There is evidence of cancer.” in front, 55% of the abstracts become neoplasms. And with "
+    "“There is no evidence of cancer.”?",
+    ["about 1%", "about 25%", "about 56%"],
     answer=2,
     explain="56.0%. Probably because the labels are topics: an abstract that reports no evidence "
     "of cancer is still about cancer, so training gives no reason to use the “no”.",
@@ -438,8 +438,9 @@ predict(
 # #### Answer: open after you predict
 
 # %% A sentence in front of the abstract tags=["slide"]
-results.table("negation", "200 abstracts per line that the model assigns to another class; the percentage "
-              "then assigned to the disease's class; differences corrected for eight comparisons")  # fmt: skip
+results.table("negation", "200 abstracts per line that the model assigns to another class: how many "
+              "it assigns to the disease's class with the sentence in front; differences corrected "
+              "for eight comparisons")  # fmt: skip
 
 # %% [markdown]
 # "No" makes no difference. With "There is **no** evidence of cancer." in front, MiniLM assigns

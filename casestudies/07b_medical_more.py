@@ -76,9 +76,9 @@ results.table("variants", "differences in points, same texts; intervals correcte
 # 2.7 points higher than TF-IDF on the words of the same 256 tokens, so its advantage on equal text
 # isn't an effect of truncation at 128. Class weights don't help MiniLM; its rarest class has a
 # tenth of the texts, which is not rare. Tuning TF-IDF in every fold, with class weights as an
-# option, changes almost nothing. Bagging makes TF-IDF worse, because each bootstrap sample has only
-# about 63% of the training texts. That is why the ensemble on the main page has three different
-# TF-IDF models.
+# option, changes almost nothing. Bagging makes TF-IDF worse, probably because each bootstrap sample
+# leaves out more than a third of the training texts. That is why the ensemble on the main page has
+# three different TF-IDF models.
 #
 # ## How stable are attributions?
 #
