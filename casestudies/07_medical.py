@@ -425,8 +425,8 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 
 # %% tags=["fold", "nbval-check-output"]
 predict(
-    "With “There is evidence of cancer.” in front, 55% of the abstracts become neoplasms. And with "
-    "“There is no evidence of cancer.”?",
+    "With “There is evidence of cancer.” in front, 55% of the abstracts become neoplasms. And "
+    "with “There is no evidence of cancer.”?",
     ["about 1%", "about 25%", "about 56%"],
     answer=2,
     explain="56.0%. Probably because the labels are topics: an abstract that reports no evidence "
