@@ -438,9 +438,9 @@ predict(
 # #### Answer: open after you predict
 
 # %% A sentence in front of the abstract tags=["slide"]
-results.table("negation", "200 abstracts per line that the model assigns to another class: how many "
-              "it assigns to the disease's class with the sentence in front; differences corrected "
-              "for eight comparisons")  # fmt: skip
+results.table("negation", "200 abstracts per line that the model assigns to another class: how "
+              "many it assigns to the disease's class with the sentence in front; differences "
+              "corrected for eight comparisons")  # fmt: skip
 
 # %% [markdown]
 # "No" makes no difference. With "There is **no** evidence of cancer." in front, MiniLM assigns
