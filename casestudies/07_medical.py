@@ -1,16 +1,35 @@
 # %% [markdown] tags=["slide"]
 # # Explaining a medical-abstract classifier: which words made the difference?
 #
-# *Mid-line presentation of cervical lymphomata.* A program reads the abstract of a medical paper
-# and says which kind of disease it is about: *neoplasms*, 84% sure. Then it colors the words that
-# moved it. A doctor who has to decide whether to believe it looks at the colors. Three questions,
-# in the order in which she should ask them: is the program better than counting words? Do the
-# colors show what moved it? And is that what she needs?
+# "Mid-line presentation of cervical lymphomata." A **medical-abstract classifier** reads this text,
+# predicts *neoplasms*, and highlights the words that mattered most. A doctor has to decide whether
+# to trust it. Is the model better than counting words? Do the highlights show what it uses? And is
+# that what she needs?
+#
+# **What it is.** The classifier assigns each abstract to one of five groups of diseases. A
+# **feature attribution** gives every word of the input a number: how much it contributed to the
+# predicted class. A **faithfulness** test checks whether the words with the highest numbers really
+# drive the prediction.
+#
+# **What you'll be able to do.** Compare a fine-tuned BERT with TF-IDF on equal terms, implement
+# integrated gradients and two faithfulness metrics in PyTorch, reproduce the attributions with
+# captum, and say what an attribution doesn't show.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# On the same 128 tokens, fine-tuned MiniLM reaches a macro-F1 of 63.8% [62.2%, 65.4%]. That is 4.1
+# points more than TF-IDF on words, but not reliably more than TF-IDF on characters. Some highlights
+# do show what the model uses: without the words that AttnLRP ranks first, the model's margin falls
+# by 2.91 [2.60, 3.21] logits, and by 0.19 without random words. But they don't show whether the
+# prediction is correct, or that the model ignores the "no" in "no evidence of cancer".
+#
+# </details>
 #
 # <small>Prerequisites: [fine-tuning](03b_reviews.ipynb),
-# [leaving words out](../chapters/07_explain/04_perturbation.ipynb) and
-# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 20 min · about 14 minutes to run on two
-# cores, half a minute in `ci`; results of the long runs are included · book 7.6</small>
+# [occlusion](../chapters/07_explain/04_perturbation.ipynb),
+# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 25 min · fine-tuning takes about 11
+# minutes on one CPU core; results of the long runs are included · data: medical_abstracts · book
+# 7.6</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -22,846 +41,623 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
-# %% A table of your own, an encoder of your own tags=["fold"]
-# A table of your own (.csv or .tsv with a header): its path, and the names of two columns.
-MEDICAL_FILE = ""  # @param {type:"string"}
-TEXT_COLUMN = "text"  # @param {type:"string"}
-LABEL_COLUMN = "label"  # @param {type:"string"}
-# Another BERT to tune: a folder, or its name on the hub, such as emilyalsentzer/Bio_ClinicalBERT
-ENCODER = ""  # @param {type:"string"}
+
+# %% Figure: attribution and faithfulness tags=["slide"]
+from deepdive_book.kit.plotting import show
+from deepdive_book.studies.figures.attribution_diagram import ALT, attribution_diagram
+
+show(attribution_diagram(), ALT)
 
 # %% [markdown]
-# ## The texts, and 231 rows that contradict each other
+# *Top: the classifier. The **margin** is the logit of the predicted class minus the next best
+# logit. Middle: an attribution method goes from the margin back to the words. Bottom: two
+# faithfulness tests. [MASK] replaces the highest-ranked words (**comprehensiveness**) or all the
+# other words (**sufficiency**), and the margin is computed again.*
 #
-# Schopf, Braun and Matthes (2022) collected abstracts from PubMed and gave each one of five
-# conditions. These are research texts, without names of patients. Before anything is trained, one
-# looks at the labels.
+# **Interactive figure: remove a word.** *One abstract that the model classifies correctly. The bars
+# are the class probabilities. Below them, five attribution methods color the words: blue for the
+# predicted class, orange against it. The methods are defined
+# in experiment 2.* *Try this:*
+#
+# 1. Press "lymphoma". How far does the probability of *neoplasms* fall, and which word do the
+#    methods rank first now?
+# 2. Restore it and compare the numbers next to "occlusion" and "integrated gradients". Why is one
+#    so much smaller?
+# 3. Compare the five colorings. Which method colors many words that the others leave white?
 
-# %% The texts tags=["fold"]
-import os
+# %% Interactive figure: remove a word tags=["slide", "fold"]
+from deepdive_book.studies.figures.medical_example import medical_example
 
-from deepdive.data import read_labelled
-from deepdive_book.data.medical import abstracts, labels_of, with_one_label
-from deepdive_book.data.synthetic_reviews import generated_reviews
-from deepdive_book.kit.profile import banner, pick, profile
-from deepdive_book.kit.tables import table
-
-file = os.environ.get("DEEPDIVE_MEDICAL", MEDICAL_FILE)
-if file:
-    rows = read_labelled(file, TEXT_COLUMN, LABEL_COLUMN)
-elif profile() == "ci":
-    rows = generated_reviews(300, classes=3)
-else:
-    rows = abstracts()
-several = {text: labels for text, labels in labels_of(rows).items() if len(labels) > 1}
-every = with_one_label(rows)
-print(banner(rows.source))
-
-# %% What stands there tags=["fold"]
-from collections import Counter
-
-times = Counter(map(len, several.values()))
-print(f"{len(rows):,} rows; {len(several)} texts have several labels:")
-print(f"{times[2]} stand there twice, {times[3]} thrice: {sum(map(len, several.values()))} rows")
-print(f"{len(every):,} texts have one label")
-lengths = sorted(len(text.split()) for text in every.texts)
-low, middle, high = (lengths[int(q * len(lengths))] for q in (0.05, 0.5, 0.95))
-print(f"words: {low} to {high} in nine of ten texts, the median {middle}")
-table([[name, count, f"{count / len(every):.0%}"] for name, count in every.counts().items()],
-      ["condition", "texts", "share"], caption="Texts with one label")  # fmt: skip
-
-# %% Some that have several labels tags=["fold"]
-short = {"neoplasms": "neoplasms", "digestive system diseases": "digestive",
-         "nervous system diseases": "nervous", "cardiovascular diseases": "heart",
-         "general pathological conditions": "general"}  # fmt: skip
-names = [short.get(name, name) for name in every.names]
-for text, labels in list(several.items())[:3]:
-    print(f"{' and '.join(names[k] for k in labels)}: {text[:70]} ...")
+medical_example()
 
 # %% [markdown]
-# In this file 108 texts stand twice and 5 three times, each time with another label: a program
-# that is right once must be wrong the other time. Had they been split by rows, the same text would
-# stand in the training part with one label and in the test with another. So they are taken out
-# before the split, and come back [below](#what-of-the-texts-with-two-labels).
+# <details><summary>What you should see: open after you try</summary>
 #
-# From here on *heart* is short for cardiovascular diseases, *general* for general pathological
-# conditions: a class that overlaps the other four, for every disease is one.
-
-# %% [markdown]
-# ## The bar: counted words
+# 1. From 88% to 87% only, because "lymphomata" is still there. All five methods now rank
+#    "lymphomata" first.
+# 2. Occlusion gives its strongest word 0.25 logits, integrated gradients 2.86. The two words say
+#    the same, so removing one of them changes little. Occlusion underestimates such **redundant**
+#    words.
+# 3. Attention rollout. Its weights are never negative, and it doesn't use the predicted class.
 #
-# Count the words and pairs of words of a text, weigh rare ones more (TF-IDF), and give each a
-# number for each class (logistic regression). How strongly the numbers are held near zero, and
-# whether rare classes weigh more, is chosen on a validation part. Five folds: each text is tested
-# once, by a model that has not seen it. The score is **macro-F1**, the mean of the classes' F1, in
-# which a rare class counts as much as a frequent one.
-
-# %% Counted words on five folds tags=["fold"]
-import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
-from tqdm import tqdm
-
-from deepdive.evaluate import macro_f1, macro_f1_interval
-
-
-def counted(part, texts, labels, k):
-    """What the best of six models says of the test texts of a fold, of k classes."""
-    count = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)
-    texts, labels = np.array(texts, dtype=object), np.array(labels)
-    seen = count.fit_transform(texts[part.train])
-    looked, asked = count.transform(texts[part.valid]), count.transform(texts[part.test])
-    with threadpool_limits(1):  # a second thread would wait for the first more than it works
-        fitted = [
-            LogisticRegression(C=C, class_weight=how, max_iter=2000, tol=1e-3).fit(
-                seen, labels[part.train]
-            )
-            for C in (1, 3, 10)
-            for how in (None, "balanced")
-        ]
-    best = max(fitted, key=lambda m: macro_f1(m.predict(looked), labels[part.valid], k))
-    return best.predict(asked)
-
-
-# %% Each text once tags=["fold"]
-from deepdive_book.studies.runs.medical import Parts, folds
-
-labels, classes = np.array(every.labels), len(names)
-parts = folds(every.labels)
-said_by_counting = np.concatenate(
-    [
-        counted(part, every.texts, every.labels, classes)
-        for part in tqdm(parts, desc="count", leave=False, delay=3)
-    ]
-)
-truth = np.concatenate([labels[part.test] for part in parts])
-bar = macro_f1_interval(said_by_counting, truth, classes)
-print(f"counted words: macro-F1 {bar}")
-
-# %% The words that weigh most tags=["fold"]
-count = TfidfVectorizer(sublinear_tf=True, min_df=2)
-lesson = parts[0].train
-with threadpool_limits(1):
-    one_fold = LogisticRegression(C=3, class_weight="balanced", max_iter=2000, tol=1e-3).fit(
-        count.fit_transform([every.texts[i] for i in lesson]), labels[lesson]
-    )
-vocabulary = count.get_feature_names_out()
-heaviest = np.argsort(-one_fold.coef_, axis=1)[:, :5]
-by_class = {name: ", ".join(vocabulary[row]) for name, row in zip(names, heaviest, strict=False)}
-table(list(by_class.items()), ["condition", "words"],
-      caption="The five words that weigh most for each class, on the first fold")  # fmt: skip
-
-# %% [markdown]
-# This model explains itself: its numbers are its reasons. For *general* they are words that any
-# disease could have.
+# </details>
 #
-# ## MiniLM, tuned
+# ## By hand: attributions of two words
 #
-# MiniLM (Wang et al. 2020) is a small BERT: six layers, 384 wide. All its weights may move. It
-# reads the first 128 pieces of each text, three times, in batches of seven. Here the first of the
-# five folds is trained; the other four, and two more trainings of each, are kept.
+# Suppose a model has two inputs, $n$ for the word *no* and $t$ for the word *tumor*. Each is 1 if
+# the word is present and 0 if it is masked. The score of *neoplasms* is
+#
+# $$f(n, t) = 4t - 2nt$$
+#
+# so *tumor* adds 4, and *no* takes 2 away if there is a tumor. The text "no tumor" has the score
+# $f(1, 1) = 2$; with both words masked it has $f(0, 0) = 0$.
+#
+# **Occlusion** removes one word at a time. Without *tumor* the score falls by $2 - 0 = 2$. Without
+# *no* it falls by $2 - 4 = -2$. The two numbers add up to 0, although the score is 2.
+#
+# **Integrated gradients** ([Sundararajan et al. 2017](https://arxiv.org/abs/1703.01365)) go from a
+# **baseline**, here both words masked, to the input in a straight line, and average the gradient on
+# the way:
+#
+# | fraction of the way | $\partial f / \partial t = 4 - 2n$ | $\partial f / \partial n = -2t$ |
+# |---|---|---|
+# | 0 | 4 | 0 |
+# | $\frac12$ | 3 | −1 |
+# | 1 | 2 | −2 |
+# | **average × change of the input** | $3 \cdot 1 = \mathbf 3$ | $-1 \cdot 1 = \mathbf{-1}$ |
+#
+# Their sum is $3 - 1 = 2 = f(1, 1) - f(0, 0)$. This property is called **completeness**.
+#
+# **Faithfulness.** The top word is *tumor*. Comprehensiveness is the drop without it, $f(1, 1) -
+# f(1, 0) = 2 - 0 = 2$: higher is better. Sufficiency is the drop when only the top word remains,
+# $f(1, 1) - f(0, 1) = 2 - 4 = -2$: lower is better, and it is negative here because *no* no longer
+# counts against the class. ([DeYoung et al. 2020](https://arxiv.org/abs/1911.03429) define both,
+# for probabilities; we use the margin.)
+#
+# ## In code: integrated gradients and faithfulness
+#
+# The input is the embeddings of the tokens. `score` maps a batch of them to one number each, such
+# as the margin.
 
-# %% The model, tuned on the first fold tags=["fold"]
-from pathlib import Path
+# %% Integrated gradients, word attributions, and two faithfulness metrics tags=["concept", "slide"]
+import math
 
 import torch
 
+
+def margin(logits, label):  # (B, C) -> (B,)
+    """The logit of a class minus the best other logit."""
+    others = torch.cat([logits[:, :label], logits[:, label + 1 :]], dim=1)  # (B, C - 1)
+    return logits[:, label] - others.amax(1)
+
+
+def integrated_gradients(score, x, baseline, steps=32):
+    """Sundararajan et al. 2017. score maps (B, T, d) to (B,); x and baseline are (T, d)."""
+    alpha = (torch.arange(steps, dtype=x.dtype) + 0.5) / steps  # (steps,): midpoints of [0, 1]
+    path = baseline + alpha[:, None, None] * (x - baseline)  # (steps, T, d)
+    path = path.detach().requires_grad_()
+    (gradients,) = torch.autograd.grad(score(path).sum(), path)  # (steps, T, d)
+    return ((x - baseline) * gradients.mean(0)).sum(-1)  # (T, d) -> (T,)
+
+
+def sum_over_words(attribution, owner):
+    """Add up the tokens of each word. owner (T,): index of the word, -1 for special tokens."""
+    words = torch.zeros(int(owner.max()) + 1, dtype=attribution.dtype)  # (W,)
+    return words.index_add(0, owner[owner >= 0], attribution[owner >= 0])
+
+
+def faithfulness(score_of_words, attribution, fractions):
+    """Comprehensiveness and sufficiency. DeYoung et al. 2020, section 4.2, on any score.
+
+    score_of_words maps the words that are kept, bool (W,), to a number.
+    """
+    order = attribution.argsort(descending=True)  # (W,)
+    everything, drops = score_of_words(torch.ones(len(order), dtype=torch.bool)), []
+    for q in fractions:
+        top = torch.zeros(len(order), dtype=torch.bool)
+        top[order[: math.ceil(q * len(order))]] = True  # the top ceil(q W) words
+        drops.append([everything - score_of_words(~top), everything - score_of_words(top)])
+    return torch.tensor(drops).mean(0)  # (fractions, 2) -> (2,)
+
+
+# %% [markdown]
+# The example by hand has $T = 2$ tokens with $d = 1$:
+
+# %% By hand, in code tags=["nbval-check-output"]
+def f(x):  # (..., 2) -> (...): the inputs n and t
+    return 4 * x[..., 1] - 2 * x[..., 0] * x[..., 1]
+
+
+x = torch.ones(2, 1)
+values = integrated_gradients(lambda path: f(path[..., 0]), x, torch.zeros(2, 1))
+print("no, tumor:", [round(v, 3) for v in values.tolist()])
+comprehensiveness, sufficiency = faithfulness(lambda kept: f(kept.float()), values, [0.5]).tolist()
+print(f"comprehensiveness {comprehensiveness:.0f}, sufficiency {sufficiency:.0f}")
+
+# %% [markdown]
+# On a small BERT with random weights, the gradient, the attributions, and both metrics equal the
+# library's:
+
+# %% Equal to the library tags=["equals-library", "nbval-check-output"]
+from deepdive.explain import gradients
+from deepdive.explain.evaluation.faithfulness import comprehensiveness, sufficiency
+from deepdive_book.studies.runs.medical_explanations import POINT, on_embeddings, small_prediction
+
+asked = small_prediction()  # a model, a text of ten words, and the class to explain
+score, embedded = on_embeddings(asked.model, asked.tokens, asked.label)
+x, baseline = embedded(asked.tokens), asked.emptied()  # (T, d) each; in the baseline all [MASK]
+ours = integrated_gradients(score, x, baseline)  # (T,)
+theirs, _ = gradients.integrated_gradients(asked.model, POINT, asked.output, baseline)
+assert torch.allclose(ours, theirs[0])
+
+path = x[None].detach().requires_grad_()
+(gradient,) = torch.autograd.grad(score(path).sum(), path)
+assert torch.allclose(gradient, gradients.gradient(asked.model, POINT, asked.output))
+
+words, game = sum_over_words(ours, asked.owner), asked.game()  # (W,), kept words -> margin
+assert torch.allclose(words, asked.of_words(theirs[0]))
+both = faithfulness(lambda kept: game(kept[None])[0], words, (0.1, 0.2))
+expected = [metric(game, words, (0.1, 0.2)) for metric in (comprehensiveness, sufficiency)]
+assert torch.allclose(both.double(), torch.stack(expected).double(), atol=1e-6)
+print("equal: gradient, integrated gradients, comprehensiveness, sufficiency")
+
+# %% [markdown] tags=["slide"]
+# ## The texts
+#
+# [Schopf et al. (2022)](https://doi.org/10.1145/3582768.3582795) collected abstracts from PubMed
+# and labeled each with one of five conditions. These are research texts.
+# To use your own table, name a CSV file and two of its columns.
+
+# %% Your own data, and your own encoder
+MEDICAL_FILE = ""  # @param {type:"string"}
+TEXT_COLUMN = "text"  # @param {type:"string"}
+LABEL_COLUMN = "label"  # @param {type:"string"}
+# Another BERT: a folder, or its name on the hub, such as emilyalsentzer/Bio_ClinicalBERT
+ENCODER = ""  # @param {type:"string"}
+
+# %% Texts and labels
+from deepdive_book.data.medical import labels_of, with_one_label
+from deepdive_book.studies.runs.medical import chosen_texts, folds
+
+rows = chosen_texts(MEDICAL_FILE, TEXT_COLUMN, LABEL_COLUMN)  # generated reviews in `ci`
+several = {text: labels for text, labels in labels_of(rows).items() if len(labels) > 1}
+every = with_one_label(rows)
+print(f"{rows.source}: {len(rows):,} lines; {len(several)} texts have several labels;")
+print(f"{len(every):,} texts have one label")
+for name, count in every.counts().items():
+    print(f"{count / len(every):6.1%}  {name}")
+
+# %% [markdown]
+# The file lists 113 texts twice or three times, each time with another label. A random split of the
+# lines would put one text with contradictory labels into the training and the test part, so we
+# remove these texts before splitting. In the tables the classes are *neoplasms*, *digestive*,
+# *nervous*, *cardiovascular*, and *general* (general pathological conditions). The last one
+# overlaps with the other four, because every disease is such a condition.
+#
+# ## Experiments
+#
+# ### 1. Does fine-tuned MiniLM beat TF-IDF?
+#
+# All models use the same five-fold **cross-validation**: each text is tested once, by a model that
+# hasn't seen it, and a tenth of the other texts is for validation. The score is **macro-F1**, the
+# mean of the classes' F1, in which a rare class counts as much as a frequent one.
+#
+# The **baseline** is **TF-IDF** with **logistic regression**. TF-IDF represents a text by its
+# counts of words and word pairs, or of sequences of three to five characters, and gives rare ones
+# more weight. The logistic regression has balanced class weights. **MiniLM** is a small BERT: six
+# layers, 384 dimensions. The checkpoint is
+# [all-MiniLM-L6-v2](https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2), a descendant of
+# [Wang et al.'s (2020)](https://arxiv.org/abs/2002.10957) models: a sentence encoder trained on
+# about a billion sentence pairs. They include titles and abstracts of scientific papers, so it may
+# have seen medical text. **Fine-tuning** updates all its weights for three epochs.
+#
+# For a comparison on equal terms, three things have to match:
+#
+# - **Text.** MiniLM gets the first 128 tokens; 88% of the texts are longer (**truncation**). TF-IDF
+#   gets the words that fit in the same 128 tokens or, where the table says so, the full text.
+# - **Tuning.** Each side tries three values on the validation parts of the same two folds and then
+#   uses one in all five: MiniLM the learning rate (5e-5, 1e-4, 2e-4), TF-IDF the strength of its L2
+#   **regularization** ($C$ = 1, 3, 10). MiniLM also selects one of four checkpoints in each fold.
+#   Its learning rate, 1e-4, was selected for the three encoders of the experiment together; for the
+#   original one alone, 5e-5 was slightly better on validation.
+# - **Ensembles.** Three MiniLM seeds vote. So do three different TF-IDF models: words, characters,
+#   and naive Bayes on words.
+#
+# Here both are trained on the first fold:
+
+# %% TF-IDF and logistic regression
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+part, labels = folds(every.labels)[0], every.labels
+train, test = ([every.texts[i] for i in some] for some in (part.train, part.test))
+tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2)  # words and word pairs
+counted = LogisticRegression(C=1, class_weight="balanced", max_iter=2000)
+counted.fit(tfidf.fit_transform(train), [labels[i] for i in part.train])
+truth = [labels[i] for i in part.test]
+predicted = counted.predict(tfidf.transform(test))
+print(f"{len(test)} test texts, macro-F1 {f1_score(truth, predicted, average='macro'):.1%}")
+
+# %% MiniLM, fine-tuned
 from deepdive.published.classifier import begin
-from deepdive.published.pretrained import minilm, minilm_tokenizer
-from deepdive.published.weights import from_hub
-from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training import Keep
-from deepdive_book.kit.cost import measure
-from deepdive_book.kit.profile import workdir
-from deepdive_book.studies.runs.medical import LENGTH, tuned, weighted_loss
-from deepdive_book.tasks.classification import batches, encode, predict
+from deepdive_book.kit.profile import pick, profile, workdir
+from deepdive_book.studies.runs.medical import LENGTH, chosen_encoder, fine_tune
+from deepdive_book.tasks import classification
 
-wanted = os.environ.get("DEEPDIVE_ENCODER", ENCODER)
-wanted = wanted or pick(ci="", laptop="", gpu="emilyalsentzer/Bio_ClinicalBERT")
-folder, tokenizer = (None, None) if wanted else (minilm(), minilm_tokenizer())
-if wanted:
-    folder = Path(wanted) if Path(wanted).is_dir() else from_hub(wanted)
-    pieces = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    tokenizer = WordPieceTokenizer(pieces, BERT_SPECIALS)
-
-# %% Three readings tags=["fold"]
-ids = encode(every.texts, tokenizer, LENGTH)
-part = parts[0]
+wanted, folder, tokenizer = chosen_encoder(ENCODER)
+classes, ids = len(every.names), classification.encode(every.texts, tokenizer, LENGTH)  # 128 tokens
+saved = Keep(workdir() / "medical" / "tuned", of=(every.texts, labels, wanted))
 torch.manual_seed(0)
-model = begin(folder, classes).to("cuda" if torch.cuda.is_available() else "cpu")
-keep = Keep(workdir() / "medical" / "tuned", of=(every.texts, every.labels, wanted))
-if profile() == "ci":
-    keep = None
-with measure() as card:
-    model, history = tuned(model, ids, every.labels, part, folder=keep,
-                           epochs=pick(ci=1.0, laptop=3.0, gpu=3.0))  # fmt: skip
-    sample = next(iter(batches([ids[i] for i in part.train], labels[part.train].tolist())))
-    card.count(lambda: weighted_loss(None, model, sample).backward(), times=len(history.losses))
-card.seconds = history.seconds
-model.zero_grad()
-logits = predict(model, [ids[i] for i in part.test])
-sure, said = logits.softmax(1).max(1)
-right = labels[part.test]
-live = macro_f1_interval(said.numpy(), right, classes)
-print(
-    f"{len(part.train):,} texts, {len(history.losses):,} steps, {history.seconds / 60:.1f} min\n"
-    f"on {len(part.test)} texts macro-F1 {live}"
-)
-
-# %% Frozen: the mean of the states, and a linear model tags=["fold"]
-from sklearn.preprocessing import StandardScaler
-
-from deepdive_book.tasks.classification import features
-
-frozen = begin(folder, classes).encoder.to(next(model.parameters()).device)
-vectors = StandardScaler().fit_transform(features(frozen, ids)["mean"].numpy())
-
-
-def on_vectors(part, strengths=(1e-4, 1e-3, 1e-2, 1e-1)):
-    with threadpool_limits(1):
-        fitted = [LogisticRegression(C=C, class_weight=how, max_iter=2000).fit(
-                      vectors[part.train], labels[part.train])
-                  for C in strengths for how in (None, "balanced")]  # fmt: skip
-    best = max(fitted, key=lambda m: macro_f1(m.predict(vectors[part.valid]),
-                                              labels[part.valid], classes))  # fmt: skip
-    return best.predict(vectors[part.test])
-
-
-said_frozen = np.concatenate([on_vectors(part) for part in parts])
-held = macro_f1_interval(said_frozen, truth, classes)
-less_counted = macro_f1_interval(said_frozen, truth, classes, less=said_by_counting)
-print(f"frozen MiniLM: macro-F1 {held}")
-print(f"minus counted words: {less_counted}")
-
-# %% [markdown]
-# A hospital's engineer proposes: MiniLM was not trained for medicine in particular. (The checkpoint
-# is all-MiniLM-L6-v2, a sentence encoder trained on about a billion sentence pairs, among them
-# titles and abstracts of scientific papers. How much of that is medical is not measured here, so
-# the engineer's premise is untested.) Let it **read on** first, in medical texts, filling gaps as
-# BERT does, and tune it then (Gururangan et al. 2020). Answers of health institutes to patients'
-# questions (MedQuAD; Ben Abacha and Demner-Fushman 2019) give 1.7 million pieces of words. The
-# control reads as many of film reviews, for as many steps. The head that fills gaps is the same: it
-# learned beforehand from both, while the rest of the model stood still.
-
-# %% tags=["fold", "nbval-check-output"]
-from deepdive_book.kit.predictions import predict as ask
-
-ask(
-    "After 842 steps in medical texts the model fills gaps in unseen abstracts far better than the "
-    "control. What does that do to macro-F1 on five conditions?",
-    ["it rises, above the interval", "nothing that can be seen", "it falls"],
-    answer=1,
-    explain="It learned the words of medicine, and the five classes did not need them: with two "
-    "thousand labelled abstracts the tuning itself teaches what the classes turn on.",
-    key="07_explain/reading-on",
-)
-
-# %% The kept runs tags=["fold"]
-import json
-
-from deepdive.evaluate import bootstrap
-from deepdive_book.kit.experiments import results_path as kept
-
-
-def kept_rows(name):
-    """The rows of a kept file, and what its file says of itself; none outside the checkout."""
-    place = kept("07_explain", name)
-    there = place is not None and place.is_file()
-    return json.loads(place.read_text()) if there else {"rows": []}
-
-
-runs = kept_rows("medical_tuning")["rows"]
-ROW = {"data": "abstracts", "arm": "published", "length": 128, "weighted": False, "rate": 1e-4}
-
-
-def read_off(field, seed=0, **changed):
-    """The classes that a kept training wrote ("said") or those that are true, over all folds."""
-    asked = {**ROW, "seed": seed, **changed}
-    found = sorted((r for r in runs if asked.items() <= r.items()), key=lambda r: r["fold"])
-    return np.array([ord(letter) - ord("a") for row in found for letter in row[field]])
-
-
-# %% Three ways, three trainings each, five folds tags=["fold"]
-ARMS = {"MiniLM as published": "published", "reads on in films": "films",
-        "reads on in medicine": "medical"}  # fmt: skip
-if runs:
-    trained = {arm: np.array([read_off("said", seed, arm=arm) for seed in range(3)])
-               for arm in ARMS.values()}  # fmt: skip
-    real = read_off("true")
-    reading = {row["read"]: row for row in kept_rows("medical_reading")["rows"]}
-    start = bootstrap(reading["films"]["before"])
-    gaps = {"published": start, **{arm: bootstrap(reading[arm]["losses"]) for arm in reading}}
-    lines = [{"way": way, "loss at gaps": f"{gaps[arm].value:.2f}",
-              "macro-F1": macro_f1_interval(trained[arm], real, 5),
-              "minus published": macro_f1_interval(trained[arm], real, 5, less=trained["published"])
-              if arm != "published" else None} for way, arm in ARMS.items()]  # fmt: skip
-    caption = f"{len(real):,} texts, five folds, three trainings of each way; 95 % over texts"
-ways = (
-    table(lines, caption=caption, formats={"minus published": ".3f"})
-    if runs
-    else "no kept result here"
-)
-ways
-
-
-# %% Medicine against films, seed against seed tags=["fold"]
-from itertools import combinations
-
-if runs:
-    differ = [100 * np.mean(a != b) for a, b in combinations(trained["published"], 2)]
-    print(f"two trainings differ in {min(differ):.0f} to {max(differ):.0f} % of their answers")
-    fewer = bootstrap(np.array(reading["films"]["losses"]) - reading["medical"]["losses"])
-    print(f"gaps, films minus medicine: {fewer} nats")
-    two_ways = macro_f1_interval(trained["medical"], real, 5, less=trained["films"])
-    print(f"macro-F1, medicine minus films: {two_ways}")
-
-# %% Against counted words tags=["fold"]
-def vote(rows):
-    """The class that most trainings say of each text; of two that are level the first."""
-    return np.array([np.bincount(column, minlength=5).argmax() for column in rows.T])
-
-
-real_data = bool(runs) and not file and profile() != "ci"
-if real_data:
-    one_of = macro_f1_interval(trained["published"], real, 5, less=said_by_counting)
-    voted = vote(trained["published"])
-    above = macro_f1_interval(voted, real, 5, less=said_by_counting)
-    assert above.low > 0
-    alone = macro_f1_interval(trained["published"], real, 5)
-    lines = [["MiniLM, the mean of three", alone, one_of],
-             ["MiniLM, three that vote", macro_f1_interval(voted, real, 5), above]]  # fmt: skip
-against = (
-    table(lines, ["way", "macro-F1", "minus counted words"],
-          formats={"minus counted words": ".3f"}, caption="2,657 texts; 95 % over texts")
-    if real_data
-    else "real texts and kept runs only"
+model, history = fine_tune(
+    begin(folder, classes), ids, labels, part, epochs=pick(ci=1.0, laptop=3.0, gpu=3.0),
+    folder=None if profile() == "ci" else saved,
 )  # fmt: skip
-against
+logits = classification.predict(model, [ids[i] for i in part.test])
+predicted = logits.argmax(1).tolist()
+print(f"{len(history.losses)} steps, macro-F1 {f1_score(truth, predicted, average='macro'):.1%}")
 
 # %% [markdown]
-# Reading on taught MiniLM medicine: a hidden piece of an abstract that it never saw costs 5.25 nats
-# after MedQuAD and 6.08 after film reviews (untaught 7.62). And the score does not move: 0.001 more
-# than without, with either kind of text, and the intervals leave room for one point either way.
-# Whoever had stopped at the first column would have reported a success. Gururangan et al. (2020)
-# did gain in all four domains, with larger models and more than four thousand times as much text,
-# and so did BioBERT (Lee et al. 2020: 0.62 points of F1 for names, 2.80 for relations, 12.24 of MRR
-# for questions) and SciBERT (Beltagy et al. 2019); that is not tested here. So this is a result
-# about a small run, not about domain models.
-#
-# Its weights held still, MiniLM is level with counted words. Tuned, one training is ahead by so
-# little that the interval touches zero. Three trainings that vote are ahead outside the interval:
-# the seed alone changes one answer in six, and a vote takes the odd one out. So much for the first
-# question: better, if one pays for three. But the comparison is not quite like for like. The three
-# votes are an ensemble against a single baseline, which could be bagged or averaged with MiniLM,
-# too. Counting reads the whole text and MiniLM its first 128 tokens; counting is tuned in every
-# fold, and MiniLM has one learning rate, chosen on two folds.
-#
-# ## Look: take a word away
-#
-# A short abstract that the model judges rightly, colored by five methods. Four explain the same
-# number: by how much the model prefers its answer to the next best. Rollout multiplies attention
-# weights and never sees the answer. A word that is gone is `[MASK]` in its place. Take the
-# strongest word away: does the answer stay, and who takes its place?
-
-# %% One abstract, five methods tags=["fold"]
-from deepdive.explain.side_by_side import METHODS
-from deepdive.training.objectives.masking import mask_id
-from deepdive_book.ch07.figures.attribution_comparison import attribution_comparison
-from deepdive_book.studies.runs.medical_explanations import Said
-
-model = model.cpu().eval()
-blank = mask_id(tokenizer)
-cut = {i: Said.of(every.texts[i], tokenizer, LENGTH) for i in part.test}
-SHOWN = ("occlusion", "integrated gradients", "AttnLRP", "attention x gradient",
-         "attention rollout")  # fmt: skip
-whole = [k for k, i in enumerate(part.test) if len(cut[i].words) == len(every.texts[i].split())]
-apt = [k for k in whole if said[k] == right[k] and sure[k] > 0.8] or whole or [0]
-chosen = min(apt, key=lambda k: abs(len(cut[part.test[k]].words) - 40))
-one, label = cut[part.test[chosen]], int(said[chosen])
-
-
-def of_rest(kept):
-    """The text with blanks for the words that are gone."""
-    gone = torch.cat([~kept, torch.zeros(1, dtype=torch.bool)])[one.owner]
-    return Said(one.words, one.tokens.masked_fill(gone & (one.owner >= 0), blank), one.owner)
-
-
-def colours(name):
-    return lambda kept: METHODS[name](of_rest(kept).asked(model, label, blank))
-
-
-# %% The view tags=["fold"]
-def says(kept):
-    return model(of_rest(kept).tokens)[0].softmax(0)
-
-
-attribution_comparison(one.words, says, {name: colours(name) for name in SHOWN}, names, most=1,
-         gone="[MASK] stands in its place")  # fmt: skip
-
-# %% [markdown]
-# *Blue speaks for the answer, orange against it; a row's colours are shares of its largest. All
-# five put the same two words first; rollout colours many more.*
-#
-# ## Confident and wrong
-#
-# The mistakes of which the model is surest are where a doctor would be misled. For each, the three
-# words that leaving-out (occlusion) puts first.
-
-# %% The surest mistakes tags=["fold"]
-wrong = [k for k in sure.argsort(descending=True).tolist() if said[k] != right[k]]
-lines = []
-for k in wrong[:5]:
-    told = cut[part.test[k]]
-    found = METHODS["occlusion"](told.asked(model, int(said[k]), blank))
-    strong = [told.words[i].strip(".,;:()") for i in found.argsort(descending=True).tolist()]
-    first = list(dict.fromkeys(word.lower() for word in strong))[:3]
-    lines.append(
-        [
-            " ".join(told.words[:5]) + " ...",
-            names[right[k]],
-            f"{names[said[k]]} {sure[k]:.0%}",
-            ", ".join(first),
-        ]
-    )
-table(lines, ["begins", "label", "said", "first three words"], caption="The five surest mistakes")
-
-# %% Where the mistakes lie tags=["fold"]
-from deepdive.evaluate import confusion
-
-if runs:
-    counts = confusion(read_off("said"), read_off("true"), 5)
-    general = int(counts[4].sum() - counts[4, 4] + counts[:, 4].sum() - counts[4, 4])
-    every_mistake = int(counts.sum() - counts.trace())
-    print(f"kept runs: {every_mistake} of {counts.sum():,} wrong;")
-    print(f"{general} of these give or miss the class 'general'")
-
-# %% [markdown]
-# Read the first row again: doxazosin, hypertension, and the label says *neoplasms*. Here the model
-# may be right and the label wrong. In the four others a text about the heart is labeled
-# *general*, which contradicts nothing, for the classes overlap. Nearly all the first words are
-# words of the heart, and all five answers are counted as wrong: the colors do not show whether an
-# answer is right.
-#
-# ## Which colors show what moved it?
-#
-# Twelve methods, among them AttnLRP, which sends the answer back through the layers
-# ([7.11](../chapters/07_explain/11_transformers.ipynb)), and LIME and kernel SHAP, which ask 300
-# texts with words missing ([7.5](../chapters/07_explain/05_surrogates.ipynb)). Take away the words
-# that a method puts first, a twentieth, a tenth, a fifth of all: by how much does the model's
-# preference fall? (**Comprehensiveness**: more is better.) And keep these words alone: how much is
-# missing? (**Sufficiency**: less is better.) The floor is a method that draws its numbers at
-# random.
+# One fold can't decide between them, so the tables have all five. *MiniLM + medical pretraining* is
+# **domain-adaptive pretraining** ([Gururangan et al. 2020](https://arxiv.org/abs/2004.10964)):
+# before fine-tuning, MiniLM is trained with **masked language modeling** on 1.7 million tokens of
+# medical answers ([MedQuAD](https://doi.org/10.1186/s12859-019-3119-4)). A masked-LM head is
+# trained first, while the encoder is **frozen**.
 
 # %% tags=["fold", "nbval-check-output"]
-ask(
-    "A method names nearly the same five words whatever the seed of the training. Another changes "
-    "two of its five. Does the steady one show better what moved the model?",
-    ["yes: what is steady is what counts", "not here: the steadiest is nearly the worst"],
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "TF-IDF on characters gets the full text, MiniLM 128 tokens. How do their macro-F1 scores "
+    "compare?",
+    ["MiniLM is 5 to 10 points higher", "they differ by less than a point",
+     "TF-IDF is 5 to 10 points higher"],
     answer=1,
-    explain="Rollout is the steadiest, and its words move the model less than those of any other "
-    "method but chance. It multiplies attention weights and never looks at the answer. Steadiness "
-    "alone proves nothing.",
+    explain="MiniLM scores 0.4 points higher, and the interval includes zero. Probably because "
+    "parts of words, such as 'carcin' and 'cardi', identify most of the classes.",
+    key="07_explain/tfidf-or-minilm",
+)  # fmt: skip
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Macro-F1 on five folds tags=["slide"]
+from deepdive_book.studies.runs.medical_results import load_results
+
+results = load_results()
+results.table("accuracy", "2,657 texts, five folds; 95% bootstrap intervals over texts, training "
+              "seeds averaged")  # fmt: skip
+
+# %% Differences
+results.table("differences", "differences in points, same texts; the intervals are corrected for "
+              "six comparisons (Bonferroni)")  # fmt: skip
+
+# %% Seeds and errors
+print(results.text("seeds"), results.text("errors"), sep="\n")
+
+# %% [markdown]
+# On equal text, fine-tuned MiniLM scores 4.1 points higher than TF-IDF on words, and the corrected
+# interval excludes zero. But words are a weak baseline. TF-IDF on characters comes within 1.9
+# points, and that interval includes zero. With the full text it is level with MiniLM.
+#
+# The ensembles show the same pattern. On 128 tokens, three MiniLM seeds that vote score 4.2 points
+# higher than three TF-IDF models. When the TF-IDF models get the full text, the interval includes
+# zero. So **MiniLM has a clear advantage over words on equal text, but not over the best cheap
+# baseline**. Fitting TF-IDF takes seconds on a CPU; fine-tuning one MiniLM took about 11 minutes on
+# one core.
+#
+# Medical pretraining changes macro-F1 by 0.1 points, and the interval includes zero, although the
+# model predicts masked tokens of unseen abstracts much better afterwards ([more
+# experiments](07b_medical_more.ipynb)). This is a result about a small run: Gururangan et al. gain
+# in all four of their domains, with larger models and far more text.
+#
+# The intervals cover the choice of texts. They don't cover training: there are only three seeds,
+# and only one ensemble of them.
+
+# %% [markdown]
+# ### 2. Which attributions are faithful?
+#
+# All methods explain the same number, the margin of the class that MiniLM predicts (first fold, 120
+# correctly classified abstracts). They differ in how they get from the margin to the words:
+#
+# | method | attribution of a word |
+# |---|---|
+# | occlusion | drop of the margin when [MASK] replaces the word |
+# | [LIME](https://arxiv.org/abs/1602.04938) | its weight in a linear model of 300 masked texts |
+# | [kernel SHAP](https://arxiv.org/abs/1705.07874) | the same, weighted for Shapley values |
+# | integrated gradients | as above; the baseline has [MASK] for every word |
+# | attention × gradient | attention weights times gradients, multiplied over the layers |
+# | [AttnLRP](https://arxiv.org/abs/2402.05602) | the margin, passed back layer by layer |
+# | [attention rollout](https://arxiv.org/abs/2005.00928) | the same without gradients |
+# | random | a random number |
+#
+# LIME and kernel SHAP mask random sets of words and fit the margins. AttnLRP is **layer-wise
+# relevance propagation** with rules for attention. Attention rollout ignores the predicted class.
+#
+# We remove the top 5%, 10%, and 20% of a text's words and average the drop of the margin. In the
+# table $W$ is the number of words, 77 on average, and the column *two other seeds* has the mean
+# comprehensiveness of two more models, trained with other seeds.
+
+# %% tags=["fold", "nbval-check-output"]
+predict(
+    "Attention rollout selects 86% of the same top words whatever the training seed, more than any "
+    "other method. How does its comprehensiveness rank among the eight methods?",
+    ["first", "in the middle", "last but one, above random"],
+    answer=2,
+    explain="Because it never uses the predicted class, it can be stable without showing what "
+    "drives the prediction.",
     key="07_explain/steady",
 )
 
-# %% Twelve methods, kept tags=["fold"]
-told = kept_rows("medical_reasons")
-methods, seen = told.get("methods", []), {}
-for row in told["rows"]:
-    seen.setdefault((row["arm"], row["seed"]), {})[row["text"]] = row
-base = seen.get(("published", 0), {})
-SEEDS = [("published", 1), ("published", 2)]
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
 
-
-def first(row, method):
-    return set(row["first"][methods.index(method)].split())
-
-
-def shared(method, other, a, b):
-    """The share of the five first words that two explanations of one text have in common."""
-    return len(first(a, method) & first(b, other)) / 5
-
-
-def steady(method):
-    """Per text, between the first training and two others that give the same answer."""
-    return [shared(method, method, base[t], row) for who in SEEDS for t, row in seen[who].items()
-            if row["mine"] == base[t]["mine"]]  # fmt: skip
-
-
-# %% The table tags=["fold"]
-def line(method):
-    at = methods.index(method)
-    fell = bootstrap([row["without"][at] for row in base.values()])
-    lacks = bootstrap([row["alone"][at] for row in base.values()])
-    name = {"attention, last layer": "attention, last", "integrated gradients": "integrated grad."}
-    return [
-        name.get(method, method),
-        fell,
-        lacks,
-        None if method == "random" else round(100 * np.mean(steady(method))),
-    ]
-
-
-order = sorted(methods, key=lambda m: -np.mean([r["without"][methods.index(m)]
-                                                for r in base.values()]))  # fmt: skip
-table(
-    [line(m) for m in order],
-    ["method", "falls without", "lacks alone", "steady, %"],
-    formats={"falls without": ".2f", "lacks alone": ".2f"},
-    caption=f"{len(base)} abstracts; margins, 95 % over texts; steady: of five words",
-) if base else "no kept result here yet"
-
-# %% Differences and agreement tags=["fold"]
-if base:
-
-    def less(a, b, field="without"):
-        i, j = methods.index(a), methods.index(b)
-        return bootstrap([row[field][i] - row[field][j] for row in base.values()])
-
-    lines = [[f"minus {name}", less("AttnLRP", name), less("AttnLRP", name, "alone")]
-             for name in ("attention x gradient", "LIME", "integrated gradients")]  # fmt: skip
-differences = (
-    table(lines, ["AttnLRP", "falls without", "lacks alone"],
-          formats={"falls without": ".2f", "lacks alone": ".2f"},
-          caption="Differences on the same abstracts, in logits")
-    if base
-    else "no kept result here"
-)  # fmt: skip
-differences
-
-# %% Agreement tags=["fold"]
-if base:
-    good = [m for m in order if m not in ("random", "attention rollout")]
-    between = {(a, b): 100 * np.mean([shared(a, b, row, row) for row in base.values()])
-               for a, b in combinations(good, 2)}  # fmt: skip
-    same = [100 * np.mean(steady(m)) for m in good]
-    alike = [(base[t], row) for who in SEEDS for t, row in seen[who].items()
-             if row["mine"] == base[t]["mine"]]  # fmt: skip
-    nearer = [
-        100 * np.mean([shared(m, m, a, b) for m in good])
-        - 100 * np.mean([shared(*two, b, b) for two in between])
-        for a, b in alike
-    ]
-    told = [
-        f"{np.mean(list(v)):.0f} % ({min(v):.0f} to {max(v):.0f})" for v in (between.values(), same)
-    ]
-    print(f"of five first words two methods on one model share {told[0]};")
-    print("ten methods, without rollout and chance; of the third training 82 texts")
-
-# %% And when the seed changes tags=["fold"]
-if base:
-    print(f"one method on two trainings {told[1]}: more by {bootstrap(nearer)}, in points")
+# %% Faithfulness of eight methods tags=["slide"]
+results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% interval]; "
+              "comprehensiveness: higher is better, sufficiency: lower is better; differences "
+              "corrected for seven comparisons")  # fmt: skip
 
 # %% [markdown]
-# The second question has an answer, and it differs by method. Without the words that AttnLRP names
-# the preference falls by 2.91, half a unit more than for LIME's or integrated gradients' words,
-# and three tenths more than for those of attention times gradient; drawn words take 0.19. For
-# words that are enough alone integrated gradients are ahead of it, by 0.12. Attention rollout is
-# the steadiest of all, and the last but one: its words take a third of what AttnLRP's take.
+# **AttnLRP's words matter most.** Without them the margin falls by 2.91 logits; without random
+# words it falls by 0.19. AttnLRP leads every other method beyond the corrected interval, and it
+# also has the highest mean with the two other seeds. It needs one forward and one backward pass.
+# LIME and SHAP need 300 forward passes and do worse.
 #
-# Two methods on one model share 46% of five words, one method on two trainings 60%. A doctor who
-# sees one picture sees one of several, and which one depends more on the method than on the seed
-# of the training.
+# The order depends on the metric. By sufficiency, integrated gradients do best and AttnLRP isn't
+# clearly different from LIME and SHAP. And there is a caveat: fine-tuning never showed MiniLM a
+# [MASK], so part of each drop may be a reaction to unusual input. Occlusion, LIME, SHAP, and
+# integrated gradients are computed with the same [MASK]s that the metric uses. AttnLRP isn't, and
+# it leads anyway.
 #
-# What the table cannot say: a blank is something that MiniLM never met while it was tuned, so a
-# part of each fall may be surprise ([sanity checks](../chapters/07_explain/13_sanity.ipynb)).
-# Occlusion, LIME, SHAP and integrated gradients are computed with the very blanks by which they
-# are judged; AttnLRP is not, and leads all the same.
+# Attention rollout is the most **stable** method and, apart from random words, the least faithful.
+# The methods also disagree with each other: two of them share on average fewer than half of their
+# top five words ([more experiments](07b_medical_more.ipynb)). So a doctor should know which method
+# colored the words.
+
+# %% [markdown]
+# ### 3. What do attributions not show?
 #
-# ## A sentence in front
-#
-# A record says *There is no evidence of cancer.* A human reads: not cancer. Put this sentence in
-# front of 200 abstracts that the model does not call neoplasms, and count how many it then does.
-# The control is *There is no evidence of lateness.*
+# **Negation.** Clinical notes often name a disease in order to rule it out. We put a sentence in
+# front of 200 abstracts that the model assigns to another class, and count how many are then
+# assigned to the disease's class. The **control** sentence is "There is no evidence of lateness."
+# The TF-IDF model counts words and word pairs in the same 128 tokens.
 
 # %% tags=["fold", "nbval-check-output"]
-ask(
-    "The control turns one in a hundred. How many does “There is no evidence of cancer.” turn, and "
-    "how many “There is evidence of cancer.”?",
-    ["few; many", "both many, about alike", "both few: one sentence of an abstract"],
-    answer=1,
-    explain="It acts on the word and not on the “no” before it. Perhaps the labels of papers never "
-    "asked it to: that was not tested.",
+predict(
+    "With “There is evidence of cancer.” in front, 55% of the abstracts become neoplasms. And "
+    "with “There is no evidence of cancer.”?",
+    ["about 1%", "about 25%", "about 56%"],
+    answer=2,
+    explain="56.0%. Probably because the labels are topics: an abstract that reports no evidence "
+    "of cancer is still about cancer, so training gives no reason to use the “no”.",
     key="07_explain/no-evidence",
 )
 
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
 
-# %% A sentence in front tags=["fold"]
-def with_front(sentence, places):
-    coded = encode([f"{sentence} {every.texts[part.test[k]]}" for k in places], tokenizer, LENGTH)
-    return predict(model, coded, progress=False).argmax(1).numpy()
-
-
-aim = pick(ci=0, laptop=0, gpu=0)
-others = [k for k in range(len(part.test)) if said[k] != aim][: pick(ci=20, laptop=200, gpu=2000)]
-FRONTS = ("There is no evidence of lateness.", "There is no evidence of cancer.",
-          "There is evidence of cancer.", "Cancer, cancer, cancer.")  # fmt: skip
-turned = {front: (with_front(front, others) == aim).astype(int) for front in FRONTS}
-print(f"evidence minus no evidence: {bootstrap(turned[FRONTS[2]] - turned[FRONTS[1]])}")
-table(
-    [[front, bootstrap(found)] for front, found in turned.items()],
-    ["sentence in front", f"now {names[aim]}"],
-    formats={f"now {names[aim]}": ".1%"},
-    caption=f"{len(others)} abstracts that were not called {names[aim]}",
-)
+# %% A sentence in front of the abstract tags=["slide"]
+results.table("negation", "200 abstracts per line that the model assigns to another class: how "
+              "many it assigns to the disease's class with the sentence in front; differences "
+              "corrected for eight comparisons")  # fmt: skip
 
 # %% [markdown]
-# A quarter of the abstracts becomes *neoplasms*, with *no* as without it: the interval of the
-# difference begins at zero. A color on *cancer* would be true to this model, and would not show
-# that *no* is passed over; a reader learns that only by taking it away, and seeing that nothing
-# happens. Notes on patients often name a disease in order to exclude it.
+# "No" makes no difference. With "There is **no** evidence of cancer." in front, MiniLM assigns
+# 56.0% of the abstracts to *neoplasms*; without the "no" it assigns 55.0%. In none of the eight
+# lines does "no" reduce the percentage by more than 0.5 points. An attribution that highlights
+# "cancer" would be faithful here, and would hide that "no" is ignored. You see it only when you
+# remove "no" and nothing happens.
 #
-# ## What of the texts with two labels?
+# TF-IDF ignores "no" too, but for cancer and epilepsy the added sentence changes far fewer of its
+# predictions. Probably it weighs one word among eighty, while MiniLM has learned which words name a
+# disease (not tested). Also, these labels say what an abstract is about, and a paper that finds no
+# evidence of cancer is about cancer. In a medical record the same prediction would be an error.
 #
-# The 113 texts that were taken out come back as a test of another kind: the file gives each of
-# them two answers or three. Does the model hesitate there?
+# **Confidence.** A model that knows when it is unsure can **abstain**, and a human classifies the
+# rest. The test texts of the first fold, sorted by the probability of the predicted class:
 
-# %% Two labels tags=["fold"]
-def both_first(shares, given):
-    """Are a text's labels the model's first answers, as many as there are labels?"""
-    order = np.argsort(-np.asarray(shares), kind="stable")
-    return set(order[: len(given)].tolist()) == set(given)
-
-
-two = encode(several, tokenizer, LENGTH)
-if len(two) > 1:
-    shares = predict(model, two, progress=False).softmax(1).numpy()
-    hits = [both_first(s, given) for s, given in zip(shares, several.values(), strict=True)]
-    any_first = [
-        int(s.argmax()) in given for s, given in zip(shares, several.values(), strict=True)
-    ]
-    usual = [np.bincount(labels[part.train], minlength=classes)] * len(two)
-    always = [both_first(s, given) for s, given in zip(usual, several.values(), strict=True)]
-    lines = [["the first answer is one of the labels", bootstrap(any_first)],
-             ["the first answers are all the labels", bootstrap(hits)],
-             ["so are the most frequent classes", bootstrap(always)],
-             ["share of the first answer", bootstrap(shares.max(1))],
-             ["the same on texts with one label", bootstrap(sure.numpy())]]  # fmt: skip
-
-# %% Does it hesitate? tags=["fold"]
-hesitation = (
-    table(lines, ["on average", "mean"], formats={"mean": ".2f"}, caption=f"{len(two)} texts")
-    if len(two) > 1
-    else "fewer than two texts have several labels"
-)
-hesitation
+# %% Accuracy when the model abstains
+print(results.text("calibration"))
+results.table("coverage", "532 test texts of the first fold, one training; the most confident ones "
+              "first")  # fmt: skip
 
 # %% [markdown]
-# The model finds all labels of 58% of them, with an interval from 49% to 66%, four times as
-# often as the most frequent classes would, and gives its first answer 0.70 for 0.73 elsewhere. It
-# hardly hesitates where the labels do.
-#
-# ## Four classes, longer texts, weights, and talks
-#
-# Four questions that a reader of the table asks, answered by kept runs. Without the overlapping
-# class; with 256 pieces a text; with a loss in which each class weighs the same; and another task,
-# doctors' talks with patients (Ben Abacha et al. 2023), where 20 sections of a note are to be told
-# apart and the rarest have two examples.
-
-# %% The kept variants tags=["fold"]
-from itertools import pairwise
-
-from deepdive_book.data.medical import dialogues
-
-if runs:
-    longer, weighed = read_off("said", length=256), read_off("said", weighted=True)
-    plain = trained["published"][0]
-    lines = [
-        ["256 pieces for 128", macro_f1_interval(longer, real, 5, less=plain)],
-        ["classes weigh alike", macro_f1_interval(weighed, real, 5, less=plain)],
-    ]
-variants = (
-    table(
-        lines, ["one change", "minus without it"], caption="Macro-F1, five folds, one training each"
-    )
-    if runs
-    else "no kept result here"
-)
-variants
-
-
-# %% Four classes, and talks tags=["fold"]
-if real_data:
-    four = every.take(i for i, y in enumerate(every.labels) if y != 4)
-    counted_four = np.concatenate(
-        [counted(p, four.texts, four.labels, 4) for p in folds(four.labels)]
-    )
-    talks = [dialogues(some) for some in (["train"], ["validation"], ["test1", "test2"])]
-    ends = np.cumsum([0, *map(len, talks)]).tolist()
-    split = Parts(*(list(range(a, b)) for a, b in pairwise(ends)))
-    told_in = [text for some in talks for text in some.texts]
-    counted_talks = counted(split, told_in, [y for some in talks for y in some.labels], 20)
-    tuned_four, is_four = read_off("said", data="four"), read_off("true", data="four")
-    tuned_talks = np.array([read_off("said", seed, data="dialogues") for seed in range(3)])
-    is_talks = read_off("true", data="dialogues")
-    lines = [["four conditions", macro_f1_interval(counted_four, is_four, 4),
-              macro_f1_interval(tuned_four, is_four, 4),
-              macro_f1_interval(tuned_four, is_four, 4, less=counted_four)],
-             ["20 sections", macro_f1_interval(counted_talks, is_talks, 20),
-              macro_f1_interval(tuned_talks, is_talks, 20),
-              macro_f1_interval(tuned_talks, is_talks, 20, less=counted_talks)]]  # fmt: skip
-others_table = (
-    table(lines, ["task", "counted", "MiniLM", "difference"], caption="Macro-F1")
-    if real_data
-    else "real texts and kept runs only"
-)
-others_table
+# The model is **overconfident**: its mean confidence is 73.2%, its accuracy 63.5%. The **expected
+# calibration error** ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)), the average difference
+# of the two over ten confidence bins, is 9.7 points. Still, confidence is useful for ranking. If
+# the model classifies only the most confident quarter of the texts, 81.2% of its predictions are
+# correct. That may be too few for a clinic, and no attribution reveals it.
 
 # %% [markdown]
-# Without the overlapping class one training of MiniLM is ahead of counting. Twice as many pieces
-# change nothing that the interval can tell, and weights cost two points. On talks MiniLM is far
-# behind: 20 sections, some with two examples, and a rate and a number of readings that were chosen
-# for abstracts, while counting chose its strength on the talks.
+# ### What would a clinician need?
 #
-# ## What a doctor needs, and what these colors cannot give
+# [Tonekaboni et al. (2019)](https://arxiv.org/abs/1905.05134) interviewed clinicians in intensive
+# care and emergency medicine. They want to know which facts about the case the model used, how
+# certain it is, where it fails, and whether the case resembles its training data. [Ghassemi et
+# al. (2021)](https://doi.org/10.1016/S2589-7500(21)00208-9) warn that explanations of single
+# predictions can reassure without showing that they are correct.
 #
-# Tonekaboni et al. (2019) asked clinicians in intensive care and emergency what they want of an
-# explanation. They want to know which of the patient's facts the model used, how sure it is, where
-# it was wrong before, and whether the patient at hand is like those it learned from. Ghassemi et
-# al. (2021) warn that explanations of single answers reassure without being able
-# to show that the answer is right, and ask for tests of the whole model instead.
-#
-# | what she asks | who can answer |
+# | question | what answers it |
 # |---|---|
-# | Which words moved it? | AttnLRP, as far as the table above reaches |
-# | Are these the words of the disease? | she, not the method |
-# | Is the answer right? | the test on other texts; no colors |
-# | May I trust it for this patient? | nobody here: abstracts are not patients |
+# | Which words drove this prediction? | a faithful attribution, as far as the test above reaches |
+# | Are these words medically relevant? | her own knowledge |
+# | Is the prediction correct? | tests on other texts, and calibrated confidence |
+# | Does it hold for this patient? | nothing here: abstracts aren't medical records |
 #
-# ## In the profile `gpu`: an encoder that has read hospital notes
+# ## With the real library: transformers and captum
 #
-# Bio_ClinicalBERT (Alsentzer et al. 2019) read two million notes. In the profile `gpu` it takes
-# MiniLM's place; name a table of your own above, such as a public set of medical transcriptions. A
-# model that stands on the hub as a pickle only is refused, with the three lines that convert it.
-# That profile was not run here: no hub is within reach. What it takes is computed.
+# Our fine-tuned model is saved in the format of transformers, and captum computes integrated
+# gradients of its embedding layer with the same baseline and steps:
 
-# %% What it would take tags=["fold"]
-from deepdive.layers.heads import Classifier
-from deepdive.models.bert.bert import bert
-from deepdive.training.translation import training_memory
-from deepdive_book.kit.cost import CostCard
+# %% captum on the transformers model tags=["slide"]
+from tempfile import TemporaryDirectory
 
-with torch.device("meta"):  # shapes alone: no memory, no numbers
-    larger = Classifier(bert(vocab_size=28996), 768, classes)
-inside = sum(p.numel() for p in larger.parameters())
-inside -= sum(p.numel() for p in larger.encoder.embeddings.parameters())
-read = 3 * sum(len(ids[i]) for i in part.train)
-plan = CostCard(flops=6 * inside * read)
-memory = training_memory(larger, 7 * LENGTH, vocab_size=0)
-print(
-    f"three readings of {len(part.train):,} texts: {plan.flops:.1e} operations,\n"
-    f"{plan.implied()['K80'] / 60:.0f} minutes on a K80, {memory / 2**30:.1f} GB"
-)
-assert plan.implied()["K80"] < 60 * 60
-assert memory < 11 * 2**30
+from captum.attr import LayerIntegratedGradients
+from transformers import AutoModelForSequenceClassification
+from transformers.utils import logging
 
-# %% The results, kept tags=["fold"]
-import re
+from deepdive.published.classifier import save
+from deepdive.training.objectives.masking import mask_id
 
-from deepdive_book.kit.results import results_file, update
+logging.disable_progress_bar()
+model = model.cpu().eval()
+with TemporaryDirectory() as place:
+    save(model, place, like=folder, names=every.names)
+    bert = AutoModelForSequenceClassification.from_pretrained(place).eval()
+tokens = torch.tensor([ids[part.test[0]]])  # (1, T)
+special = (tokens == tokenizer.bos) | (tokens == tokenizer.eos)
+masked = tokens.masked_fill(~special, mask_id(tokenizer))
+label = logits[0].argmax().item()
+explain = LayerIntegratedGradients(lambda t: margin(bert(t).logits, label), bert.bert.embeddings)
+theirs = explain.attribute(tokens, masked, n_steps=32, method="riemann_middle")[0].sum(-1)  # (T,)
 
+# %% Ours tags=["slide", "nbval-check-output"]
+score, embedded = on_embeddings(model, tokens, label)
+ours = integrated_gradients(score, embedded(tokens), embedded(masked))
+print("equal:", torch.allclose(ours, theirs.float(), atol=1e-4))
 
-def entry(found, key="macro_f1"):
-    return {key: round(found.value, 4),
-            f"{key}_interval": [round(found.low, 4), round(found.high, 4)]}  # fmt: skip
-
-
-report = {"counted_words": entry(bar), "MiniLM_first_fold": entry(live)}
-if real_data:
-    report["MiniLM_three_vote"] = entry(macro_f1_interval(voted, real, 5))
-    report |= {f"MiniLM_{arm}": entry(macro_f1_interval(found, real, 5))
-               for arm, found in trained.items()}  # fmt: skip
-    report["three_vote_minus_counted"] = entry(above)
-    report["medical_minus_published"] = entry(
-        macro_f1_interval(trained["medical"], real, 5, less=trained["published"])
-    )
-    report["without"] = {
-        re.sub(r"\W+", "_", m): entry(
-            bootstrap([row["without"][methods.index(m)] for row in base.values()]), "logits"
-        )
-        for m in order
-    }
-
-# %% Written, and what it cost tags=["fold"]
-part_of_it = {"profile": profile(), "data": sorted({rows.source.split(" ")[0]}),
-              "cores": os.cpu_count(), "seconds": round(history.seconds, 1),
-              "peak_memory_mb": round(card.peak_memory / 2**20), "metrics": report}  # fmt: skip
-if not file:
-    print("written:", update(results_file("07_medical"), part_of_it, page="07_medical")["study"])
-card
+# %% The strongest tokens, by captum
+for i in theirs.argsort(descending=True)[:5].tolist():
+    print(f"{theirs[i]:+.2f}  {tokenizer.decode([tokens[0, i].item()])}")
 
 # %% [markdown]
+# For a model with your own labels, only the name in `from_pretrained` changes. Use a baseline of
+# [MASK] or [PAD] embeddings. A baseline of zeros is a point no text ever has.
+#
+# ## Common mistake: a baseline with less than the model
+#
+# An earlier version of this page compared TF-IDF on words with an ensemble of three MiniLMs, and
+# reported that MiniLM wins. **Symptom:** the new model beats the baseline, but it had more text,
+# more tuning, or more models, or the baseline was the first one that came to mind. **Fix:** give
+# both sides the same text, the same number of configurations, and the same ensemble size. Then try
+# to make the baseline better: here, characters instead of words gained as much as anything else.
+#
+# ## In practice
+#
+# - **Start with TF-IDF** on words and on characters, with the full text. It is fitted in seconds,
+#   and its weights explain it.
+# - **Look for contradictory labels** before you split, and for classes that overlap. Of the 970
+#   mistakes of one MiniLM seed, 808 involve the class *general*.
+# - **Test an attribution before you show it**: remove its top words, and compare with random words.
+#   AttnLRP and attention × gradient cost one backward pass.
+# - **Probe what attributions can't show**: put negated sentences in front, for every class.
+# - **Report confidence and abstain.** In a clinic, the share of texts that is left to a human is a
+#   number to decide on in advance.
+# - **Nothing learned from research abstracts is medical advice.**
+#
 # ## Summary
 #
-# On real abstracts one training of a small pre-trained model is hardly ahead of counted words,
-# three that vote are ahead outside the interval, and reading on in medicine taught the model the
-# words of medicine without a change in the score. Of twelve ways to color its words AttnLRP names
-# best what moved the answer, rollout is the steadiest and nearly the worst, and two methods share
-# less than half of their first five words, so a doctor should know which one she sees. What she
-# needs besides, whether the answer is right, how sure, and whether it holds for the patient before
-# her, no color can tell: that takes tests of the whole model.
+# **Is the model better than counting words?** Yes on equal text, but not than counting characters.
+# On the same 128 tokens, fine-tuned MiniLM has a macro-F1 of 63.8% [62.2%, 65.4%], TF-IDF on words
+# 59.7%. TF-IDF on characters with the full text reaches 63.4%, so the two can't be distinguished.
+# Three MiniLMs that vote have the highest score, 65.3%, but against a TF-IDF ensemble with the full
+# text the corrected interval includes zero. Medical pretraining adds nothing measurable.
+#
+# **Do the highlights show what it uses?** It depends on the method. Removing the words that AttnLRP
+# ranks first lowers the margin by 2.91 [2.60, 3.21] logits, more than with any of the other seven
+# methods. Attention rollout is nearly as bad as random.
+#
+# **Is that what she needs?** Not enough. The model ignores "no", is overconfident by about ten
+# points, and the attributions show neither. DeYoung et al. define the metrics on other data and
+# with probabilities, and Gururangan et al. use larger models and corpora, so our numbers can't be
+# compared with theirs. We reproduced neither, nor did we test medical records, other classifiers,
+# or clinicians. The faithfulness and negation results come from one fold.
+#
+# More experiments: [pretraining, truncation, stability, and texts with two
+# labels](07b_medical_more.ipynb).
 #
 # ## Check your understanding
 #
-# Answer each in a sentence, then open.
+# 1. Why are texts with several labels removed before the split, not after it?
 #
-# 1. Why are the 231 rows taken out before the split and not after it?
+#    <details><summary>Answer: open after you predict</summary>
 #
-#    <details><summary>Answer</summary>
-#
-#    The same text would stand in the training part and in the test, with two labels: one of
-#    them is then surely wrong, and the other was read beforehand.
+#    Otherwise a text can be in the training part with one label and in the test part with another.
+#    The model would have seen the test text, with a label that contradicts the test label.
 #
 #    </details>
-# 2. Gaps are filled better by 0.83 nats and macro-F1 stays. What do you conclude?
+# 2. Comprehensiveness of a random order is 0.19, not 0. Why?
 #
-#    <details><summary>Answer</summary>
+#    <details><summary>Answer: open after you predict</summary>
 #
-#    That what was learned is not what these five classes turn on, at this size of text and
-#    model. Not that reading on never helps.
-#
-#    </details>
-# 3. A method is the steadiest over seeds. What do you know about it?
-#
-#    <details><summary>Answer</summary>
-#
-#    That its picture depends little on the training. It may show the text, or the form of the
-#    network.
+#    Random words include important ones now and then, and every [MASK] is unusual input. So an
+#    attribution has to be compared with random words rather than with zero.
 #
 #    </details>
-# 4. Why does the loss with weights for rare classes not help here?
+# 3. The masked-LM loss falls by more than two nats and macro-F1 doesn't change. What follows?
 #
-#    <details><summary>Answer</summary>
+#    <details><summary>Answer: open after you predict</summary>
 #
-#    The rarest class has a tenth of the texts, which is not rare. What weights do for 20 very
-#    unequal sections was not run.
+#    What the model learned from medical text isn't what these five classes need, at this size of
+#    model and corpus. It doesn't follow that domain-adaptive pretraining never helps.
 #
 #    </details>
-# 5. What would you show a doctor beside the colors?
+# 4. A method highlights the same words for every training seed. Is it faithful?
 #
-#    <details><summary>Answer</summary>
+#    <details><summary>Answer: open after you predict</summary>
 #
-#    How often the model is right on texts like this one, what it would have said after another
-#    training, and that it has read abstracts and no patients.
+#    Not necessarily. Attention rollout is the most stable method here and nearly the least
+#    faithful, because it doesn't use the predicted class.
 #
 #    </details>
 #
+# ## Exercises
+#
+# 1. *(on paper, 5 min)* Compute integrated gradients of $f(n, t) = 6t - 2nt$ for the text with both
+#    words, with the baseline $(0, 0)$. What do the two attributions add up to?
+#
+#    <details><summary>Answer</summary>
+#
+#    $6 - 2 \cdot \frac12 = 5$ for *tumor* and $-2 \cdot \frac12 = -1$ for *no*. Their sum is 4, the
+#    score of the text.
+#
+#    </details>
+# 2. *(in code, 15 min)* Measure the error of integrated gradients. Compute the sum of the
+#    attributions with 2, 4, 8, and 32 steps on the fine-tuned model and compare it with the
+#    difference of the two margins.
+#
+#    <details><summary>Answer</summary>
+#
+#    `score(embedded(tokens)[None]) - score(embedded(masked)[None])` is the difference. With enough
+#    steps the sum approaches it, which is completeness.
+#
+#    </details>
+# 3. *(in code, 30 min)* Measure negation with other diseases, such as "melanoma" for *neoplasms*.
+#    Call `negation(classify, texts, predicted, {0: "melanoma"})` of
+#    `deepdive_book.studies.runs.medical_probes`, where `classify` maps a list of texts to predicted
+#    classes.
+#
+#    <details><summary>Answer</summary>
+#
+#    `classify` encodes the texts, calls `predict`, and returns the `argmax` as a list. Report all
+#    three percentages: without the control you can't tell the disease word from any added sentence.
+#
+#    </details>
+
+# %% Exercise 1, checked tags=["nbval-check-output"]
+values = integrated_gradients(
+    lambda path: 6 * path[:, 1, 0] - 2 * path[:, 0, 0] * path[:, 1, 0],
+    torch.ones(2, 1), torch.zeros(2, 1),
+)  # fmt: skip
+print([round(v, 3) for v in values.tolist()], round(values.sum().item(), 3))
+
+# %% [markdown]
 # ## Further reading
 #
-# - Schopf, Braun and Matthes (2022), *Evaluating Unsupervised Text Classification: Zero-shot and
-#   Similarity-based Approaches*: the abstracts.
-# - Ben Abacha, Yim, Fan and Lin (2023), *An Empirical Study of Clinical Note Generation from
-#   Doctor-Patient Encounters*: the talks.
-# - Ben Abacha and Demner-Fushman (2019), *A Question-Entailment Approach to Question Answering*:
-#   the answers that the model reads on in.
-# - Gururangan et al. (2020), *Don't Stop Pretraining: Adapt Language Models to Domains and Tasks*:
-#   reading on, with larger texts and models, where it did help.
-# - Alsentzer et al. (2019), *Publicly Available Clinical BERT Embeddings*.
-# - DeYoung et al. (2020), *ERASER: A Benchmark to Evaluate Rationalized NLP Models*: section 4,
-#   comprehensiveness and sufficiency.
-# - Tonekaboni, Joshi, McCradden and Goldenberg (2019), *What Clinicians Want: Contextualizing
-#   Explainable Machine Learning for Clinical End Use*.
+# - [Schopf et al. (2022)](https://doi.org/10.1145/3582768.3582795), *Evaluating Unsupervised Text
+#   Classification: Zero-shot and Similarity-based Approaches*: the abstracts.
+# - [Sundararajan et al. (2017)](https://arxiv.org/abs/1703.01365), *Axiomatic Attribution for Deep
+#   Networks*: integrated gradients and their axioms.
+# - [DeYoung et al. (2020)](https://arxiv.org/abs/1911.03429), *ERASER: A Benchmark to Evaluate
+#   Rationalized NLP Models*: section 4, comprehensiveness and sufficiency.
+# - [Achtibat et al. (2024)](https://arxiv.org/abs/2402.05602), *AttnLRP: Attention-Aware Layer-Wise
+#   Relevance Propagation for Transformers*.
+# - [Gururangan et al. (2020)](https://arxiv.org/abs/2004.10964), *Don't Stop Pretraining: Adapt
+#   Language Models to Domains and Tasks*.
+# - Alsentzer et al. (2019), [*Publicly Available Clinical BERT
+#   Embeddings*](https://arxiv.org/abs/1904.03323): Bio_ClinicalBERT, an encoder for `ENCODER`.
+# - Tonekaboni et al. (2019), [*What Clinicians Want*](https://arxiv.org/abs/1905.05134).
 # - Ghassemi, Oakden-Rayner and Beam (2021), *The False Hope of Current Approaches to Explainable
 #   Artificial Intelligence in Health Care*.
 #
@@ -869,12 +665,11 @@ card
 # System: cs_explain
 # Parent: lime
 # What differs:
-# - twelve explanations of one tuned BERT on real abstracts, each held to what the model does
-#   without the words that it names (`deepdive_book.studies.runs.medical_explanations`), with random
-#   as the floor
-# - the same encoder after reading on in medical texts, against a control of equal operations
+# - attributions of one fine-tuned BERT on real abstracts, each tested for faithfulness against
+#   random words (`deepdive_book.studies.runs.medical_explanations`)
+# - the same encoder after continued pretraining on medical text, against a control of equal compute
 #   (`deepdive_book.studies.runs.medical`)
-# - texts with contradictory labels are taken out before the split (`deepdive_book.data.medical`)
+# - texts with contradictory labels are removed before the split (`deepdive_book.data.medical`)
 # Source: Kamath, Graham and Emara 2022, section 7.6.
 # Book: 7.6
 # -->

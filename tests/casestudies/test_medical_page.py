@@ -1,4 +1,4 @@
-"""The study on medical abstracts runs on what a reader brings; its kept runs are of these texts."""
+"""The study on medical abstracts runs on your own data; its saved results are of these texts."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from small_bert import a_bert
 
 import deepdive
 from deepdive.evaluate import macro_f1_interval
+from deepdive.explain.side_by_side import METHODS
 from deepdive_book.data.medical import abstracts, dialogues, with_one_label
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.studies.runs.medical import folds
@@ -29,12 +30,12 @@ NOTES = generated_reviews(200, classes=3, seed=5)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def kept(name: str) -> dict[str, Any]:
+def saved(name: str) -> dict[str, Any]:
     path = ROOT / f"chapters/07_explain/results/{name}.json"
     return dict(json.loads(path.read_text("utf-8")))
 
 
-ROWS = kept("medical_tuning")["rows"]
+ROWS = saved("medical_tuning")["rows"]
 
 
 def classes(letters: str) -> list[int]:
@@ -42,12 +43,12 @@ def classes(letters: str) -> list[int]:
 
 
 @pytest.mark.data("medical_abstracts")
-def test_the_kept_runs_are_of_the_folds_of_these_texts() -> None:
+def test_saved_labels_are_those_of_the_folds() -> None:
     every = with_one_label(abstracts())
     parts = folds(every.labels)
     rows = [row for row in ROWS if row["data"] == "abstracts"]
     for row in rows:
-        assert classes(row["true"]) == [every.labels[i] for i in parts[row["fold"]].test]
+        assert classes(row["labels"]) == [every.labels[i] for i in parts[row["fold"]].test]
     for arm in ("published", "medical", "films"):
         mine = [(r["fold"], r["seed"]) for r in rows if r["arm"] == arm and r["rate"] == 1e-4
                 and r["length"] == 128 and not r["weighted"]]  # fmt: skip
@@ -55,29 +56,29 @@ def test_the_kept_runs_are_of_the_folds_of_these_texts() -> None:
 
 
 @pytest.mark.data("mts_dialog")
-def test_the_talks_are_tested_on_their_authors_own_test_parts() -> None:
+def test_dialogues_are_tested_on_the_published_test_parts() -> None:
     truth = [*dialogues(["test1", "test2"]).labels]
     rows = [row for row in ROWS if row["data"] == "dialogues"]
     assert len(rows) == 9
-    assert all(classes(row["true"]) == truth for row in rows)
+    assert all(classes(row["labels"]) == truth for row in rows)
 
 
-def test_macro_f1_of_kept_runs_is_scikit_learn_s() -> None:
+def test_macro_f1_of_saved_runs_is_scikit_learns() -> None:
     rows = [r for r in ROWS if (r["data"], r["arm"], r["seed"]) == ("abstracts", "medical", 1)]
-    said, true = ("".join(r[field] for r in rows) for field in ("said", "true"))
-    ours = macro_f1_interval(classes(said), classes(true), 5).value
-    assert ours == pytest.approx(f1_score(classes(true), classes(said), average="macro"))
+    predicted, true = ("".join(r[field] for r in rows) for field in ("predicted", "labels"))
+    ours = macro_f1_interval(classes(predicted), classes(true), 5).value
+    assert ours == pytest.approx(f1_score(classes(true), classes(predicted), average="macro"))
 
 
-def test_kept_explanations_name_words_that_are_there() -> None:
-    told = kept("medical_reasons")
-    assert len(told["methods"]) == 12
-    for row in told["rows"]:
-        for first in row["first"]:
+def test_saved_top_words_are_words_of_the_text() -> None:
+    found = saved("medical_reasons")
+    assert found["methods"] == list(METHODS)  # the order that the tables assume
+    for row in found["rows"]:
+        for first in row["top_words"]:
             places = [int(place) for place in first.split()]
             assert len(set(places)) == 5
             assert max(places) < row["words"]
-        assert np.isfinite(row["without"] + row["alone"]).all()
+        assert np.isfinite(row["comprehensiveness"] + row["sufficiency"]).all()
 
 
 @pytest.fixture
@@ -115,13 +116,13 @@ def run(tmp_path: Path) -> Run:
 def test_on_a_table_and_an_encoder_of_a_reader(run: Run, tmp_path: Path) -> None:
     done = run("note", "ward")
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "data notes.csv (your file)" in done.stdout
-    assert "1 stand there twice, 0 thrice: 2 rows\n199 texts have one label" in done.stdout
-    assert re.search(r"texts macro-F1 0\.\d+ \[", done.stdout)
-    assert not list(tmp_path.glob("out/results/*.json")), "a reader's file is no result of ours"
+    assert "notes.csv (your file): 201 lines; 1 texts have several labels;" in done.stdout
+    assert "199 texts have one label" in done.stdout
+    assert re.search(r"steps, macro-F1 \d+\.\d%", done.stdout)
+    assert "equal: True" in done.stdout, "captum on the encoder of your own"
 
 
-def test_a_column_that_is_not_there_ends_the_run_with_the_mend(run: Run) -> None:
+def test_a_missing_column_ends_the_run_and_says_what_to_do(run: Run) -> None:
     done = run("note", "unit")
     assert done.returncode == 1
     assert "no column 'unit'; it reads 'id,note,ward'. Name the columns" in done.stderr

@@ -1,4 +1,4 @@
-"""Reading on, tuning and judging explanations, as case study 7 does them, on a small BERT."""
+"""Continued pretraining, fine-tuning, and evaluating attributions (case study 7), tiny BERT."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives.masking import mask_id
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.studies.runs import medical
-from deepdive_book.studies.runs.medical_explanations import Said, evaluate, reasons
+from deepdive_book.studies.runs.medical_explanations import Tokenized, attributions, evaluate
 from deepdive_book.tasks.classification import encode, predict
 
 REVIEWS = generated_reviews(240, seed=3)
@@ -38,7 +38,7 @@ def tokenizer(folder: Path) -> WordPieceTokenizer:
 def tuned(folder: Path, tokenizer: WordPieceTokenizer) -> torch.nn.Module:
     torch.manual_seed(0)
     ids, part = encode(REVIEWS.texts, tokenizer), medical.folds(REVIEWS.labels)[0]
-    return medical.tuned(
+    return medical.fine_tune(
         begin(folder, 2), ids, REVIEWS.labels, part, rate=2e-3, epochs=12, progress=False
     )[0]
 
@@ -68,8 +68,8 @@ def test_it_learns(tuned: torch.nn.Module, tokenizer: WordPieceTokenizer) -> Non
     assert macro_f1(said, [REVIEWS.labels[i] for i in part.test], 2) > 0.75
 
 
-def test_rows_are_the_texts_one_after_the_other(tokenizer: WordPieceTokenizer) -> None:
-    rows = medical.read_rows(REVIEWS.texts[:40], tokenizer, length=32)
+def test_packed_sequences_are_the_texts_concatenated(tokenizer: WordPieceTokenizer) -> None:
+    rows = medical.packed(REVIEWS.texts[:40], tokenizer, length=32)
     assert rows.shape[1] == 32
     assert (rows[:, 0] == tokenizer.bos).all()
     assert (rows[:, -1] == tokenizer.eos).all()
@@ -78,10 +78,10 @@ def test_rows_are_the_texts_one_after_the_other(tokenizer: WordPieceTokenizer) -
     assert len(flow) - 30 * len(rows) < 30
 
 
-def test_the_head_alone_learns_while_the_encoder_is_held(
+def test_only_the_head_is_trained_while_the_encoder_is_frozen(
     folder: Path, tokenizer: WordPieceTokenizer
 ) -> None:
-    rows = medical.read_rows(REVIEWS.texts, tokenizer, length=32)
+    rows = medical.packed(REVIEWS.texts, tokenizer, length=32)
     asked = encode(REVIEWS.texts[:20], tokenizer)
     model = medical.with_head(folder, rows, tokenizer, 1)
     before = medical.masked_losses(model, asked, tokenizer)
@@ -90,13 +90,13 @@ def test_the_head_alone_learns_while_the_encoder_is_held(
         assert torch.equal(mine, theirs)
     held = medical.masked_losses(model, asked, tokenizer)
     assert held.mean() < before.mean() - 0.3
-    medical.read_on(model, rows, tokenizer, 60, progress=False)
+    medical.continue_pretraining(model, rows, tokenizer, 60, progress=False)
     assert medical.masked_losses(model, asked, tokenizer).mean() < held.mean()
     moved = next(model.bert.stack.parameters())
     assert not torch.equal(moved, next(load(folder).stack.parameters()))
 
 
-def test_an_encoder_that_read_on_is_begun_like_the_published_one(
+def test_an_encoder_pretrained_further_loads_like_the_published_one(
     folder: Path, tokenizer: WordPieceTokenizer, tmp_path: Path
 ) -> None:
     encoder = load(folder)
@@ -111,16 +111,16 @@ def test_an_encoder_that_read_on_is_begun_like_the_published_one(
     assert torch.equal(again.pooler.dense.weight, first.pooler.dense.weight)
 
 
-def test_words_that_are_judged_are_those_that_move_the_answer(
+def test_occlusion_is_more_comprehensive_than_random(
     tuned: torch.nn.Module, tokenizer: WordPieceTokenizer
 ) -> None:
-    """Leaving out says what happens without a word: its order is more comprehensive than chance."""
+    """Occlusion measures the effect of each word, so it beats a random order."""
     blank, gains = mask_id(tokenizer), []
     for text in REVIEWS.texts[:12]:
-        one = Said.of(text, tokenizer)
+        one = Tokenized.of(text, tokenizer)
         assert list(one.words) == text.split()
         asked = one.asked(tuned, int(tuned(one.tokens).argmax()), blank)
-        values = reasons(asked, ("occlusion",))
+        values = attributions(asked, ("occlusion",))
         values["chance"] = random_orders(len(one.words), 1)[0]
         told = evaluate(asked, values)
         gains.append(told["occlusion"][0] - told["chance"][0])
@@ -129,7 +129,7 @@ def test_words_that_are_judged_are_those_that_move_the_answer(
 
 def test_a_long_text_ends_with_a_whole_word(tokenizer: WordPieceTokenizer) -> None:
     text = " ".join(REVIEWS.texts[:30])
-    one = Said.of(text, tokenizer, 40)
+    one = Tokenized.of(text, tokenizer, 40)
     assert one.tokens.shape[1] <= 40
     assert one.tokens[0].tolist() == encode([" ".join(one.words)], tokenizer)[0]
     assert int(one.owner.max()) + 1 == len(one.words) < len(text.split())

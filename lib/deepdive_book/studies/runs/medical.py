@@ -1,17 +1,20 @@
-"""Case study 7: MiniLM reads on in medical texts or in others, then learns to classify abstracts.
+"""Case study 7: continue MiniLM's pretraining on medical or other text, then fine-tune it.
 
     parts = folds(labels)                                  # five times (train, valid, test)
-    rows = read_rows(medquad_answers(), tokenizer)         # (N, 128) tokens to read on in
-    folder = read_on(minilm(), rows, tokenizer, "medical") # a folder of the same form
-    model, said = tuned(begin(folder, 5), ids, labels, parts[0])
+    sequences = packed(medquad_answers(), tokenizer)       # (N, 128) tokens
+    model = with_head(minilm(), sequences, tokenizer, 200) # a masked-LM head, encoder frozen
+    folder = saved(continue_pretraining(model, sequences, tokenizer, 842).bert, ...)
+    model, history = fine_tune(begin(folder, 5), ids, labels, parts[0])
 
-What differs between two arms is the text that was read between pre-training and tuning: the same
-masked-word head, trained first on both texts with a frozen encoder, the same number of pieces and
-of steps, and after it the same lessons.
+Two arms differ only in the text of the continued pretraining. The masked-LM head was trained first
+on both texts with a frozen encoder; the number of tokens, steps, and the fine-tuning are the same.
 """
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,22 +23,53 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.data import read_labelled
+from deepdive.data.reviews import Labelled
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.published.folders import load, save
-from deepdive.tokenizers.wordpiece import WordPieceTokenizer
+from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive.published.weights import from_hub
+from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training import History, Keep, Validation, fit
 from deepdive.training.objectives import cross_entropy, mask_tokens
 from deepdive.training.optim import adam, linear
+from deepdive_book.data.medical import abstracts
+from deepdive_book.data.synthetic_reviews import generated_reviews
+from deepdive_book.kit.profile import pick, profile
 from deepdive_book.tasks.classification import Ids, batches, predict
 
 LENGTH, EPOCHS = 128, 3.0
-TEXTS = 7  # in a batch, where all are as long as the longest
+TEXTS = 7  # in a batch, padded to the longest
 RATE = 1e-4  # chosen on the validation parts of two folds
-READ_RATE, HEAD_RATE = 1e-4, 1e-3
+MLM_RATE, HEAD_RATE = 1e-4, 1e-3
+
+
+def chosen_texts(file: str, text: str, label: str) -> Labelled:
+    """The rows of a reader's table, or PubMed abstracts; generated reviews in the profile `ci`.
+
+    The environment variable DEEPDIVE_MEDICAL names a table as `file` does, and wins over it.
+    """
+    if file := os.environ.get("DEEPDIVE_MEDICAL", file):
+        return read_labelled(file, text, label)
+    return generated_reviews(300, classes=3) if profile() == "ci" else abstracts()
+
+
+def chosen_encoder(name: str) -> tuple[str, Path, WordPieceTokenizer]:
+    """The encoder's name, folder, and tokenizer: a folder or a name on the hub, else MiniLM.
+
+    DEEPDIVE_ENCODER wins over `name`; the default of the profile `gpu` is Bio_ClinicalBERT.
+    """
+    name = os.environ.get("DEEPDIVE_ENCODER", name)
+    name = name or pick(ci="", laptop="", gpu="emilyalsentzer/Bio_ClinicalBERT")
+    if not name:
+        return "", minilm(), minilm_tokenizer()
+    folder = Path(name) if Path(name).is_dir() else from_hub(name)
+    words = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return name, folder, WordPieceTokenizer(words, BERT_SPECIALS)
 
 
 class Parts(NamedTuple):
-    """Places of the texts to learn from, to choose by and to test on."""
+    """Indices of the training, validation, and test texts."""
 
     train: list[int]
     valid: list[int]
@@ -43,10 +77,7 @@ class Parts(NamedTuple):
 
 
 def folds(labels: Sequence[int], k: int = 5, seed: int = 0) -> list[Parts]:
-    """k splits: each text is tested once; a tenth of the others is to choose by.
-
-    Each part has the classes' shares of the whole, to one text.
-    """
+    """k stratified splits: each text is tested once; a tenth of the others is for validation."""
     from sklearn.model_selection import StratifiedKFold
 
     found, y = [], np.asarray(labels)
@@ -58,19 +89,19 @@ def folds(labels: Sequence[int], k: int = 5, seed: int = 0) -> list[Parts]:
 
 
 def weights_of(labels: Sequence[int], n_classes: int) -> Tensor:
-    """n / (k n[c]), (k,): with them each class weighs as much in the loss as any other."""
+    """n / (k n[c]), (k,): with these weights every class counts equally in the loss."""
     counts = torch.bincount(torch.tensor(labels), minlength=n_classes)
     return len(labels) / (n_classes * counts.clamp_min(1))
 
 
 def weighted_loss(weights: Tensor | None, model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
-    """The cross-entropy of the true classes, each text with its class's weight."""
+    """The cross-entropy of the labels, each text with its class's weight."""
     labels, tokens = batch
     weights = None if weights is None else weights.to(tokens.device)
     return F.cross_entropy(model(tokens, tokens != 0), labels[:, 0], weights)
 
 
-def tuned(
+def fine_tune(
     model: nn.Module,
     ids: Ids,
     labels: Sequence[int],
@@ -83,32 +114,33 @@ def tuned(
     folder: Keep | None = None,
     progress: bool = True,
 ) -> tuple[nn.Module, History]:
-    """Tune a classifier on `parts.train`; four looks at `parts.valid`, the best weights are kept.
+    """Fine-tune a classifier on `parts.train`; of four checkpoints the best on `parts.valid` stays.
 
-    The rate rises over the first tenth of the steps and falls in a line. `weights` (k,) are those
-    of the classes in the loss, here and where it is chosen.
+    The learning rate warms up over the first tenth of the steps, then decays linearly. `weights`
+    (k,) are class weights, in the training and in the validation loss.
     """
-    some, right = [ids[i] for i in parts.train], [labels[i] for i in parts.train]
-    lessons = batches(some, right, max_tokens=TEXTS * max(map(len, some)), seed=seed)
-    steps = max(1, round(epochs * len(lessons)))
+    train, targets = [ids[i] for i in parts.train], [labels[i] for i in parts.train]
+    groups = batches(train, targets, max_tokens=TEXTS * max(map(len, train)), seed=seed)
+    steps = max(1, round(epochs * len(groups)))
     checks, truth = [ids[i] for i in parts.valid], torch.tensor([labels[i] for i in parts.valid])
 
-    def chosen_by(model: nn.Module) -> float:
+    def validation_loss(model: nn.Module) -> float:
         logits = predict(model, checks, progress=False)
         return float(F.cross_entropy(logits, truth, weights))
 
-    history = fit(
-        model, lessons, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
-        optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
-        schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
-        validate=Validation(chosen_by, every=max(1, steps // 4)), progress=progress,
-    )  # fmt: skip
+    with redirect_stdout(StringIO()):  # no line about checkpoints in a page's output
+        history = fit(
+            model, groups, partial(weighted_loss, weights), steps=steps, seed=seed, folder=folder,
+            optimizer=adam(model, lr=rate, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01),
+            schedule=linear(rate, warmup=max(1, steps // 10), total=steps + 1),
+            validate=Validation(validation_loss, every=max(1, steps // 4)), progress=progress,
+        )  # fmt: skip
     return model.eval(), history
 
 
-def read_rows(texts: Iterable[str], tokenizer: WordPieceTokenizer, length: int = LENGTH) -> Tensor:
-    """[CLS] pieces [SEP], (N, length): the texts one after the other, cut where a row is full."""
-    flow = [piece for text in texts for piece in tokenizer.encode(text)]
+def packed(texts: Iterable[str], tokenizer: WordPieceTokenizer, length: int = LENGTH) -> Tensor:
+    """[CLS] tokens [SEP], (N, length): the texts concatenated and cut into sequences."""
+    flow = [token for text in texts for token in tokenizer.encode(text)]
     room = length - 2
     rows = [flow[i : i + room] for i in range(0, len(flow) - room + 1, room)]
     return torch.tensor([[tokenizer.bos, *row, tokenizer.eos] for row in rows])
@@ -117,7 +149,7 @@ def read_rows(texts: Iterable[str], tokenizer: WordPieceTokenizer, length: int =
 def masked_loss(
     tokenizer: Any, model: BertForMaskedLM, batch: tuple[Tensor], **masking: Any
 ) -> Tensor:
-    """The cross-entropy of hidden pieces, hidden anew each time, in nats."""
+    """The cross-entropy of masked tokens, sampled again for each batch, in nats."""
     inputs, targets, chosen = mask_tokens(batch[0], tokenizer, **masking)
     states = model.bert(inputs, batch[0] != tokenizer.pad)
     return cross_entropy(model.masked_logits(states[chosen]), targets[chosen], pad=None)
@@ -126,22 +158,22 @@ def masked_loss(
 def with_head(
     folder: str | Path, rows: Tensor, tokenizer: Any, steps: int, device: str = "cpu"
 ) -> BertForMaskedLM:
-    """The encoder of a folder with a new masked-word head, which alone has learned from `rows`."""
+    """The encoder of a folder with a masked-LM head trained on `rows` while it was frozen."""
     torch.manual_seed(0)
     model = for_masked_lm(load(folder)).to(device)
     model.bert.requires_grad_(False)
-    return _learned(model, rows, tokenizer, steps, HEAD_RATE)
+    return _masked_lm(model, rows, tokenizer, steps, HEAD_RATE)
 
 
-def read_on(
+def continue_pretraining(
     model: BertForMaskedLM, rows: Tensor, tokenizer: Any, steps: int, *, progress: bool = True
 ) -> BertForMaskedLM:
-    """Let the whole model fill gaps in `rows` for so many steps; it is changed in place."""
+    """Train the full model on masked language modeling for `steps` steps, in place."""
     model.requires_grad_(True)
-    return _learned(model, rows, tokenizer, steps, READ_RATE, progress)
+    return _masked_lm(model, rows, tokenizer, steps, MLM_RATE, progress)
 
 
-def _learned(
+def _masked_lm(
     model: Any, rows: Tensor, tokenizer: Any, steps: int, rate: float, progress: bool = True
 ) -> BertForMaskedLM:
     order = torch.Generator().manual_seed(0)
@@ -162,7 +194,7 @@ def _learned(
 
 @torch.no_grad()
 def masked_losses(model: BertForMaskedLM, rows: Sequence[Sequence[int]], tokenizer: Any) -> Tensor:
-    """The mean loss of the hidden pieces of each text, (N,): the same pieces for every model."""
+    """The mean loss of the masked tokens of each text, (N,): the same tokens for every model."""
     device, found = next(model.parameters()).device, []
     for k, row in enumerate(rows):
         draw = torch.Generator().manual_seed(k)
@@ -177,7 +209,7 @@ def masked_losses(model: BertForMaskedLM, rows: Sequence[Sequence[int]], tokeniz
 
 
 def saved(encoder: nn.Module, folder: Path, like: str | Path) -> Path:
-    """Write an encoder as a folder that `published.classifier.begin` reads, pooler of `like`."""
+    """Write an encoder, with the pooler of `like`, as a folder for `published.classifier.begin`."""
     from deepdive.published.weights import read
     from deepdive.training.checkpoint import write_tensors
 
