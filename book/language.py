@@ -1,7 +1,7 @@
 """The field's language: what `docs/style.md` asks of a page's words and cells, as checks.
 
     python book/language.py                     # how many pages each check still finds fault with
-    python book/language.py 6b.6 case_7         # every finding of these pages
+    python book/language.py 6b.6 07_medical     # every finding of these pages
     python book/language.py --write             # take what is done off the lists
     python book/language.py --vale build/vale   # the word list as a Vale style, for editors
 
