@@ -17,7 +17,7 @@ FR = ["Elle", "boit", "du", "lait", "Il", "dort"]
 SPECIALS = ["[PAD]", None, "</s>", "<en>", "<fr>", "<X2>", "<X1>", "<X0>"]  # None: the mask
 WORDS = [*SPECIALS, *dict.fromkeys(EN + FR)]
 PAD, MASK, END, ENGLISH, FRENCH, SENTINEL = 0, 1, 2, 3, 4, 7
-SEED = 16  # of mBART's corruption: both sentences change places, one span of two tokens is masked
+SEED = 500  # of mBART's corruption: the sentences change places, one span of two tokens is masked
 Parts = tuple[list[int], list[int], list[int]]  # encoder input, decoder input, targets
 
 
@@ -64,7 +64,7 @@ NOTES = {
     "predicts the entire text. Its first input is the language token.",
     "mT5": "Each masked span is replaced by its own sentinel token. The decoder predicts the "
     "sentinels with their spans and nothing else. It has no language token.",
-    "XNLG, denoising": "In XNLG's second stage words are moved, dropped, and masked, and the decoder "
+    "XNLG, denoising": "In XNLG's second stage words are moved, dropped, and masked; the decoder "
     "predicts the sentence. The encoder, pretrained before, stays frozen.",
     "XNLG, translation": "In the same stage XNLG trains on parallel sentences: the encoder reads a "
     "sentence, and the decoder predicts its translation.",

@@ -27,7 +27,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from deepdive.data.parallel import parallel
 from deepdive.decoding import greedy
-from deepdive.evaluate import Interval, t_interval
+from deepdive.evaluate import Interval
 from deepdive.evaluate.translations import score
 from deepdive.models.generative import mbart
 from deepdive.models.transformer.translator import Translator
@@ -49,6 +49,7 @@ from deepdive_book.kit.profile import pick, profile
 Pair = tuple[str, str]
 Batch = tuple[Tensor, Tensor, Tensor]  # encoder input, decoder input, targets: each (B, T)
 Row = dict[str, Any]
+Contrast = tuple[str, str]  # the first minus the second
 OBJECTIVES = ("none", "MASS", "mBART", "copying")
 LONGER = "none, equal compute"  # more fine-tuning steps instead of pretraining
 STEPS = (800, 2400)  # of pretraining
@@ -328,7 +329,7 @@ def points(
 
 def load() -> rows.Rows:
     """Return the saved runs; a few short ones where there are none."""
-    few = points(steps=(12,), seeds=(1,))
+    few = points((12,), (1,), (*OBJECTIVES, LONGER))
     return rows.load_or_measure(measure, "04_multilingual", "mbart", points=points(), few=few,
                                 data="tatoeba_eng_fra", minutes=120)  # fmt: skip
 
@@ -338,42 +339,76 @@ def steps_of(runs: Sequence[Row]) -> list[int]:
     return sorted({row["steps"] for row in runs})
 
 
-def average(
-    runs: Sequence[Row], key: str, objective: str, steps: int
-) -> Interval | float | None:
+def average(runs: Sequence[Row], key: str, objective: str, steps: int) -> Interval | float | None:
     """Return a metric's mean over seeds with its 95% t interval."""
     return rows.interval(rows.values(runs, key, objective=objective, steps=steps))
 
 
-def difference(
-    runs: Sequence[Row], n: int, pair: tuple[str, str], steps: int, contrasts: int = 1
-) -> Interval | float | None:
-    """Return the first objective's chrF minus the second's after n pairs, paired by seed.
-
-    The t interval is Bonferroni corrected for the number of contrasts. Without an interval for one
-    seed, None for none.
+def differences(runs: Sequence[Row], n: int, pair: Contrast, steps: int) -> list[float]:
+    """Return the first objective's chrF minus the second's after n pairs, one for each seed that
+    both have.
     """
     ours, theirs = ({row["seed"]: row[f"{n} chrF"]
                      for row in rows.select(runs, objective=one, steps=steps)}
                     for one in pair)  # fmt: skip
-    found = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-    if len(found) > 1:
-        return t_interval(found, 1 - 0.05 / contrasts)
-    return found[0] if found else None
+    return [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
 
 
-def p_value(runs: Sequence[Row], n: int, pair: tuple[str, str], steps: int) -> float | None:
-    """Return the paired t test's p value of `difference`, uncorrected; None below two seeds."""
-    ours, theirs = ({row["seed"]: row[f"{n} chrF"]
-                     for row in rows.select(runs, objective=one, steps=steps)}
-                    for one in pair)  # fmt: skip
-    found = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-    return float(ttest_1samp(found, 0).pvalue) if len(found) > 1 else None
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values corrected for the number of comparisons (Holm 1979), in the same order."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected, highest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        corrected[i] = highest
+    return corrected
+
+
+def score_table(runs: Sequence[Row], data: Corpora, arms: Sequence[tuple[str, int]]) -> list[Row]:
+    """Return one line per objective and number of steps: training, compute, and test scores."""
+    few, many = pair_counts()
+    return [
+        {"pretraining": one, "steps": f"{0 if one in ('none', LONGER) else steps:,} + "
+                                      f"{tuning_steps(one, steps):,}",
+         "TFLOPs": compute(data, one, steps),
+         "seeds": len(rows.select(runs, objective=one, steps=steps)),
+         f"chrF, {few:,} pairs": average(runs, f"{few} chrF", one, steps),
+         f"chrF, {many:,} pairs": average(runs, f"{many} chrF", one, steps),
+         f"BLEU, {many:,} pairs": average(runs, f"{many} BLEU", one, steps)}
+        for one, steps in arms if rows.select(runs, objective=one, steps=steps)
+    ]  # fmt: skip
+
+
+def difference_table(runs: Sequence[Row], contrasts: Sequence[tuple[Contrast, int]]) -> list[Row]:
+    """Return one line per contrast and number of pairs: the difference in chrF with its 95% t
+    interval, and the p value of the paired t test, corrected over the table.
+    """
+    lines: list[Row] = []
+    p_values: list[float] = []
+    for pair, steps in contrasts:
+        for n in pair_counts():
+            if not (found := differences(runs, n, pair, steps)):
+                continue
+            lines.append({"difference": " − ".join(pair), "steps": steps, "pairs": n,
+                          "seeds": len(found), "chrF": rows.interval(found)})  # fmt: skip
+            p_values.append(float(ttest_1samp(found, 0).pvalue) if len(found) > 1 else 1.0)
+    return [{**line, "p (Holm)": p} for line, p in zip(lines, holm(p_values), strict=True)]
+
+
+def language_table(runs: Sequence[Row]) -> list[Row]:
+    """Return the languages of the words that pretrained models generate before fine-tuning."""
+    return [
+        {"pretraining": one, "steps": steps,
+         **{f"{which} words (%)": rows.mean_and_range(
+             rows.values(runs, f"0 {which}", objective=one, steps=steps))
+            for which in ("English", "French")}}
+        for one in ("mBART", "copying", "MASS") for steps in steps_of(runs)
+    ]  # fmt: skip
 
 
 def target_tokens(data: Corpora, objective: str, steps: int, batches: int = 50) -> float:
     """Return the millions of target tokens in pretraining, estimated from the first batches."""
-    if objective == "none":
+    if objective in ("none", LONGER):
         return 0.0
     stream = pretraining_batches(data, objective, seed=0)
     found = [int((next(stream)[2] != data.vocabulary.pad).sum()) for _ in range(batches)]
@@ -381,18 +416,14 @@ def target_tokens(data: Corpora, objective: str, steps: int, batches: int = 50) 
 
 
 def compute(data: Corpora, objective: str, steps: int, batches: int = 10) -> float:
-    """Return the TFLOPs of a run's training at its maximum length: pretraining for `steps` steps,
-    then half as many of fine-tuning; without pretraining all of them are fine-tuning. A backward
-    pass counts as two forward passes.
+    """Return the TFLOPs of a run's training if fine-tuning takes all its steps. A backward pass
+    counts as two forward passes.
     """
-    net, tuning = model(data, 0), steps // 2
+    net, draws = model(data, 0), random.Random(0)
     translations = data.ids(data.parallel)
-    draws = random.Random(0)
     translation = (translation_batch(data, draws.choices(translations, k=32)) for _ in count())
-    stages: list[tuple[Iterator[Batch], int]] = [(translation, tuning)]
-    if objective == "none":
-        stages = [(translation, tuning + steps)]
-    else:
+    stages: list[tuple[Iterator[Batch], int]] = [(translation, tuning_steps(objective, steps))]
+    if objective not in ("none", LONGER):
         stages.append((pretraining_batches(data, objective, seed=0), steps))
     total = 0.0
     for stream, n in stages:
