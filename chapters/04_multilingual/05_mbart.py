@@ -327,8 +327,8 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
 # %% [markdown]
 # **Pretraining helps.** After 2,400 steps the gain is 13.3 points with 300 pairs and 13.9 points
 # with 3,000. All six intervals exclude zero, and all corrected p values are below 0.05. The extra
-# steps of *none, equal compute* don't change that, because fine-tuning stops early: its chrF is
-# about that of *none*. So at equal compute, mBART's pretraining is the better use of it.
+# steps of *none, equal compute* don't change that: its chrF is about that of *none*, probably
+# because the validation loss stops improving. So pretraining is a better use of the same compute.
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time. Almost none of its 500 test translations match the reference.
@@ -336,8 +336,8 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
 # score is even below that baseline.
 #
 # **With 3,000 pairs, longer training can replace a short pretraining.** After 3,600 steps on pairs,
-# *none* is about as good as mBART with 800 steps of pretraining, for about twice the compute. The
-# gain over *none* at the same number of steps is therefore partly a matter of speed.
+# *none* is about as good as mBART with 800 steps of pretraining, for about twice the compute. So
+# part of the gain at equal steps is faster training.
 #
 # ### 3. Is it the denoising?
 #
