@@ -267,7 +267,7 @@ predict(
     "What does mBART generate for an English sentence and the French language token?",
     ["French words, mostly those of the translation",
      "a French sentence with a different meaning",
-     "mostly the English words of its input"],
+     "mostly copies of the words it reads"],
     answer=2,
     explain="Probably because about two of three target tokens were in its input during "
     "pretraining, and the language token added nothing that these words didn't show.",
@@ -294,8 +294,9 @@ table(experiment.examples(runs, data, 0))
 # words that weren't in the encoder's input, in the language of its first token. [Liu et al.
 # (2021)](https://aclanthology.org/2021.findings-acl.373/) also find that large pretrained
 # translation models copy more than models without pretraining. Either way, neither model
-# translates: chrF before fine-tuning is about that of the baselines.
-#
+# translates: before fine-tuning neither outputs the reference for any test sentence.
+
+# %% [markdown]
 # ### 2. Does denoising pretraining help when pairs are few?
 #
 # Now all models are fine-tuned. The model without pretraining (*none*) may take the steps of both
@@ -326,7 +327,7 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
 
 # %% [markdown]
 # **Pretraining helps.** After 2,400 steps the gain is 13.3 points with 300 pairs and 13.9 points
-# with 3,000. All six intervals exclude zero, and all corrected p values are below 0.05. The extra
+# with 3,000. All six intervals exclude zero, and no corrected p value is above 0.013. The extra
 # steps of *none, equal compute* don't change that: its chrF is about that of *none*, probably
 # because the validation loss stops improving. So pretraining is a better use of the same compute.
 #
