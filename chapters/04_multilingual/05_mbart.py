@@ -267,7 +267,7 @@ predict(
     "What does mBART generate for an English sentence and the French language token?",
     ["French words, mostly those of the translation",
      "a French sentence with a different meaning",
-     "mostly copies of the words it reads"],
+     "a near copy, mostly English"],
     answer=2,
     explain="Probably because about two of three target tokens were in its input during "
     "pretraining, and the language token added nothing that these words didn't show.",
