@@ -71,7 +71,7 @@ def test_python_and_the_script_draw_the_same(reader: Reader) -> None:
     assert shown[0] == shown[1]
     assert 'class="tl-choose" hidden' in dead
     assert picture().html == picture().html
-    assert repr(picture()).startswith("[masked: One line at a time. The gap may look at she, drin")
+    assert repr(picture()).startswith("[masked: One line at a time. The masked token attends ")
 
 
 def test_it_opens_at_the_lesson_that_was_asked_for(reader: Reader) -> None:
@@ -84,7 +84,7 @@ def test_it_opens_at_the_lesson_that_was_asked_for(reader: Reader) -> None:
         pressed = page.locator(".tl-choose button[aria-pressed=true]")
         assert [each.text_content() for each in pressed.all()] == ["both"]
     assert repr(cross_lingual_masks(LESSONS, first=1)).startswith(
-        "[both: Both lines. The gap may look at "
+        "[both: Both lines. The masked token attends to "
     )
     with pytest.raises(ValueError, match="first: got 3, expected 0 to 2"):
         cross_lingual_masks(LESSONS, first=3)
@@ -92,10 +92,10 @@ def test_it_opens_at_the_lesson_that_was_asked_for(reader: Reader) -> None:
 
 def test_what_is_said_of_a_word() -> None:
     plain = LESSONS[0].plain()
-    assert describe(plain, 2) == "The gap may look at she, drinks. Here “milk” has to be said."
-    assert describe(plain, 3) == "“elle” may look at boit, du <lait>. Nothing is asked here."
+    assert describe(plain, 2) == "The masked token attends to she, drinks. Its target is “milk”."
+    assert describe(plain, 3) == "“elle” attends to boit, du <lait>. It has no target."
     alone = Example("alone", ["a"], [0], [[True]], {}, "").plain()
-    assert describe(alone, 0) == "“a” may look at no other word. Nothing is asked here."
+    assert describe(alone, 0) == "“a” attends to no other token. It has no target."
 
 
 @pytest.mark.parametrize(

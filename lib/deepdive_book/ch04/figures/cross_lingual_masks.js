@@ -2,14 +2,14 @@ const { lessons, first } = JSON.parse(given.values), box = document.getElementBy
 const choices = [...box.querySelectorAll(".tl-choose button")];
 const lines = [...box.querySelectorAll(".tl-line")];
 const about = box.querySelector(".tl-told"), said = box.querySelector("[role=status]");
-const GAP = "____";
+const GAP = "[MASK]";
 let now = first, at = lessons[first].pick, words = [];
 
 const says = ({ words, sees, asked }) => {
   const looked = words.filter((word, s) => sees[at][s] && word !== GAP && s !== at).join(", ");
-  const what = words[at] === GAP ? "The gap" : `“${words[at]}”`;
-  const must = asked[at] ? ` Here “${asked[at]}” has to be said.` : " Nothing is asked here.";
-  return `${what} may look at ${looked || "no other word"}.${must}`;
+  const what = words[at] === GAP ? "The masked token" : `“${words[at]}”`;
+  const must = asked[at] ? ` Its target is “${asked[at]}”.` : " It has no target.";
+  return `${what} attends to ${looked || "no other token"}.${must}`;
 };
 const mark = () => {
   const lesson = lessons[now];
@@ -33,11 +33,11 @@ const draw = () => {
     button.type = "button";
     button.append(shown, below);
     if (word === GAP) {
-      const asked = lesson.asked[t] ? `, asked: ${lesson.asked[t]}` : "";
-      button.setAttribute("aria-label", `a gap${asked}`);
+      const asked = lesson.asked[t] ? `, target: ${lesson.asked[t]}` : "";
+      button.setAttribute("aria-label", `a masked token${asked}`);
     } else if (lesson.asked[t]) { // heard between both words: a label would have to repeat them
       const asked = document.createElement("b");
-      asked.textContent = ", asked: ";
+      asked.textContent = ", target: ";
       shown.after(asked);
     }
     button.onclick = () => pick(t);

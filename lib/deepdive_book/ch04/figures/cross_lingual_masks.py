@@ -1,12 +1,12 @@
-"""A sentence and its translation as a lesson reads them: what is hidden, who may look at whom, and
-what has to be said. The reader picks the lesson, and a word.
+"""Pretraining objectives as attention masks: which tokens are masked, which position attends to
+which, and the targets. The reader selects the objective, and a token.
 
     cross_lingual_masks([Example("masked", ["she", "drinks", None], [0, 0, 0], sees, {2: "milk"},
     "...")])
 
-The word that was picked stands in a thick frame, what it may look at in full boxes, the rest is
-pale; under a box stands what must be said there. Python draws the lesson that is open at first,
-which stays where nothing moves: on paper, without scripts.
+The selected token has a thick frame, the tokens it attends to have filled boxes, and the rest is
+pale; below a box is its target. Python draws the objective shown first, which remains without
+scripts, as in print.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import ROLES
 
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-GAP = "____"
+GAP = "[MASK]"
 KINDS = ("tl-one", "tl-two")  # of the first language, of the second
 
 
 @dataclass(frozen=True)
 class Example:
-    """One way to make a lesson of a pair.
+    """One pretraining objective on a sentence or a pair.
 
-    words    what is read, T of them; None: a gap
-    lines    in which line each stands, 0 or 1
-    sees     (T, T), true where the row's word may look at the column's
-    asked    place -> what has to be said there
-    told     one or two sentences about the lesson
-    foreign  whose language is the second; by default all of line 1
-    pick     the place that is picked first; by default the first that is asked
+    words    the input tokens, T of them; None: a masked token
+    lines    the line of each, 0 or 1
+    sees     (T, T), true where the row's token attends to the column's
+    asked    position -> its target
+    told     one or two sentences about the objective
+    foreign  which tokens are in the second language; by default all of line 1
+    pick     the position selected first; by default the first with a target
     """
 
     name: str
@@ -48,7 +48,7 @@ class Example:
     pick: int | None = None
 
     def plain(self) -> dict[str, Any]:
-        """What the script reads."""
+        """Return the script's input."""
         n = len(self.words)
         foreign = [line == 1 for line in self.lines] if self.foreign is None else self.foreign
         first = min(self.asked, default=0)
@@ -65,9 +65,9 @@ class Example:
 
 
 def cross_lingual_masks(lessons: Sequence[Example], first: int = 0) -> Html:
-    """Return the picture, opened at the lesson `first`. Raises ValueError where there is none, or
-    one has not a line and a row and column of `sees` for each word, or asks or picks where no word
-    is.
+    """Return the figure, opened at the objective `first`. Raises ValueError for none, for one
+    without a line and a row and column of `sees` for each token, and for targets or a selection at
+    positions without a token.
     """
     if not lessons:
         raise ValueError("lessons: expected at least one")
@@ -106,13 +106,13 @@ def cross_lingual_masks(lessons: Sequence[Example], first: int = 0) -> Html:
 
 
 def describe(lesson: Mapping[str, Any], at: int) -> str:
-    """What is true of one word, in words."""
+    """Describe what one token attends to, and its target."""
     words, seen = lesson["words"], [s for s, open_ in enumerate(lesson["sees"][at]) if open_]
     looked = ", ".join(words[s] for s in seen if words[s] != GAP and s != at)
-    what = "The gap" if words[at] == GAP else f"“{words[at]}”"
+    what = "The masked token" if words[at] == GAP else f"“{words[at]}”"
     asked = lesson["asked"][at]
-    must = f" Here “{asked}” has to be said." if asked else " Nothing is asked here."
-    return f"{what} may look at {looked or 'no other word'}.{must}"
+    must = f" Its target is “{asked}”." if asked else " It has no target."
+    return f"{what} attends to {looked or 'no other token'}.{must}"
 
 
 def _of(lesson: Mapping[str, Any], line: int) -> list[int]:
@@ -157,7 +157,7 @@ _PAGE = """\
 .tl-said {{ min-height: 4.2em; }}
 @media print {{ .tl-choose {{ display: none; }} .tl-told, .tl-said {{ min-height: 0; }} }}
 </style>
-<div class="tl" id="{id}" role="group" aria-label="A sentence and its translation, as lessons">
+<div class="tl" id="{id}" role="group" aria-label="Pretraining objectives as attention masks">
 <div class="tl-choose" hidden>{buttons}</div>
 <p class="tl-told">{told}</p>
 {lines}
