@@ -28,6 +28,8 @@ from deepdive.models.generative.t5 import T5, V1_1, t5
 from deepdive.tokenizers import BYT5_SPECIALS, ByteTokenizer
 from deepdive.training.objectives import corrupt_spans, cross_entropy, mask_spans
 from deepdive.training.parameter_scaled_adam import ScaledAdam
+from deepdive_book.data.tree_grammar import tree_sentences
+from deepdive_book.kit.profile import profile
 
 TASKS = ("English", "French")
 NUMBERS, TESTED, BATCH, WINDOW = 1000, 200, 32, 48
@@ -90,6 +92,16 @@ def unlabeled(text: str, random: torch.Generator) -> Iterator[Batch]:
         first = torch.randint(len(ids) - WINDOW, (BATCH, 1), generator=random)
         hidden = mask_spans((BATCH, WINDOW), generator=random)
         yield corrupt_spans(ids[first + torch.arange(WINDOW)], hidden, SENTINEL)
+
+
+def running_text() -> tuple[str, str]:
+    """Return a running text and what it is: tinyshakespeare, or in the profile ci generated
+    sentences.
+    """
+    if profile() == "ci":
+        sentences = " ".join(" ".join(tree.words) + "." for tree in tree_sentences(600))
+        return sentences, "sentences (generated)"
+    return fetch("tinyshakespeare", "input.txt").read_text("utf-8"), "tinyshakespeare (real)"
 
 
 def number_text(numbers: Sequence[int]) -> str:
@@ -199,7 +211,7 @@ def measure_pretraining(
     loss = None
     if text != "none":
         source = (number_text(numbers.unlabeled) if text == "number words"
-                  else fetch("tinyshakespeare", "input.txt").read_text("utf-8"))  # fmt: skip
+                  else running_text()[0])  # fmt: skip
         batches = unlabeled(source, torch.Generator().manual_seed(seed + 1000))
         train(model, batches, pretraining_steps, rate)
         with torch.no_grad():
@@ -212,37 +224,63 @@ def measure_pretraining(
 # ---- the points of the page's experiments
 
 SEEDS, TUNING, RATES = (1, 2, 3), 0, (0.03, 0.1, 0.3)
-TASK_ARMS = [("both tasks", 800), ("both tasks", 400), ("English only", 400), ("French only", 400)]
+ARMS_AND_STEPS = [("both tasks", 800), ("both tasks", 400), ("English only", 400),
+                  ("French only", 400)]  # fmt: skip
 PRETRAINING = [("none", 0, 600), ("none", 0, 200), ("number words", 400, 200),
                ("Shakespeare", 400, 200)]  # fmt: skip
 
 
+def task_point(
+    arm: str, steps: int, rate: float = RATE, seed: int = 1, labels: int = 400
+) -> dict[str, Any]:
+    """Return the arguments of one run of `measure_tasks`."""
+    return {"arm": arm, "labels": labels, "optimizer": "Adafactor", "rate": rate, "steps": steps,
+            "seed": seed}  # fmt: skip
+
+
 def task_points() -> list[dict[str, Any]]:
     """Return the arguments of `measure_tasks`: the arms, one without prefixes, and the tuning."""
-
-    def point(arm: str, steps: int, rate: float, seed: int) -> dict[str, Any]:
-        return {"arm": arm, "labels": 400, "optimizer": "Adafactor", "rate": rate, "steps": steps,
-                "seed": seed}  # fmt: skip
-
     return [
-        *(point(arm, steps, RATE, seed) for seed, (arm, steps) in product(SEEDS, TASK_ARMS)),
-        point("both tasks, no prefix", 400, RATE, SEEDS[0]),
-        *(point(arm, steps, rate, TUNING) for rate, (arm, steps) in product(RATES, TASK_ARMS[1:])),
+        *(task_point(arm, n, RATE, seed) for seed, (arm, n) in product(SEEDS, ARMS_AND_STEPS)),
+        task_point("both tasks, no prefix", 400),
+        *(
+            task_point(arm, n, rate, TUNING)
+            for rate, (arm, n) in product(RATES, ARMS_AND_STEPS[1:])
+        ),
     ]
+
+
+def few_task_points() -> list[dict[str, Any]]:
+    """Return the arguments of a few short runs."""
+    short = [(arm, steps // 400) for arm, steps in ARMS_AND_STEPS]
+    return [task_point(*arm) for arm in [*short, ("both tasks, no prefix", 1)]]
+
+
+def pretraining_point(
+    text: str, pretraining_steps: int, steps: int, rate: float = RATE, seed: int = 1
+) -> dict[str, Any]:
+    """Return the arguments of one run of `measure_pretraining`."""
+    return {"text": text, "pretraining_steps": pretraining_steps, "steps": steps, "labels": 100,
+            "rate": rate, "seed": seed}  # fmt: skip
 
 
 def pretraining_points() -> list[dict[str, Any]]:
     """Return the arguments of `measure_pretraining`: four arms, and their tuning."""
-
-    def point(arm: tuple[str, int, int], rate: float, seed: int) -> dict[str, Any]:
-        text, pretraining_steps, steps = arm
-        return {"text": text, "pretraining_steps": pretraining_steps, "steps": steps,
-                "labels": 100, "rate": rate, "seed": seed}  # fmt: skip
-
     return [
-        *(point(arm, RATE, seed) for seed, arm in product(SEEDS, PRETRAINING)),
-        *(point(arm, rate, TUNING) for rate, arm in product(RATES[:2], PRETRAINING)),
+        *(
+            pretraining_point(text, before, steps, RATE, seed)
+            for seed, (text, before, steps) in product(SEEDS, PRETRAINING)
+        ),
+        *(
+            pretraining_point(text, before, steps, rate, TUNING)
+            for rate, (text, before, steps) in product(RATES[:2], PRETRAINING)
+        ),
     ]
+
+
+def few_pretraining_points() -> list[dict[str, Any]]:
+    """Return the arguments of a few short runs."""
+    return [pretraining_point(text, a // 200, b // 200) for text, a, b in PRETRAINING]
 
 
 # ---- two optimizers, each at five learning rates
@@ -255,9 +293,9 @@ OPTIMIZER_RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
 
 
 @cache
-def shakespeare_bytes() -> tuple[Tensor, Tensor]:
-    """Return the training and the test part of tinyshakespeare, as bytes."""
-    ids = torch.tensor(BYTES.encode(fetch("tinyshakespeare", "input.txt").read_text("utf-8")))
+def running_bytes() -> tuple[Tensor, Tensor]:
+    """Return the training and the test part of the running text, as bytes."""
+    ids = torch.tensor(BYTES.encode(running_text()[0]))
     return ids[: -len(ids) // 10], ids[-len(ids) // 10 :]
 
 
@@ -272,7 +310,7 @@ def measure_optimizers(optimizer: str, rate: float, seed: int, steps: int) -> di
     """Train on Shakespeare's corrupted spans with a constant rate after the warmup; return the test
     loss in nats per byte.
     """
-    train_part, test_part = shakespeare_bytes()
+    train_part, test_part = running_bytes()
     random = torch.Generator().manual_seed(seed)
     batches = [corrupted(train_part, 8, random) for _ in range(steps)]
     model = new_model(seed)
@@ -288,10 +326,12 @@ def measure_optimizers(optimizer: str, rate: float, seed: int, steps: int) -> di
         return {"loss": round(float(loss_of(model.eval(), test)), 4)}
 
 
-def optimizer_points() -> list[dict[str, Any]]:
+def optimizer_points(
+    steps: int = 60, seeds: Sequence[int] = SEEDS, rates: Sequence[float] = OPTIMIZER_RATES
+) -> list[dict[str, Any]]:
     """Return the arguments of `measure_optimizers`."""
-    return [{"optimizer": name, "rate": rate, "seed": seed, "steps": 60}
-            for seed, rate, name in product(SEEDS, OPTIMIZER_RATES, SCALING)]  # fmt: skip
+    return [{"optimizer": name, "rate": rate, "seed": seed, "steps": steps}
+            for seed, rate, name in product(seeds, rates, SCALING)]  # fmt: skip
 
 
 # ---- what the page shows of the rows
