@@ -337,25 +337,28 @@ def optimizer_points(
 # ---- what the page shows of the rows
 
 
-def chosen(rows: Sequence[Mapping[str, Any]], **fields: Any) -> dict[int, Mapping[str, Any]]:
-    """Return the rows with these fields by seed, without the seed used for tuning."""
-    return {row["seed"]: row for row in rows if row["seed"] != TUNING
-            and all(row[key] == value for key, value in fields.items())}  # fmt: skip
-
-
-def scores(rows: Sequence[Mapping[str, Any]], task: str, **fields: Any) -> dict[int, float]:
-    """Return the exact match of a task in percent, by seed."""
-    found = chosen(rows, **fields)
-    return {seed: 100 * row["exact_match"][task] for seed, row in found.items()}
-
-
-def summary(values: Sequence[float], contrasts: int = 1) -> Interval | float | None:
-    """Return the mean with its 95% t interval, Bonferroni corrected for several contrasts; one
-    value without an interval, and None for none.
+def scores(rows: Sequence[Mapping[str, Any]], task: str = "", **fields: Any) -> dict[int, float]:
+    """Return by seed the exact match in percent of a task, or the mean of a row's tasks, of the
+    rows with these fields; without the seed used for tuning.
     """
-    if len(values) > 1:
-        return t_interval(list(values), 1 - 0.05 / contrasts)
-    return values[0] if values else None
+    found = [row for row in rows if row["seed"] != TUNING
+             and all(row[key] == value for key, value in fields.items())]  # fmt: skip
+    return {row["seed"]: 100 * (row["exact_match"][task] if task else
+                                mean(row["exact_match"].values())) for row in found}  # fmt: skip
+
+
+def summary(
+    values: Sequence[float], contrasts: int = 1, percent: bool = False
+) -> Interval | float | None:
+    """Return the mean with its 95% t interval, Bonferroni corrected for several contrasts, and cut
+    at 0 and 100 for a percentage; one value without an interval, and None for none.
+    """
+    if len(values) < 2:
+        return values[0] if values else None
+    found = t_interval(list(values), 1 - 0.05 / contrasts)
+    if percent:
+        return Interval(found.value, max(0.0, found.low), min(100.0, found.high))
+    return found
 
 
 def difference(
@@ -369,49 +372,47 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the table of experiment 1: exact match by arm, and differences from two models."""
     steps = sorted({row["steps"] for row in rows if row["arm"] == "both tasks"}, reverse=True)
     short = min(row["steps"] for row in rows)
-    two = {task: scores(rows, task, arm=f"{task} only", steps=short) for task in TASKS}
-    parameters = rows[0]["parameters"] / 1e3
+    two = {task: scores(rows, task, arm=f"{task} only", steps=short, rate=RATE) for task in TASKS}
+    both = {seed: mean(two[task][seed] for task in TASKS) for seed in two[TASKS[0]]}
+    size = f"{rows[0]['parameters'] / 1e3:.0f}"
+
+    def line(name: str, parameters: str, n: str, examples: int) -> dict[str, Any]:
+        return {"models": name, "parameters (thousands)": parameters, "steps": n,
+                "examples per task": examples}  # fmt: skip
+
     table = []
     for n in steps:
-        one = {task: scores(rows, task, arm="both tasks", steps=n) for task in TASKS}
+        one = {"arm": "both tasks", "steps": n, "rate": RATE}
         table.append({
-            "models": "one for both tasks", "parameters (thousands)": f"{parameters:.0f}",
-            "steps": f"{n}", "examples per task": n * BATCH // 2,
-            **{task: summary([*one[task].values()]) for task in TASKS},
-            **{f"{task} − two models": difference(one[task], two[task], 2 * len(steps))
+            **line("one, for both tasks", size, f"{n}", n * BATCH // 2),
+            **{task: summary([*scores(rows, task, **one).values()], percent=True)
                for task in TASKS},
+            "mean − two models": difference(scores(rows, **one), both, len(steps)),
         })  # fmt: skip
     table.append({
-        "models": "two, one per task", "parameters (thousands)": f"2 × {parameters:.0f}",
-        "steps": f"2 × {short}", "examples per task": short * BATCH,
-        **{task: summary([*two[task].values()]) for task in TASKS},
+        **line("two, one per task", f"2 × {size}", f"2 × {short}", short * BATCH),
+        **{task: summary([*two[task].values()], percent=True) for task in TASKS},
     })  # fmt: skip
-    for row in chosen(rows, arm="both tasks, no prefix").values():
-        table.append({
-            "models": "one, no prefix (one seed)", "parameters (thousands)": f"{parameters:.0f}",
-            "steps": f"{row['steps']}", "examples per task": row["examples_per_task"],
-            **{task: 100 * row["exact_match"][task] for task in TASKS},
-        })  # fmt: skip
+    for row in rows:
+        if row["arm"] == "both tasks, no prefix":
+            table.append({
+                **line("one, without prefixes", size, f"{row['steps']}", row["examples_per_task"]),
+                **{task: 100 * row["exact_match"][task] for task in TASKS},
+            })  # fmt: skip
     return table
 
 
 def pretraining_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the table of experiment 2: exact match by pretraining text and steps."""
-    arms = list(dict.fromkeys((r["text"], r["pretraining_steps"], r["steps"]) for r in rows))
-
-    def mean_of_tasks(arm: tuple[str, int, int]) -> dict[int, float]:
-        found = chosen(rows, text=arm[0], steps=arm[2], rate=RATE)
-        return {seed: 100 * mean(row["exact_match"].values()) for seed, row in found.items()}
-
+    """Return the table of experiment 2: exact match, mean of both tasks, for each seed."""
     table = []
-    for arm in arms:
-        text, before, after = arm
-        each = {task: scores(rows, task, text=text, steps=after, rate=RATE) for task in TASKS}
+    for text, before, after in dict.fromkeys(
+        (row["text"], row["pretraining_steps"], row["steps"]) for row in rows
+    ):
+        found = scores(rows, text=text, steps=after, rate=RATE)
         table.append({
-            "pretraining text": text, "pretraining steps": before, "fine-tuning steps": after,
-            **{task: summary([*each[task].values()]) for task in TASKS},
-            "mean − first row": None if arm == arms[0] else
-            difference(mean_of_tasks(arm), mean_of_tasks(arms[0]), len(arms) - 1),
+            "pretraining text": text, "pretraining steps": before, "task steps": after,
+            **{f"seed {seed}": found[seed] for seed in sorted(found)},
+            "mean": summary([*found.values()], percent=True),
         })  # fmt: skip
     return table
 
