@@ -103,13 +103,18 @@ def test_the_table_of_tasks_pairs_seeds_and_leaves_out_the_tuning() -> None:
     assert (one["examples per task"], two["examples per task"]) == (12_800, 12_800)
 
 
-def test_the_table_of_pretraining_has_each_seed() -> None:
-    found = [{**runs.pretraining_point("none", 0, 600, seed=seed),
-              "exact_match": {"English": 0.1 * seed, "French": 0.3 * seed}}
+def test_the_table_of_pretraining_compares_with_both_controls() -> None:
+    found = [{**runs.pretraining_point(*arm, seed=seed),
+              "exact_match": {"English": value * seed, "French": 3 * value * seed}}
+             for arm, value in ((("none", 0, 600), 0.1), (("none", 0, 200), 0.0),
+                                (("number words", 400, 200), 0.2))
              for seed in (2, 1, runs.TUNING)]  # fmt: skip
-    (line,) = runs.pretraining_table(found)
-    assert (line["seed 1"], line["seed 2"]) == pytest.approx((20, 40))
-    assert "seed 0" not in line
+    first, second, third = runs.pretraining_table(found)
+    assert first["exact match"].value == pytest.approx(30)
+    assert (first["range over seeds"], second["range over seeds"]) == ("20 to 40", "0 to 0")
+    assert first["minus none, 600"] is None
+    assert third["minus none, 600"] == pytest.approx(tuple(t_interval([20.0, 40.0], 1 - 0.05 / 4)))
+    assert third["minus none, 200"].value == pytest.approx(60)
 
 
 def test_the_diagram_has_the_parts_of_its_alternative_text() -> None:
