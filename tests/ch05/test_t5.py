@@ -98,6 +98,7 @@ def test_the_table_of_tasks_pairs_seeds_and_leaves_out_the_tuning() -> None:
     one, two = runs.task_table(found)
     assert one["English"].value == pytest.approx(90)
     assert one["mean − two models"] == pytest.approx(tuple(t_interval([5.0, 10.0])))
+    assert one["higher in"] == "2 of 2 seeds"
     assert two["French"].value == pytest.approx(75)
     assert two["French"].high == 100
     assert (one["examples per task"], two["examples per task"]) == (12_800, 12_800)

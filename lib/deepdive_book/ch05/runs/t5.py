@@ -383,11 +383,15 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     table = []
     for n in steps:
         one = {"arm": "both tasks", "steps": n, "rate": RATE}
+        means = scores(rows, **one)
+        paired = sorted(means.keys() & both.keys())
+        higher = sum(means[seed] > both[seed] for seed in paired)
         table.append({
             **line("one, for both tasks", size, f"{n}", n * BATCH // 2),
             **{task: summary([*scores(rows, task, **one).values()], percent=True)
                for task in TASKS},
-            "mean − two models": difference(scores(rows, **one), both, len(steps)),
+            "mean − two models": difference(means, both, len(steps)),
+            "higher in": f"{higher} of {len(paired)} seeds",
         })  # fmt: skip
     table.append({
         **line("two, one per task", f"2 × {size}", f"2 × {short}", short * BATCH),
