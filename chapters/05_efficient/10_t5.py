@@ -238,14 +238,12 @@ biases = torch.tensor([4.0, 2.0, 1.0]).log()
 print("attention weights", [f"{x:.3f}" for x in biases.softmax(0).tolist()])
 
 # %% [markdown]
-# The code equals the library, and for the buckets also transformers. We compare 4,001 distances, a
-# corrupted text of 512 tokens, and the self-attention of a small T5 with the gradient of its bias.
+# The code equals the library, and for the buckets also transformers. First a corrupted text of 512
+# tokens and the buckets of 4,001 distances:
 
-# %% Equal to the library and to transformers tags=["equals-library"]
+# %% Spans and buckets: equal to the library and to transformers tags=["equals-library"]
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from deepdive.core.masks import Causal
-from deepdive.models.generative.t5 import BASE, TINY, t5
 from deepdive.training import objectives
 
 ids, random = torch.arange(512), torch.Generator().manual_seed(0)
@@ -254,14 +252,24 @@ library = objectives.corrupt_spans(ids[None], masked, 32_099)
 ours = corrupt_spans(ids.tolist(), masked[0].tolist(), 32_099)
 assert [x[0].tolist() for x in library] == [*ours]
 assert [len(x) for x in ours] == [461, 104]
-torch.manual_seed(0)
-model = t5(TINY, n_buckets=32, max_distance=128).eval()
-x, distances = torch.randn(2, 200, 32), torch.arange(-2000, 2001)
-for stack, causal in ((model.encoder.stack, False), (model.decoder.stack, True)):
+distances = torch.arange(-2000, 2001)
+for causal, library in ((False, T5Bias(1)), (True, CausalT5Bias(1))):
     found = relative_bucket(distances, causal=causal)
+    assert torch.equal(found, library.buckets(distances))
     assert torch.equal(found, T5Attention._relative_position_bucket(distances, not causal))
+print("equal: inputs, targets, buckets")
+
+# %% [markdown]
+# Then the self-attention of a small T5, with the gradient of its bias table:
+
+# %% Self-attention: equal to the library tags=["equals-library"]
+from deepdive.core.masks import Causal
+from deepdive.models.generative.t5 import BASE, TINY, t5
+
+torch.manual_seed(0)
+model, x = t5(TINY, n_buckets=32, max_distance=128).eval(), torch.randn(2, 200, 32)
+for stack, causal in ((model.encoder.stack, False), (model.decoder.stack, True)):
     library = stack.blocks[0].attn
-    assert torch.equal(found, library.position.buckets(distances))
     table = library.position.table
     attention = SelfAttention(32, 4, 6, table, causal)
     weights = [library.q.weight, *library.kv.weight.chunk(2), library.out.weight, table.weight]
@@ -271,7 +279,7 @@ for stack, causal in ((model.encoder.stack, False), (model.decoder.stack, True))
     assert torch.allclose(*outputs, atol=1e-5)
     gradients = [torch.autograd.grad(y.pow(2).sum(), table.weight)[0] for y in outputs]
     assert torch.allclose(*gradients, rtol=1e-4, atol=1e-4)
-print("equal")
+print("equal: outputs, gradients")
 
 # %% [markdown] tags=["slide"]
 # ## Experiments
@@ -345,8 +353,8 @@ table(runs.task_table(tasks.rows), formats=dict.fromkeys(columns, ".1f"),
 # with half the parameters. Its mean is higher than that of the two models with every seed. But the
 # amounts differ a lot, because one of the French models failed, so the interval of the difference
 # includes zero. After 400 steps, with half as many examples per task, it is still about as good.
-# Probably sharing helps because reading the digits is common to both tasks. We didn't test that,
-# and tasks that have less in common may compete instead.
+# The probable reason is that reading the digits is common to both tasks. We didn't test that, and
+# tasks that have less in common may compete instead.
 #
 # The last line is a control. A model trained on both tasks **without prefixes** can't distinguish
 # them, so it writes English for some numbers and French for others:
@@ -359,8 +367,8 @@ for row in rows.select(tasks.rows, arm="both tasks, no prefix"):
 # ### 2. Does pretraining by span corruption help?
 #
 # T5 first learns from unlabeled text (**pretraining**) and then from labeled examples of its tasks
-# (**fine-tuning**). Now only 100 numbers are labeled. The model learns span corruption for 400 steps
-# and is then fine-tuned on both tasks for 200 steps. The unlabeled text is one of two:
+# (**fine-tuning**). Now only 100 numbers are labeled. The model learns span corruption for 400
+# steps and is then fine-tuned on both tasks for 200 steps. The unlabeled text is one of two:
 #
 # - *number words*: the English and French words of the 800 numbers outside the test set, without
 #   their digits;
@@ -394,19 +402,20 @@ pretraining = rows.load_or_measure(
     data="generated; tinyshakespeare")  # fmt: skip
 lines = runs.pretraining_table(pretraining.rows)
 table(lines, formats={name: ".1f" for name in lines[0] if name.startswith(("exact", "minus"))},
-      caption="exact match (%): mean of English and French over 5 seeds [95% t interval]; task "
-      "steps: steps on labeled examples; minus none: difference from the two controls, in points, "
-      "paired by seed [95% t interval, Bonferroni corrected for four comparisons]")  # fmt: skip
+      caption="exact match (%): mean of English and French over 5 seeds [95% t interval, cut "
+      "at 0]; task steps: steps on labeled examples; minus none: difference from the two controls, "
+      "in points, paired by seed [95% t interval, Bonferroni corrected for four comparisons]"
+      )  # fmt: skip
 
 # %% [markdown]
 # **Pretraining on number words makes fine-tuning faster.** The same 200 steps of fine-tuning reach
-# 48.6% with it and 8.0% without, and the corrected interval of the difference excludes zero. This is
-# what pretraining is for: it needs no labels, and one pretrained model serves many tasks.
+# 48.6% with it and 8.0% without, and the corrected interval of the difference excludes zero. This
+# is what pretraining is for: it needs no labels, and one pretrained model serves many tasks.
 #
 # **At the same total of steps it has no measurable advantage here.** Training on the 100 labeled
-# numbers for all 600 steps reaches 46.0%, and the interval of the difference is about 40 points wide
-# on either side. The seeds differ so much that a single seed could have shown a large gain or a
-# large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
+# numbers for all 600 steps reaches 46.0%, and the interval of the difference is about 40 points
+# wide on either side. The seeds differ so much that a single seed could have shown a large gain or
+# a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
 # stages have the same peak learning rate; a lower one for fine-tuning might change the picture.
 #
 # With far more text and larger models, Raffel et al. report that pretraining improves most of their
@@ -595,12 +604,13 @@ print(f"the logits change by {change:.0%}")
 # distance bucket. Can one such model replace two single-task models? Here it can. With half the
 # parameters and the same total compute, one model reaches an exact match of 96.5% in English and
 # 94.0% in French, two models reach 91.4% and 82.8%, and the difference isn't significant (five
-# seeds). Pretraining on unlabeled number words made a short fine-tuning much more effective, but had
-# no measurable advantage over longer training on the tasks.
+# seeds). Pretraining on unlabeled number words made a short fine-tuning much more effective, but
+# had no measurable advantage over longer training on the tasks.
 #
-# Raffel et al. (2020) report that multi-task training alone was behind pretraining with fine-tuning,
-# and that their largest model, with 11 billion parameters, was state of the art on many benchmarks.
-# We reproduced neither: our tasks are generated, and our models have 231 thousand parameters.
+# Raffel et al. (2020) report that multi-task training alone was behind pretraining with
+# fine-tuning, and that their largest model, with 11 billion parameters, was state of the art on
+# many benchmarks. We reproduced neither: our tasks are generated, and our models have 231 thousand
+# parameters.
 #
 # ## Check your understanding
 #
