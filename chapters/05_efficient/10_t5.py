@@ -239,7 +239,7 @@ print("attention weights", [f"{x:.3f}" for x in biases.softmax(0).tolist()])
 
 # %% [markdown]
 # The code equals the library, and for the buckets also transformers. First a corrupted text of 512
-# tokens and the buckets of 4,001 distances:
+# tokens and the buckets of all distances from −2,000 to 2,000:
 
 # %% Spans and buckets: equal to the library and to transformers tags=["equals-library"]
 from transformers.models.t5.modeling_t5 import T5Attention
@@ -341,9 +341,9 @@ tasks = rows.load_or_measure(runs.measure_tasks, "05_efficient", "t5_tasks",
 # %% Exact match by number of models tags=["slide"]
 from deepdive_book.kit.tables import table
 
-columns = [*runs.TASKS, "mean − two models"]
-table(runs.task_table(tasks.rows), formats=dict.fromkeys(columns, ".1f"),
-      caption="English, French: exact match (%), mean of 5 seeds [95% t interval, cut at 100]; one "
+formats = dict.fromkeys(runs.TASKS, ".1%") | {"mean − two models": ".1f"}
+table(runs.task_table(tasks.rows), formats=formats,
+      caption="English, French: exact match, mean of 5 seeds [95% t interval, cut at 100%]; one "
       "seed without prefixes. Mean − two models: mean of both tasks minus that of the two models, "
       "in points, paired by seed [95% t interval, Bonferroni corrected for two comparisons]. "
       "Examples per task count repetitions.")  # fmt: skip
@@ -401,26 +401,28 @@ pretraining = rows.load_or_measure(
     points=runs.pretraining_points(), few=runs.few_pretraining_points(),
     data="generated; tinyshakespeare")  # fmt: skip
 lines = runs.pretraining_table(pretraining.rows)
-table(lines, formats={name: ".1f" for name in lines[0] if name.startswith(("exact", "minus"))},
-      caption="exact match (%): mean of English and French over 5 seeds [95% t interval, cut "
-      "at 0]; task steps: steps on labeled examples; minus none: difference from the two controls, "
-      "in points, paired by seed [95% t interval, Bonferroni corrected for four comparisons]"
+minus = {name: ".1f" for name in lines[0] if name.startswith("minus")}
+table(lines, formats={"exact match": ".1%"} | minus,
+      caption="exact match: mean of English and French over 5 seeds [95% t interval, cut at 0]; "
+      "task steps: steps on labeled examples; minus none: difference from the two controls, in "
+      "points, paired by seed [95% t interval, Bonferroni corrected for four comparisons]"
       )  # fmt: skip
 
 # %% [markdown]
 # **Pretraining on number words makes fine-tuning faster.** The same 200 steps of fine-tuning reach
-# 48.6% with it and 8.0% without, and the corrected interval of the difference excludes zero. This
+# 48.6% with it and 7.9% without, and the corrected interval of the difference excludes zero. This
 # is what pretraining is for: it needs no labels, and one pretrained model serves many tasks.
 #
 # **At the same total of steps it has no measurable advantage here.** Training on the 100 labeled
-# numbers for all 600 steps reaches 46.0%, and the interval of the difference is about 40 points
-# wide on either side. The seeds differ so much that a single seed could have shown a large gain or
-# a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
+# numbers for all 600 steps reaches 46.0%, and the interval of the difference reaches about 40
+# points to either side. The seeds differ so much that a single seed could have shown a large gain
+# or a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
 # stages have the same peak learning rate; a lower one for fine-tuning might change the picture.
 #
 # With far more text and larger models, Raffel et al. report that pretraining improves most of their
 # tasks, and that unlabeled text from a task's own domain can help (sections 3.1 and 3.4).
-#
+
+# %% [markdown]
 # ### 3. Why does T5 need its own learning rate?
 #
 # T5 was trained with **Adafactor**
@@ -579,7 +581,7 @@ print(f"the logits change by {change:.0%}")
 # **Fix:** set the scale to 1 (`MultiHeadAttention(..., scale=1.0)`, or `scale=1.0` in torch's
 # `scaled_dot_product_attention`), and compare your logits with transformers once. A related trap is
 # the output layer: the first version of T5 multiplies the last hidden states by
-# $1 / \sqrt{d_\text{model}}$ and shares its matrix with the embeddings; version 1.1 does neither.
+# $1 / \sqrt{d_\text{model}}$ and shares its matrix with the embeddings; the later one does neither.
 #
 # ## In practice
 #

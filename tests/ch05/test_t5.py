@@ -96,11 +96,11 @@ def test_the_table_of_tasks_pairs_seeds_and_leaves_out_the_tuning() -> None:
         row("both tasks", 800, runs.TUNING, 0.1, 0.1),
     ]  # fmt: skip
     one, two = runs.task_table(found)
-    assert one["English"].value == pytest.approx(90)
+    assert one["English"].value == pytest.approx(0.9)
     assert one["mean − two models"] == pytest.approx(tuple(t_interval([5.0, 10.0])))
     assert one["higher in"] == "2 of 2 seeds"
-    assert two["French"].value == pytest.approx(75)
-    assert two["French"].high == 100
+    assert two["French"].value == pytest.approx(0.75)
+    assert two["French"].high == 1
     assert (one["examples per task"], two["examples per task"]) == (12_800, 12_800)
 
 
@@ -111,7 +111,7 @@ def test_the_table_of_pretraining_compares_with_both_controls() -> None:
                                 (("number words", 400, 200), 0.2))
              for seed in (2, 1, runs.TUNING)]  # fmt: skip
     first, second, third = runs.pretraining_table(found)
-    assert first["exact match"].value == pytest.approx(30)
+    assert first["exact match"].value == pytest.approx(0.3)
     assert (first["range over seeds"], second["range over seeds"]) == ("20 to 40", "0 to 0")
     assert first["minus none, 600"] is None
     assert third["minus none, 600"] == pytest.approx(tuple(t_interval([20.0, 40.0], 1 - 0.05 / 4)))

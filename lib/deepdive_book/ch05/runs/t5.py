@@ -350,14 +350,16 @@ def scores(rows: Sequence[Mapping[str, Any]], task: str = "", **fields: Any) -> 
 def summary(
     values: Sequence[float], contrasts: int = 1, percent: bool = False
 ) -> Interval | float | None:
-    """Return the mean with its 95% t interval, Bonferroni corrected for several contrasts, and cut
-    at 0 and 100 for a percentage; one value without an interval, and None for none.
+    """Return the mean with its 95% t interval, Bonferroni corrected for several contrasts; a
+    percentage as a fraction, its interval cut at 0 and 1; one value without an interval,
+    and None for none.
     """
+    values = [value / 100 for value in values] if percent else list(values)
     if len(values) < 2:
         return values[0] if values else None
-    found = t_interval(list(values), 1 - 0.05 / contrasts)
+    found = t_interval(values, 1 - 0.05 / contrasts)
     if percent:
-        return Interval(found.value, max(0.0, found.low), min(100.0, found.high))
+        return Interval(found.value, max(0.0, found.low), min(1.0, found.high))
     return found
 
 
@@ -401,7 +403,7 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if row["arm"] == "both tasks, no prefix":
             table.append({
                 **line("one, without prefixes", size, f"{row['steps']}", row["examples_per_task"]),
-                **{task: 100 * row["exact_match"][task] for task in TASKS},
+                **{task: row["exact_match"][task] for task in TASKS},
             })  # fmt: skip
     return table
 
