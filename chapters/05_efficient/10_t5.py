@@ -414,10 +414,11 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # is what pretraining is for: it needs no labels, and one pretrained model serves many tasks.
 #
 # **At the same total of steps it has no measurable advantage here.** Training on the 100 labeled
-# numbers for all 600 steps reaches 46.0%, and the interval of the difference reaches about 40
+# numbers for all 600 steps reaches 45.9%, and the interval of the difference reaches about 40
 # points to either side. The seeds differ so much that a single seed could have shown a large gain
-# or a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
-# stages have the same peak learning rate; a lower one for fine-tuning might change the picture.
+# or a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero.
+# Both stages have the same peak learning rate; a lower one for fine-tuning might change the
+# picture.
 #
 # With far more text and larger models, Raffel et al. report that pretraining improves most of their
 # tasks, and that unlabeled text from a task's own domain can help (sections 3.1 and 3.4).

@@ -112,7 +112,7 @@ def test_the_table_of_pretraining_compares_with_both_controls() -> None:
              for seed in (2, 1, runs.TUNING)]  # fmt: skip
     first, second, third = runs.pretraining_table(found)
     assert first["exact match"].value == pytest.approx(0.3)
-    assert (first["range over seeds"], second["range over seeds"]) == ("20 to 40", "0 to 0")
+    assert (first["range over seeds"], second["range over seeds"]) == ("20% to 40%", "0% to 0%")
     assert first["minus none, 600"] is None
     assert third["minus none, 600"] == pytest.approx(tuple(t_interval([20.0, 40.0], 1 - 0.05 / 4)))
     assert third["minus none, 200"].value == pytest.approx(60)

@@ -421,7 +421,7 @@ def pretraining_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
         table.append({
             "pretraining text": arm[0], "pretraining steps": arm[1], "task steps": arm[2],
             "exact match": summary(values, percent=True),
-            "range over seeds": f"{min(values):.0f} to {max(values):.0f}",
+            "range over seeds": f"{min(values):.0f}% to {max(values):.0f}%",
             **{f"minus none, {control[2]}":
                difference(found[arm], found[control], 4) if compared else None
                for control in controls},
