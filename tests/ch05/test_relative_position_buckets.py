@@ -1,4 +1,4 @@
-"""The strip of buckets says what the library's tables say, by key and finger."""
+"""The strip of buckets, its numbers, and its axis are those of the library's buckets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import torch
 from browser import Reader
 
 from deepdive.positions import CausalT5Bias, T5Bias
-from deepdive_book.ch05.figures.relative_position_buckets import alt_text, relative_position_buckets
+from deepdive_book.ch05.figures.relative_position_buckets import (
+    alt_text,
+    bucket_labels,
+    relative_position_buckets,
+    ticks,
+)
 from deepdive_book.kit.markup import Html
 
 SCHEMES = {"both sides": T5Bias(1, 8, 20), "behind only": CausalT5Bias(1, 8, 20)}
@@ -18,7 +23,7 @@ def picture() -> Html:
     return relative_position_buckets(SCHEMES, LENGTH, at=20)
 
 
-def test_the_first_state_is_said() -> None:
+def test_the_first_state_in_words() -> None:
     assert "Query at 20, key at 0: distance −20, bucket 3" in picture().plain
 
 
@@ -32,11 +37,23 @@ def test_each_state_is_python_s(reader: Reader) -> None:
             page.locator("input").nth(1).fill(str(key))
             said = page.locator("[role=status]").inner_text()
             assert said == alt_text(table, LENGTH, at, key, scheme.sides == 1)
+            for line, labels in (
+                (".bk-numbers", bucket_labels(table, LENGTH, at, scheme.sides == 1)),
+                (".bk-ticks", ticks(LENGTH, at)),
+            ):
+                shown = page.locator(f"{line} b").all_inner_texts()
+                assert shown == [words for _, words in labels]
     assert not reader.complaints
 
 
-def test_no_such_place_is_refused() -> None:
-    with pytest.raises(ValueError, match="place 40 of 40"):
+def test_wide_buckets_have_their_numbers_at_their_middles() -> None:
+    table = CausalT5Bias(1, 8, 20).buckets(torch.arange(1 - LENGTH, LENGTH)).tolist()
+    assert bucket_labels(table, LENGTH, 39, True) == [(12.5, "7")]  # keys 0 to 25: 14 or more away
+    assert ticks(LENGTH, 39) == [(7, "−32"), (39, "0")]
+
+
+def test_no_such_position_is_refused() -> None:
+    with pytest.raises(ValueError, match="position 40 of 40"):
         relative_position_buckets(SCHEMES, LENGTH, at=40)
     with pytest.raises(ValueError, match="got 0 schemes"):
         relative_position_buckets({}, LENGTH, at=4)

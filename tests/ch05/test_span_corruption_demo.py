@@ -1,4 +1,4 @@
-"""Words hidden by a press: the two texts are those of `corrupt_spans`."""
+"""Tokens masked by a press: the input and the target are those of `corrupt_spans`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepdive.training.objectives import corrupt_spans
-from deepdive_book.ch05.figures.span_corruption_demo import MARKS, notes, span_corruption_demo
+from deepdive_book.ch05.figures.span_corruption_demo import SENTINELS, corrupt, span_corruption_demo
 from deepdive_book.kit.markup import Html
 
 TEXTS = ["thank you for inviting me to your party last week", "no <tags> here"]
@@ -20,15 +20,15 @@ def picture() -> Html:
 
 
 @given(st.sets(st.integers(0, 9), min_size=1))
-def test_the_notes_are_the_library_s(hidden: set[int]) -> None:
+def test_input_and_target_are_the_library_s(hidden: set[int]) -> None:
     words = TEXTS[0].split()
     where = torch.tensor([[i in hidden for i in range(len(words))]])
     both = corrupt_spans(torch.arange(len(words))[None], where, 99)
-    names = {99 - i: mark for i, mark in enumerate(MARKS)} | dict(enumerate(words))
-    assert notes(words, hidden) == tuple(" ".join(names[i] for i in x[0].tolist()) for x in both)
+    names = {99 - i: name for i, name in enumerate(SENTINELS)} | dict(enumerate(words))
+    assert corrupt(words, hidden) == tuple(" ".join(names[i] for i in x[0].tolist()) for x in both)
 
 
-def test_a_press_hides_and_shows(reader: Reader) -> None:
+def test_a_press_masks_and_unmasks(reader: Reader) -> None:
     page = reader.open(picture().html)
     hidden, words = {2, 3, 8}, TEXTS[0].split()
     for press in (None, 0, 9, 3, 0, 1):
@@ -36,7 +36,7 @@ def test_a_press_hides_and_shows(reader: Reader) -> None:
             page.locator(".sn-words button").nth(press).click()
             hidden ^= {press}
         said = tuple(page.locator("dd").nth(i).inner_text() for i in (0, 1))
-        assert said == notes(words, hidden)
+        assert said == corrupt(words, hidden)
     page.locator("select").select_option("1")
     assert page.locator("dd").nth(0).inner_text() == TEXTS[1]
     assert not reader.complaints

@@ -1,17 +1,17 @@
 const spec = JSON.parse(given.values), box = document.getElementById(given.id);
 const choice = box.querySelector("select"), line = box.querySelector(".sn-words");
-const [read, written] = box.querySelectorAll("dd");
+const [source, target] = box.querySelectorAll("dd");
 let hidden = new Set(spec.hidden);
 const say = () => {
   const words = spec.texts[+choice.value], reads = [], writes = [];
   let spans = 0;
   words.forEach((word, i) => {
     if (!hidden.has(i)) { reads.push(word); return; }
-    if (!hidden.has(i - 1)) { reads.push(spec.marks[spans]); writes.push(spec.marks[spans]); spans += 1; }
+    if (!hidden.has(i - 1)) { reads.push(spec.sentinels[spans]); writes.push(spec.sentinels[spans]); spans += 1; }
     writes.push(word);
   });
-  read.textContent = reads.join(" ");
-  written.textContent = [...writes, spec.marks[spans]].join(" ");
+  source.textContent = reads.join(" ");
+  target.textContent = [...writes, spec.sentinels[spans]].join(" ");
   [...line.children].forEach((button, i) => button.setAttribute("aria-pressed", hidden.has(i)));
 };
 const fill = () => {

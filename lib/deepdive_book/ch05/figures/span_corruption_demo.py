@@ -1,10 +1,10 @@
-"""Words that the reader hides, and the two texts that span corruption makes of them, at once.
+"""Tokens that the reader masks, and the encoder input and target of span corruption.
 
     span_corruption_demo(["thank you for inviting me to your party last week"], hidden=(2, 3, 8))
 
-A press hides a word or shows it again. Below stand what the model reads, each hidden span as one
-mark, and what it writes. Python draws the first state, which stays where nothing moves: on paper,
-without scripts.
+A press masks a word, which is one token here, or unmasks it. Below are the encoder's input, with
+one sentinel token for each masked span, and the decoder's target. Python draws the first
+state, which remains where no script runs, as on paper.
 """
 
 import hashlib
@@ -16,49 +16,53 @@ from pathlib import Path
 from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import ROLES
 
-MARKS = [f"<{letter}>" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+SENTINELS = [f"<extra_id_{i}>" for i in range(26)]
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
 def span_corruption_demo(texts: Sequence[str], hidden: Collection[int]) -> Html:
-    """Return the picture of the first text, with these of its words hidden.
+    """Return the figure of the first text, with these of its words masked.
 
-    Raises ValueError where there is no text, or one has more than 50 words.
+    Raises ValueError if there is no text, or one has more than 50 words.
     """
-    if not texts or any(not 0 < len(text.split()) <= 2 * len(MARKS) - 2 for text in texts):
+    if not texts or any(not 0 < len(text.split()) <= 2 * len(SENTINELS) - 2 for text in texts):
         raise ValueError(f"texts: got {len(texts)}, expected texts of 1 to 50 words")
-    spec = {"texts": [text.split() for text in texts], "hidden": sorted(hidden), "marks": MARKS}
+    spec = {
+        "texts": [text.split() for text in texts],
+        "hidden": sorted(hidden),
+        "sentinels": SENTINELS,
+    }
     given = json.dumps(spec, separators=(",", ":"))
     name = f"sn{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     words = texts[0].split()
-    read, written = notes(words, hidden)
+    source, target = corrupt(words, hidden)
     buttons = "".join(
         f'<button type="button" aria-pressed="{str(i in hidden).lower()}">{escape(word)}</button>'
         for i, word in enumerate(words)
     )
     options = "".join(f'<option value="{i}">{escape(text)}' for i, text in enumerate(texts))
     html = _PAGE.format(
-        id=name, words=buttons, read=escape(read), written=escape(written), options=options,
+        id=name, words=buttons, source=escape(source), target=escape(target), options=options,
         query=ROLES["query"], focus=ROLES["weight"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
-    return Html(html, f"[spans to hide. Read: {read} | Written: {written}]")
+    return Html(html, f"[tokens to mask. Encoder input: {source} | target: {target}]")
 
 
-def notes(words: Sequence[str], hidden: Collection[int]) -> tuple[str, str]:
-    """What is read, and what is written, with a mark for each span."""
-    read: list[str] = []
-    written: list[str] = []
+def corrupt(words: Sequence[str], hidden: Collection[int]) -> tuple[str, str]:
+    """Return the encoder's input and the target, with a sentinel token for each masked span."""
+    source: list[str] = []
+    target: list[str] = []
     spans = 0
     for i, word in enumerate(words):
         if i not in hidden:
-            read.append(word)
+            source.append(word)
             continue
         if i - 1 not in hidden or i == 0:
-            read.append(MARKS[spans])
-            written.append(MARKS[spans])
+            source.append(SENTINELS[spans])
+            target.append(SENTINELS[spans])
             spans += 1
-        written.append(word)
-    return " ".join(read), " ".join([*written, MARKS[spans]])
+        target.append(word)
+    return " ".join(source), " ".join([*target, SENTINELS[spans]])
 
 
 _PAGE = """\
@@ -76,10 +80,10 @@ _PAGE = """\
 .sn dt {{ font-weight: 600; }} .sn dd {{ margin: 0; min-height: 3em; }}
 @media print {{ .sn-choose {{ display: none; }} }}
 </style>
-<div class="sn" id="{id}" role="group" aria-label="Words to hide">
+<div class="sn" id="{id}" role="group" aria-label="Tokens to mask">
 <p class="sn-choose" hidden><label>text <select>{options}</select></label></p>
 <div class="sn-words">{words}</div>
-<div role="status" aria-live="polite"><dl><dt>it reads</dt><dd>{read}</dd>
-<dt>it writes</dt><dd>{written}</dd></dl></div>
+<div role="status" aria-live="polite"><dl><dt>encoder input</dt><dd>{source}</dd>
+<dt>decoder target</dt><dd>{target}</dd></dl></div>
 </div>
 {script}"""
