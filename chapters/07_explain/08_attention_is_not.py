@@ -251,9 +251,9 @@ assert torch.allclose(adversarial(predict, weights, z), found.weights, atol=1e-4
 # that differ only in their seed.
 
 # %% Predict tags=["fold"]
-from deepdive_book.kit.predictions import predict as ask
+from deepdive_book.kit import predictions
 
-ask(
+predictions.predict(
     "BiLSTM, movie reviews: which tau is the largest?",
     ["attention with leave-one-out", "attention with the gradient",
      "the gradient with leave-one-out"],
@@ -335,7 +335,7 @@ table(runs.other_weights(tests, logits),
 # such a word above another word of the review (0.5 is chance).
 
 # %% Predict tags=["fold"]
-ask(
+predictions.predict(
     "Which finds the deciding words more reliably: attention weights or leave-one-out?",
     ["attention weights", "leave-one-out", "no difference beyond the seeds"],
     answer=1,
@@ -365,6 +365,12 @@ table(runs.ground_truth_table(truth), formats={"AUC": ".2f"},
 
 # %% Accuracy of the classifiers
 print("test accuracy by seed:", ", ".join(f"{row['accuracy']:.1%}" for row in truth))
+
+# %% Two words of the first review
+own = importances(trained, tokens[0])
+for i, word in ((2, "not"), (0, "i")):
+    print(f"{word!r}: attention weight {own['attention'][i]:.2f}, "
+          f"leave-one-out {own['left out'][i]:.2f}")  # fmt: skip
 
 # %% [markdown]
 # ## With the real library

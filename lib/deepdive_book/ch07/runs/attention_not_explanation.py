@@ -258,7 +258,7 @@ def rank_correlation(found: Sequence[Row]) -> list[Row]:
             "top 3 shared: by chance": float((3 / length).mean()),
             "tau, shorter half": float(tau[short].mean()),
             "tau, longer half": float(tau[~short].mean()),
-            "leave-one-out with itself, noisy: tau": per_seed_mean(found, data),
+            "leave-one-out with itself + noise of 0.005: tau": per_seed_mean(found, data),
         })  # fmt: skip
     return table
 
