@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from scipy.stats import rankdata
 from torch import Tensor, nn
 
 from deepdive.data.documents import generated_documents, web_documents
@@ -340,9 +341,9 @@ def detection(model: Any, seed: int = 0, n_batches: int = 20) -> dict[str, float
         labels.append(replaced[chosen])
         scores.append(model.discriminator(filled)[chosen])
     label, score = torch.cat(labels), torch.cat(scores)
-    ranks = score.argsort().argsort().double()
+    ranks = torch.as_tensor(rankdata(score))  # from 1; equal scores share a rank
     n, m = int(label.sum()), int((~label).sum())
-    auc = (ranks[label].sum() - n * (n - 1) / 2) / max(1, n * m)
+    auc = (ranks[label].sum() - n * (n + 1) / 2) / max(1, n * m)
     return {
         "generator loss": round(torch.cat(losses).mean().item(), 3),
         "replaced": round(100 * label.double().mean().item(), 2),
