@@ -63,14 +63,17 @@ def test_auc_is_a_half_by_chance_and_one_for_an_oracle() -> None:
     assert again["replaced"] == found["replaced"]
 
 
-def test_the_rate_with_the_best_layer_is_chosen() -> None:
+def test_a_rate_that_diverges_with_the_second_seed_is_not_chosen() -> None:
+    accuracies = {0: {1.0: 60, 2.0: 59, 3.0: 30}, 100: {1.0: 20, 2.0: 58}}
     rows = [
-        {"objective": objective, "narrower": narrower, "rate": rate, "seed": 0,
-         "frozen": {"part of speech": layers, "sentiment": [99.0, 99.0] if rate == 1 else [1, 1]}}
+        {"objective": objective, "narrower": narrower, "rate": rate, "seed": seed,
+         "frozen": {"part of speech": [10, accuracy], "sentiment": [99.0, 99.0]}}
         for objective, narrower in page.ARMS
-        for rate, layers in ((1.0, [50, 40]), (2.0, [30, 60]))
+        for seed, found in accuracies.items() for rate, accuracy in found.items()
     ]  # fmt: skip
     assert set(page.chosen_rates(rows).values()) == {2.0}
+    again = page.second_tuning([row for row in rows if row["seed"] == 0])
+    assert {point["rate"] for point in again} == {1.0, 2.0}
 
 
 def test_a_row_has_both_layers_and_both_tasks() -> None:

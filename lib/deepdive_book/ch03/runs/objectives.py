@@ -361,7 +361,7 @@ def unigram_entropy() -> float:
 def measure(
     objective: str, seed: int, rate: float = 0.0, gigaflops: float = 0.0, narrower: int = 4
 ) -> dict[str, Any]:
-    """Return one run's probes and fine-tuning; seed 0 chooses the rate, on the dev parts.
+    """Return one run's probes and fine-tuning; tuning seeds: probes on the dev parts alone.
 
     objective "none" is the randomly initialized encoder, which is not pretrained.
     """
@@ -369,10 +369,11 @@ def measure(
         model, encoder = build("masked LM", seed)
     else:
         model, encoder = pretrain(objective, rate, seed, gigaflops, narrower)
-    found: dict[str, Any] = {"frozen": probe(encoder, 2 if seed else 1)}
+    tuning = seed in TUNING_SEEDS
+    found: dict[str, Any] = {"frozen": probe(encoder, 1 if tuning else 2)}
     if objective == "replaced tokens":
         found |= {"detection": detection(model.eval())}
-    if seed:
+    if not tuning:
         found |= {"fine-tuned": finetuned(encoder, seed)}
     return found
 
@@ -385,8 +386,11 @@ DATA = "ud_english_ewt, rt_polarity, wnut17"
 ARMS = [(objective, 4) for objective in OBJECTIVES] + [("replaced tokens", 2)]
 
 
+TUNING_SEEDS = (0, 100)  # they choose the rates, on the dev parts; no result is theirs
+
+
 def tuning() -> list[dict[str, Any]]:
-    """Return the runs of seed 0, which choose each arm's learning rate."""
+    """Return the runs of the first tuning seed, with all learning rates."""
     return [
         {"objective": objective, "narrower": narrower, "rate": rate, "gigaflops": BUDGET, "seed": 0}
         for objective, narrower in ARMS
@@ -394,19 +398,39 @@ def tuning() -> list[dict[str, Any]]:
     ]
 
 
+def second_tuning(found: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the runs of the second tuning seed, with each arm's two best rates: a high rate may
+    train with one seed and diverge with another.
+    """
+    best = _tag_accuracy([row for row in found if row["seed"] == TUNING_SEEDS[0]])
+    return [
+        {"objective": arm[0], "narrower": arm[1], "rate": rate, "gigaflops": BUDGET,
+         "seed": TUNING_SEEDS[1]}
+        for arm in ARMS
+        for rate in sorted(best[arm], key=lambda rate: -best[arm][rate])[:2]
+    ]  # fmt: skip
+
+
 def chosen_rates(found: Sequence[Row]) -> dict[tuple[str, int], float]:
-    """Return each arm's best rate: the highest part-of-speech accuracy, at the better layer.
+    """Return each arm's rate with the highest part-of-speech accuracy, mean of both tuning seeds.
 
     Sentiment doesn't choose: with 600 reviews its standard error is 2 points, more than the rates
     differ by.
     """
-    scores = {}
-    for row in found:
-        if row["seed"] == 0:
-            score = max(row["frozen"]["part of speech"])
-            scores[row["objective"], row["narrower"], row["rate"]] = score
-    return {arm: max((score, key[2]) for key, score in scores.items() if key[:2] == arm)[1]
+    first, second = (
+        _tag_accuracy([row for row in found if row["seed"] == seed]) for seed in TUNING_SEEDS
+    )
+    return {arm: max(second[arm], key=lambda rate: first[arm][rate] + second[arm][rate])
             for arm in ARMS}  # fmt: skip
+
+
+def _tag_accuracy(found: Sequence[Row]) -> dict[tuple[str, int], dict[float, float]]:
+    """Return, for each arm and rate, the part-of-speech accuracy of the better layer."""
+    scores: dict[tuple[str, int], dict[float, float]] = {arm: {} for arm in ARMS}
+    for row in found:
+        layers = row["frozen"]["part of speech"]
+        scores[row["objective"], row["narrower"]][row["rate"]] = max(layers)
+    return scores
 
 
 def points(rates: Mapping[tuple[str, int], float]) -> list[dict[str, Any]]:
@@ -426,6 +450,7 @@ def results() -> list[Row]:
     read = partial(rows.load_or_measure, measure, "03_bert", "objectives", few=few, data=DATA)
     found = read(points=tuning())
     if profile() == "experiment":
+        found = read(points=second_tuning(found.rows))
         found = read(points=points(chosen_rates(found.rows)))
     return found.rows
 
@@ -451,19 +476,19 @@ SCORES: dict[str, tuple[str | int, ...]] = {
 
 def _values(found: Sequence[Row], arm: tuple[str, int], *path: str | int) -> list[float]:
     fields = {"objective": arm[0]} | ({} if arm[0] == "none" else {"narrower": arm[1]})
-    return rows.values([row for row in found if row["seed"]], *path, **fields)
+    return rows.values([r for r in found if r["seed"] not in TUNING_SEEDS], *path, **fields)
 
 
 def scores(found: Sequence[Row]) -> list[Row]:
     """Return the main table: each arm's scores with their intervals, and the word counts'."""
     table: list[Row] = [
         {"objective": name(*arm)}
-        | {score: rows.interval(_values(found, arm, *path)) for score, path in SCORES.items()}
+        | {score: rows.interval(_values(found, arm, *path), 0.01) for score, path in SCORES.items()}
         for arm in [*ARMS, ("none", 0)]
     ]
     tags, counts = most_frequent_tag(), bag_of_words()
-    row = {"objective": "word counts (baseline)", "part of speech, layer 1": tags}
-    return [*table, row | {"sentiment, frozen": counts}]
+    row = {"objective": "word counts (baseline)", "part of speech, layer 1": tags / 100}
+    return [*table, row | {"sentiment, frozen": counts / 100}]
 
 
 def differences(found: Sequence[Row], reference: tuple[str, int] = ARMS[0]) -> list[Row]:
@@ -492,8 +517,8 @@ def generators(found: Sequence[Row]) -> list[Row]:
     """Return what ELECTRA's networks do after training, with the text's unigram entropy."""
     table: list[Row] = [
         {"generator": f"1/{narrower} as wide"}
-        | {head: rows.interval(_values(found, (objective, narrower), "detection", head))
-           for head in ("generator loss", "replaced", "AUC")}
+        | {head: rows.interval(_values(found, (objective, narrower), "detection", head), scale)
+           for head, scale in (("generator loss", 1), ("replaced", 0.01), ("AUC", 1))}
         for objective, narrower in ARMS if objective == "replaced tokens"
     ]  # fmt: skip
     return [*table, {"generator": "token frequencies", "generator loss": unigram_entropy()}]
