@@ -224,15 +224,15 @@ gradients = [torch.autograd.grad(p[0, 1].log(), m.embed.weight, retain_graph=Tru
 assert torch.allclose(*gradients, atol=1e-5)
 
 h, weights = h.detach(), weights.detach()
-predict, answer = (lambda w: model.predict(h, w)), from_states(trained, h)
+reweighted, answer = (lambda w: model.predict(h, w)), from_states(trained, h)
 left_out = importances(trained, tokens[0])["left out"]
 assert torch.allclose(leave_one_out(model, tokens), left_out, atol=1e-5)
 draw = lambda: torch.Generator().manual_seed(0)  # noqa: E731
-ours = permuted(predict, weights, 5, draw())
+ours = permuted(reweighted, weights, 5, draw())
 assert torch.allclose(ours, library.permuted(answer, weights, tokens != 0, 5), atol=1e-5)
 found = library.adversarial(answer, weights, tokens != 0)
 z = torch.randn(weights.shape, generator=draw())
-assert torch.allclose(adversarial(predict, weights, z), found.weights, atol=1e-4)
+assert torch.allclose(adversarial(reweighted, weights, z), found.weights, atol=1e-4)
 
 # %% [markdown] tags=["slide"]
 # ## Experiments
@@ -251,9 +251,9 @@ assert torch.allclose(adversarial(predict, weights, z), found.weights, atol=1e-4
 # that differ only in their seed.
 
 # %% Predict tags=["fold"]
-from deepdive_book.kit import predictions
+from deepdive_book.kit.predictions import predict
 
-predictions.predict(
+predict(
     "BiLSTM, movie reviews: which tau is the largest?",
     ["attention with leave-one-out", "attention with the gradient",
      "the gradient with leave-one-out"],
@@ -335,7 +335,7 @@ table(runs.other_weights(tests, logits),
 # such a word above another word of the review (0.5 is chance).
 
 # %% Predict tags=["fold"]
-predictions.predict(
+predict(
     "Which finds the deciding words more reliably: attention weights or leave-one-out?",
     ["attention weights", "leave-one-out", "no difference beyond the seeds"],
     answer=1,
