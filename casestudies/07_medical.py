@@ -56,8 +56,7 @@ show(attribution_diagram(), ALT)
 #
 # **Interactive figure: remove a word.** *One abstract that the model classifies correctly. The bars
 # are the class probabilities. Below them, five attribution methods color the words: blue for the
-# predicted class, orange against it. The methods are defined
-# in experiment 2.* *Try this:*
+# predicted class, orange against it. The methods are defined in experiment 2.* *Try this:*
 #
 # 1. Press "lymphoma". How far does the probability of *neoplasms* fall, and which word do the
 #    methods rank first now?
@@ -110,9 +109,9 @@ medical_example()
 #
 # **Faithfulness.** The top word is *tumor*. Comprehensiveness is the drop without it, $f(1, 1) -
 # f(1, 0) = 2 - 0 = 2$: higher is better. Sufficiency is the drop when only the top word remains,
-# $f(1, 1) - f(0, 1) = 2 - 4 = -2$: lower is better, and it is negative here because *no* no longer
-# counts against the class. ([DeYoung et al. 2020](https://arxiv.org/abs/1911.03429) define both,
-# for probabilities; we use the margin.)
+# $f(1, 1) - f(0, 1) = 2 - 4 = -2$: lower is better, and it is negative here because masking the
+# word *no* removes its penalty. ([DeYoung et al. 2020](https://arxiv.org/abs/1911.03429) define
+# both, for probabilities; we use the margin.)
 #
 # ## In code: integrated gradients and faithfulness
 #
@@ -175,8 +174,8 @@ comprehensiveness, sufficiency = faithfulness(lambda kept: f(kept.float()), valu
 print(f"comprehensiveness {comprehensiveness:.0f}, sufficiency {sufficiency:.0f}")
 
 # %% [markdown]
-# On a small BERT with random weights, the gradient, the attributions, and both metrics equal the
-# library's:
+# On a small BERT with random weights, the gradient, the attributions, and both metrics equal those
+# of `deepdive`, this book's library:
 
 # %% Equal to the library tags=["equals-library", "nbval-check-output"]
 from deepdive.explain import gradients
@@ -205,8 +204,8 @@ print("equal: gradient, integrated gradients, comprehensiveness, sufficiency")
 # ## The texts
 #
 # [Schopf et al. (2022)](https://doi.org/10.1145/3582768.3582795) collected abstracts from PubMed
-# and labeled each with one of five conditions. These are research texts.
-# To use your own table, name a CSV file and two of its columns.
+# and labeled each with one of five conditions. These are research texts. To use your own table,
+# name a CSV file and two of its columns.
 
 # %% Your own data, and your own encoder
 MEDICAL_FILE = ""  # @param {type:"string"}
@@ -315,7 +314,7 @@ predict(
      "TF-IDF is 5 to 10 points higher"],
     answer=1,
     explain="MiniLM scores 0.4 points higher, and the interval includes zero. Probably because "
-    "parts of words, such as 'carcin' and 'cardi', identify most of the classes.",
+    "parts of words, such as 'carci' and 'cardi', identify most of the classes.",
     key="07_explain/tfidf-or-minilm",
 )  # fmt: skip
 
@@ -369,7 +368,7 @@ print(results.text("seeds"), results.text("errors"), sep="\n")
 # | integrated gradients | as above; the baseline has [MASK] for every word |
 # | attention × gradient | attention weights times gradients, multiplied over the layers |
 # | [AttnLRP](https://arxiv.org/abs/2402.05602) | the margin, passed back layer by layer |
-# | [attention rollout](https://arxiv.org/abs/2005.00928) | the same without gradients |
+# | [attention rollout](https://arxiv.org/abs/2005.00928) | weights only, no gradients |
 # | random | a random number |
 #
 # LIME and kernel SHAP mask random sets of words and fit the margins. AttnLRP is **layer-wise
@@ -400,9 +399,10 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 
 # %% [markdown]
 # **AttnLRP's words matter most.** Without them the margin falls by 2.91 logits; without random
-# words it falls by 0.19. AttnLRP leads every other method beyond the corrected interval, and it
-# also has the highest mean with the two other seeds. It needs one forward and one backward pass.
-# LIME and SHAP need 300 forward passes and do worse.
+# words it falls by 0.19. AttnLRP leads every other method in comprehensiveness; all corrected
+# intervals exclude zero, and it also has the highest mean with the two other seeds. It needs one
+# forward and one backward pass. LIME and SHAP need 300 forward passes, are less comprehensive, and
+# aren't clearly better in sufficiency.
 #
 # The order depends on the metric. By sufficiency, integrated gradients do best and AttnLRP isn't
 # clearly different from LIME and SHAP. And there is a caveat: fine-tuning never showed MiniLM a
@@ -443,11 +443,11 @@ results.table("negation", "200 abstracts per line that the model assigns to anot
               "corrected for eight comparisons")  # fmt: skip
 
 # %% [markdown]
-# "No" makes no difference. With "There is **no** evidence of cancer." in front, MiniLM assigns
-# 56.0% of the abstracts to *neoplasms*; without the "no" it assigns 55.0%. In none of the eight
-# lines does "no" reduce the percentage by more than 0.5 points. An attribution that highlights
-# "cancer" would be faithful here, and would hide that "no" is ignored. You see it only when you
-# remove "no" and nothing happens.
+# Adding "no" never clearly lowers the percentage. With "There is **no** evidence of cancer." in
+# front, MiniLM assigns 56.0% of the abstracts to *neoplasms*; without the "no" it assigns 55.0%. In
+# none of the eight lines does "no" reduce the percentage by more than 0.5 points. An attribution
+# that highlights "cancer" would be faithful here, and would hide that "no" is ignored. Highlighting
+# "cancer" alone doesn't show it; removing "no" does.
 #
 # TF-IDF ignores "no" too, but for cancer and epilepsy the added sentence changes far fewer of its
 # predictions. Probably it weighs one word among eighty, while MiniLM has learned which words name a
@@ -474,8 +474,8 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 #
 # [Tonekaboni et al. (2019)](https://arxiv.org/abs/1905.05134) interviewed clinicians in intensive
 # care and emergency medicine. They want to know which facts about the case the model used, how
-# certain it is, where it fails, and whether the case resembles its training data. [Ghassemi et
-# al. (2021)](https://doi.org/10.1016/S2589-7500(21)00208-9) warn that explanations of single
+# certain it is, where it fails, and whether the case resembles its training data. [Ghassemi et al.
+# (2021)](https://doi.org/10.1016/S2589-7500(21)00208-9) warn that explanations of single
 # predictions can reassure without showing that they are correct.
 #
 # | question | what answers it |
@@ -531,7 +531,8 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 # reported that MiniLM wins. **Symptom:** the new model beats the baseline, but it had more text,
 # more tuning, or more models, or the baseline was the first one that came to mind. **Fix:** give
 # both sides the same text, the same number of configurations, and the same ensemble size. Then try
-# to make the baseline better: here, characters instead of words gained as much as anything else.
+# to make the baseline better: here, character features instead of words gained about as much as
+# reading the full text.
 #
 # ## In practice
 #
@@ -556,7 +557,7 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 #
 # **Do the highlights show what it uses?** It depends on the method. Removing the words that AttnLRP
 # ranks first lowers the margin by 2.91 [2.60, 3.21] logits, more than with any of the other seven
-# methods. Attention rollout is nearly as bad as random.
+# methods. Attention rollout is the weakest method, though clearly better than random.
 #
 # **Is that what she needs?** Not enough. The model ignores "no", is overconfident by about ten
 # points, and the attributions show neither. DeYoung et al. define the metrics on other data and

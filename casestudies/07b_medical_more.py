@@ -1,11 +1,11 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: medical abstracts
 #
-# This page continues [the case study on medical abstracts](07_medical.ipynb): a fine-tuned MiniLM
-# classifies abstracts into five conditions, and attributions explain its predictions. It has five
-# more questions. Does pretraining on medical text help? Do longer texts or class weights? How
-# stable are attributions? What does the model predict for texts with two labels? And what do the
-# attributions of its most confident mistakes look like?
+# This page continues the case study on medical abstracts: a fine-tuned MiniLM classifies abstracts
+# into five conditions, and attributions explain its predictions. It has five more questions. Does
+# pretraining on medical text help? Do longer texts or class weights? How stable are attributions?
+# What does the model predict for texts with two labels? And what do the attributions of its most
+# confident mistakes look like?
 #
 # <small>Prerequisites: [the case study](07_medical.ipynb) · 10 min · saved results; nothing is
 # trained here · data: medical_abstracts, medquad, movie_reviews · book 7.6</small>

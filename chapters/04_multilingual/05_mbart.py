@@ -95,9 +95,9 @@ cross_lingual_masks(figure.examples())
 # A uniform random number of 0.256 is between 0.136 and 0.321, so the span has length 2. That
 # reaches the two tokens, so no other span is sampled.
 #
-# **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, rounded to 2. Say it starts at
-# the second token. The decoder's input at a position is the previous token if that token is in the
-# span too, and otherwise a mask:
+# **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, which Python rounds to the even
+# number 2. Say it starts at the second token. The decoder's input at a position is the previous
+# token if that token is in the span too, and otherwise a mask:
 #
 # | | mBART | MASS |
 # |---|---|---|
@@ -269,8 +269,8 @@ predict(
      "a French sentence with a different meaning",
      "a near copy, mostly English"],
     answer=2,
-    explain="Probably because about two of three target tokens were in its input during "
-    "pretraining, and the language token added nothing that these words didn't show.",
+    explain="Probably because about two thirds of the target were visible in the input during "
+    "pretraining, and these words already showed the language.",
     key="04_multilingual/before-a-pair",
 )  # fmt: skip
 
@@ -289,12 +289,12 @@ table(experiment.language_table(runs), formats={"steps": ",d"}, caption="percent
 table(experiment.examples(runs, data, 0))
 
 # %% [markdown]
-# **mBART mostly copies its input, although the language token asks for French.** MASS generates
-# French, but the meaning is different. Probably that's because MASS's decoder always had to predict
-# words that weren't in the encoder's input, in the language of its first token. [Liu et al.
-# (2021)](https://aclanthology.org/2021.findings-acl.373/) also find that large pretrained
-# translation models copy more than models without pretraining. Either way, neither model
-# translates: before fine-tuning neither outputs the reference for any test sentence.
+# **mBART generates mostly English words, many of them from its input, although the language token
+# asks for French.** MASS generates French, but the meaning is different. Probably that's because
+# MASS's decoder always had to predict words that weren't in the encoder's input, in the language of
+# its first token. [Liu et al. (2021)](https://aclanthology.org/2021.findings-acl.373/) also find
+# that large pretrained translation models copy more than models without pretraining. Either way,
+# neither model translates: before fine-tuning neither outputs the reference for any test sentence.
 
 # %% [markdown]
 # ### 2. Does denoising pretraining help when pairs are few?
@@ -305,7 +305,10 @@ table(experiment.examples(runs, data, 0))
 # mBART's. In the first table, *steps* means steps of pretraining + maximum steps of fine-tuning.
 # *TFLOPs* is the training compute, in 10¹² floating-point operations, if all steps are taken. In
 # the second table, *steps* means the pretraining steps of mBART; the **confidence interval** is
-# Student's t over the seeds.
+# Student's t over the seeds. A difference uses only the seeds that both models have, so it can
+# differ from the difference of two means in the first table. Seeds 1 to 3 without pretraining were
+# run on an earlier machine, the others on this one; one of the former, repeated on this machine,
+# scored clearly higher with 3,000 pairs.
 
 # %% Translation with and without pretraining tags=["slide"]
 short, long = experiment.steps_of(runs)[0], experiment.steps_of(runs)[-1]
@@ -329,7 +332,8 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
 # **Pretraining helps.** After 2,400 steps the gain is 13.3 points with 300 pairs and 13.9 points
 # with 3,000. All six intervals exclude zero, and no corrected p value is above 0.013. The extra
 # steps of *none, equal compute* don't change that: its chrF is about that of *none*, probably
-# because the validation loss stops improving. So pretraining is a better use of the same compute.
+# because the validation loss stops improving. Even when allowed the same compute, the model without
+# pretraining doesn't catch up.
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time. Almost none of its 500 test translations match the reference.
@@ -380,11 +384,11 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
       "value of the t test, corrected for the comparisons in this table (Holm)")  # fmt: skip
 
 # %% [markdown]
-# **Copying helps nearly as much as denoising.** After 800 steps, the intervals of mBART − copying
-# include zero with either number of pairs. After 2,400 steps and with 3,000 pairs, mBART scores 1.7
-# points higher. That interval excludes zero by itself, but not after correction for the eight
-# comparisons of this table (p = 0.182). So whether denoising adds anything to copying is open here.
-# (With the first three seeds the difference was larger, and two more seeds reduced it.)
+# **Copying may help nearly as much as denoising.** After 800 steps, the intervals of mBART −
+# copying include zero with either number of pairs. After 2,400 steps and with 3,000 pairs, mBART
+# scores 1.7 points higher. That interval excludes zero by itself, but not after correction for the
+# eight comparisons of this table (p = 0.182). So whether denoising adds anything to copying is open
+# here. (With the first three seeds the difference was larger, and two more seeds reduced it.)
 #
 # Why does copying help? Probably because it trains the decoder to generate sentences of the
 # language, and the cross-attention to find the input position it needs next. Both are useful in
@@ -511,17 +515,17 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
 # 2,400 steps of mBART's objective improve chrF by 13.3 points [11.0, 15.6] with 300 pairs and by
 # 13.9 [7.8, 20.0] with 3,000. After 300 pairs the model doesn't translate yet (chrF 18.4), and
-# after 3,000 it is at 51.0. Before fine-tuning, mBART copies its input, whatever the language
-# token.
+# after 3,000 it is at 51.0. Before fine-tuning, given English input and the French token, mBART
+# generates mostly English words.
 #
 # A control without corruption, copying, brings nearly the same gain. Whether denoising adds
 # something is open: the difference is 1.7 points, and it isn't significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
-# low-resource language pairs. Our gain in BLEU with 3,000 pairs is from 18.6 to 30.3, but on
-# short, easy sentences. We didn't reproduce their models, the 25 languages, sentence permutation
-# (our texts are single sentences), or unsupervised translation. We also didn't compare MASS at
-# equal target tokens.
+# low-resource language pairs. Our gain in BLEU with 3,000 pairs is from 18.6 to 30.3, but on short,
+# easy sentences. We didn't reproduce their models, the 25 languages, sentence permutation (our
+# texts are single sentences), or unsupervised translation. We also didn't compare MASS at equal
+# target tokens.
 #
 # ## Check your understanding
 #
@@ -565,9 +569,8 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer</summary>
 #
-#    Three tokens are masked, so the last span is truncated to 1. The result is
-#    [M] $a$ [M] $d$ [M] $f$: the first mask is an insertion, the second replaces $b\,c$, and the
-#    third replaces $e$.
+#    Three tokens are masked, so the last span is truncated to 1. The result is [M] $a$ [M] $d$ [M]
+#    $f$: the first mask is an insertion, the second replaces $b\,c$, and the third replaces $e$.
 #
 #    </details>
 # 2. *(on paper, 2 min)* Count MASS's training examples. A sentence has 10 tokens. How many

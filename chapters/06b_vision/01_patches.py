@@ -17,11 +17,10 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Large, if training is short and the images are few and similar. On 1,642 photographs of hands, at
-# nearly equal parameters, a single patch reaches an accuracy of 95.4% [93.6%, 97.2%], and 25
-# patches reach 90.1% [87.7%, 92.5%] (three seeds, 95% t intervals). A small CNN outperforms all of
-# them. Positions matter little here: if every image gets its own shuffle, accuracy falls by 3.3
-# points [0.6, 5.9].
+# Large, in our short training. On 1,642 similar photographs of hands, at nearly equal parameters, a
+# single patch reaches an accuracy of 95.4% [93.6%, 97.2%], and 25 patches reach 90.1% [87.7%,
+# 92.5%] (three seeds, 95% t intervals). A small CNN outperforms all of them. Positions matter
+# little here: if every image gets its own shuffle, accuracy falls by 3.3 points [0.6, 5.9].
 #
 # </details>
 #
@@ -78,7 +77,8 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. Most likely not: you see skin, fingertips, and wall, but not how many fingers are raised.
-# 2. Put the photograph together again. Position embeddings give the model the same information.
+# 2. Put the photograph together again. Position embeddings give the model this information, once
+#    they are trained.
 # 3. Patches of 5 pixels give 400 tokens, and each attention head has 160,801 weights. Patches of 50
 #    give 4 tokens and 25 weights.
 #
@@ -104,13 +104,13 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # no pixel is used twice.
 #
 # Patches 2 and 3 have the same pixels and therefore the same embedding. Attention treats equal
-# tokens equally, so the encoder couldn't distinguish them. Position embeddings solve this: add
-# $(1, 0)$ to patch 2 and $(0, 1)$ to patch 3, and the tokens become $(3, 2)$ and $(2, 3)$.
+# tokens equally, so the encoder couldn't distinguish them. Position embeddings solve this: add $(1,
+# 0)$ to patch 2 and $(0, 1)$ to patch 3, and the tokens become $(3, 2)$ and $(2, 3)$.
 #
 # ## In code: a Vision Transformer
 #
-# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of
-# $1 + N$ position embeddings, the encoder's input is
+# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of $1
+# + N$ position embeddings, the encoder's input is
 #
 # $$x = [c;\; W p_1 + b;\; \ldots;\; W p_N + b] + E$$
 
@@ -178,8 +178,9 @@ with torch.device("meta"):  # shapes without memory
     print(f"ViT-B/16: {sum(p.numel() for p in ViT().parameters()):,} parameters")
 
 # %% [markdown]
-# The paper reports 86 million parameters for ViT-Base (table 1). With the weights of the library's
-# model, our logits and gradients are equal to the library's:
+# The paper reports 86 million parameters for ViT-Base (table 1). With the weights of a model from
+# `deepdive`, this book's own library, our logits and the gradient of the position embeddings are
+# equal to that model's:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.layers.heads import ImageClassifier
@@ -210,12 +211,12 @@ assert torch.allclose(*gradients, atol=1e-5)
 #
 # ### 1. How large should a patch be?
 #
-# The patch embedding has $3 P^2 d$ weights, so larger patches also mean a larger model. If the
-# entire photograph is one patch, it has 21 times the parameters it has with patches of 10 pixels.
-# To separate the two effects, a **pooled** ViT first averages the pixels of each patch to a grid of
-# $10 \times 10$. Then the embedding always has $3 \cdot 10^2 d$ weights, and all patch sizes have
-# nearly the same number of parameters. But pooled models see less detail: a patch of 100 pixels
-# becomes a thumbnail of the photograph.
+# The patch embedding has $3 P^2 d$ weights, so larger patches also mean a larger model. A model
+# whose only patch is the entire photograph has 21 times the parameters of a model with patches of
+# 10 pixels. To separate the two effects, a **pooled** ViT first averages the pixels of each patch
+# to a grid of $10 \times 10$. Then the embedding always has $3 \cdot 10^2 d$ weights, and all patch
+# sizes have nearly the same number of parameters. But pooled models see less detail: a patch of 100
+# pixels becomes a thumbnail of the photograph.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -274,19 +275,19 @@ trained = accuracy("ViT", P, short, "train_accuracy")
 print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {trained:.0%}")
 
 # %% [markdown]
-# **Larger patches are better here, and not because they come with more parameters.** Among the
-# pooled ViTs, a single patch reaches 95.4% after 4,800 steps, and 25 patches reach 90.1%. The
-# interval of this difference excludes zero. For four patches, the corrected interval just includes
-# it. More weights don't help: with patches of 20 pixels, the pooled ViT is better than the ViT that
-# sees every pixel.
+# **One patch is better than 25, and not because of its parameters.** Among the pooled ViTs, a
+# single patch reaches 95.4% after 4,800 steps, and 25 patches reach 90.1%. The interval of this
+# difference excludes zero. For four patches, the corrected interval just includes it. The larger
+# embedding doesn't help here either: with patches of 20 pixels, the pooled ViT is better than the
+# ViT that sees every pixel, though pooling may also help by itself.
 #
-# Why is one patch enough? With a single patch, attention has nothing to relate, so the model is in
-# effect an MLP on a thumbnail. This probably works because all hands are in the middle of the
-# image, in front of a plain wall. With 25 or 100 patches, the model first has to learn how to
-# combine them. After 1,200 steps, the ViT with patches of 20 classifies only 71% of its *training*
-# photographs correctly, so it is undertrained. With 4,800 steps the difference is smaller, and we
-# haven't tested more. Other learning rates don't reverse the order ([more
-# experiments](01b_patches_more.ipynb)).
+# Why is one patch enough? With a single patch, attention only passes the patch on to the class
+# token, so the pooled model is nearly an MLP on a thumbnail. This probably works because all hands
+# are in the middle of the image, in front of a plain wall. With 25 or 100 patches, the model first
+# has to learn how to combine them. After 1,200 steps, one of the ViTs with patches of 20 classifies
+# only 71% of its *training* photographs correctly, so it is undertrained. With 4,800 steps the gap
+# between one patch and 25 is smaller, and we didn't train longer. Other learning rates don't
+# reverse the order ([more experiments](01b_patches_more.ipynb)).
 #
 # How good are these accuracies? Here are two simple kinds of baselines, trained on the same
 # photographs: a linear classifier on the pixels or on the thumbnail, and a small CNN with four
@@ -301,11 +302,12 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run")  # fmt: skip
 
 # %% [markdown]
-# **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT reaches
-# after 4,800 steps. It needs 27.5 million **FLOPs** per image (a multiply-add counts as two), a
-# little more than the ViT with 100 patches. The likely reason is its inductive bias: a CNN doesn't
-# have to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier
-# on the pixels is better than the ViTs with patches of 10 or 20.
+# **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT we
+# trained, even those with 4,800 steps. It needs 27.5 million **FLOPs** per image (a multiply-add
+# counts as two), more than the ViT with 100 patches, and far more than the pooled ViTs that it has
+# the parameters of. The likely reason is its inductive bias: a CNN doesn't have to learn that
+# neighboring pixels belong together. After 1,200 steps, even a linear classifier on the pixels is
+# better than the ViTs with patches of 10 or 20.
 #
 # So don't choose a patch size by these tables if you have much more data, or images whose objects
 # differ in position and size. With enough training, smaller patches are better (see "In practice").
@@ -385,9 +387,10 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
 #
 # $$A_l = \tfrac12 (W_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
-# The first row of $R$ has the class token's rollout, one number for each patch. Suppose there is
-# one block and one patch, and the class token's attention is 0.4 to itself and 0.6 to the patch.
-# Then the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
+# $W_l$ is the attention matrix of block $l$, averaged over the heads. Without its first entry, the
+# first row of $R$ is the class token's rollout, one number for each patch. Suppose there is one
+# block and one patch, and the class token's attention is 0.4 to itself and 0.6 to the patch. Then
+# the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
 #
 # In the figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of $2 \times 2$. It
 # runs in your browser, and your drawing stays there.
@@ -429,7 +432,7 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
 lines = [[f"{patch} × {patch}", steps, *(accuracy("ViT", patch, steps, key) for key in keys)]
          for patch, steps in ((10, short), (20, short), (20, long))]  # fmt: skip
-which = ["no patch", "most rollout", "random", "least rollout"]
+which = ["none", "most rollout", "random", "least rollout"]
 table(lines, ["patch, pixels", "steps", *which], formats=dict.fromkeys(which, ".1%"),
       caption="test accuracy with a fifth of the patches gray, by which ones; mean of 3 seeds "
       "[95% t interval, which can exceed 100%]")  # fmt: skip
@@ -447,9 +450,9 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
 # to 30.4% for the most rollout and to 56.2% for random patches. Occluding the patches with the
 # least rollout hurts less than random ones in most runs, but not in all.
 #
-# There are two limits. Random patches often show only the wall, so the test says that rollout finds
-# the hand, not that it ranks the patches of a hand. And gray patches are out of distribution,
-# because no training photograph had any.
+# There are two limits. Random patches often show only the wall, so the test may say only that
+# rollout finds the hand, not that it ranks the patches of a hand. And gray patches are out of
+# distribution, because no training photograph had any.
 #
 # Another way to summarize attention is the mean **attention distance** between a patch and the
 # patches it attends to. In a pretrained ViT, some heads of the first blocks attend to nearby
@@ -495,19 +498,21 @@ with torch.no_grad():
 # |---|---|---|
 # | first layer | small overlapping kernels | one projection of disjoint patches |
 # | an output of one layer depends on | neighboring pixels | all patches |
-# | positions | built in | learned embeddings |
-# | another image size | works as it is | needs **interpolation** of the position embeddings |
+# | positions | shared kernels: a shifted input gives a shifted output | learned embeddings |
+# | another image size | with global pooling | with **interpolation** of the positions |
 # | compute, in the number of pixels | linear | quadratic in attention |
 # | with little training data | strong | needs **pretraining** or distillation |
 #
 # The last line reflects the paper's main finding. Trained on ImageNet only, ViT is a few points
-# below comparable ResNets. Pretraining on 14 to 300 million images reverses the order ([Dosovitskiy
-# et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
+# below comparable ResNets. Pretraining on a much larger data set, up to 300 million images,
+# reverses the order ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and
+# 4.3).
 #
 # ## Common mistake: `reshape` without `permute`
 #
 # `images.reshape(B, N, -1)` also gives $N$ vectors of the right length. But `reshape` never moves a
-# number, so each vector is a strip of pixel lines from one channel instead of a square.
+# number, so each vector is a run of consecutive pixels, line by line, which may even cross from one
+# channel into the next.
 
 # %% Strips instead of squares tags=["nbval-check-output"]
 pixels = torch.arange(16).view(1, 1, 4, 4)  # each pixel is its own number
@@ -532,7 +537,7 @@ print("with permute:         ", squares[0, 1].tolist())
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
 #   attention and MLPs with Glorot's uniform distribution, and only the position embeddings with a
 #   standard deviation of 0.02. timm, transformers, and our library use 0.02 for both. The runs on
-#   this page use Glorot's.
+#   this page use Glorot's; the class above is only compared with trained weights.
 # - **Split by person.** Each student signed ten digits, so a random split would put photographs of
 #   one hand into both the training and the test data.
 #
@@ -546,9 +551,9 @@ print("with permute:         ", squares[0, 1].tolist())
 # each patch was? Only a little here: with a new shuffle for each image, it loses 3.3 points. A
 # fixed shuffle makes no clear difference.
 #
-# Dosovitskiy et al. (2021) also lose about three points without position embeddings. We did not
-# reproduce their main result, that pretraining on many millions of images lets ViT outperform CNNs.
-# Without pretraining, our CNN outperforms every ViT.
+# Dosovitskiy et al. (2021) lose about three points without position embeddings; our loss is
+# inconclusive. We did not reproduce their main result, that pretraining on many millions of images
+# lets ViT outperform CNNs. Without pretraining, our CNN outperforms every ViT.
 #
 # ## Check your understanding
 #
@@ -601,8 +606,9 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer</summary>
 #
-#    Return `self.head(x[:, 1:].mean(1))`. If you also drop the class token from `tokens`, its
-#    embedding and its position embedding are unnecessary, $2d$ parameters.
+#    Return `self.head(x[:, 1:].mean(1))`. If you also drop the class token from `tokens`, return
+#    `self.head(x.mean(1))`; then its embedding and its position embedding are unnecessary, $2d$
+#    parameters.
 #
 #    </details>
 # 3. *(measure, 15 min)* Train `runs.train("ViT", 20, seed=1, steps=1200)`, and shuffle only the

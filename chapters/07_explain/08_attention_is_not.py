@@ -19,9 +19,9 @@
 #
 # Not quite. With a BiLSTM, attention agrees little with leave-one-out (Kendall's tau 0.26 [0.16,
 # 0.36] on movie reviews), and very different weights leave the predictions unchanged. But such a
-# model barely needs its attention: uniform weights change its predictions just as little. Where the
-# deciding words are known, attention ranks them above other words with an AUC of 0.77 [0.71, 0.84],
-# leave-one-out with 0.90 [0.88, 0.93].
+# model barely needs its attention: uniform weights change its predictions about as little as
+# permuted ones. Where the deciding words are known, attention ranks them above other words with an
+# AUC of 0.77 [0.71, 0.84], leave-one-out with 0.90 [0.88, 0.93].
 #
 # </details>
 #
@@ -204,7 +204,7 @@ print(f"JSD {jsd(own, other).item():.2f}")
 print(f"tau {kendall(torch.tensor([3.0, 2, 1]), torch.tensor([2.0, 3, 1])):.2f}")
 
 # %% [markdown]
-# And on a trained model with the library's weights:
+# And on a trained model of `deepdive`, this book's own library, with the same parameters:
 
 # %% They equal the library tags=["equals-library"]
 from deepdive.explain.attention_weights import alternatives as library
@@ -277,11 +277,12 @@ table(runs.agreement(tests), formats=dict.fromkeys(columns, ".2f"),
 # %% [markdown]
 # With the BiLSTM, attention agrees little with either measure: tau is about 0.27 on the reviews and
 # 0.1 on the abstracts. That is Jain and Wallace's first result. Without the LSTM the agreement is
-# higher, on the abstracts even higher than that of the two measures with each other.
+# higher. On the abstracts attention agrees with leave-one-out (0.88) more than the two measures
+# agree with each other.
 #
 # But a low tau proves little. The two measures themselves reach only 0.54 and 0.46 with the BiLSTM.
-# And the same method on two models that differ only in their seed has a tau of at most 0.35. By
-# this standard, leave-one-out isn't an explanation either.
+# And with the BiLSTM, the same method on two models that differ only in their seed has a tau of at
+# most 0.35. Part of this may be real, since two models can rely on different words.
 #
 # Why is attention closer to the measures without an LSTM? There, a weight belongs to one word's
 # embedding. With the LSTM, it belongs to a hidden state, which mixes words; leave-one-out and the
@@ -294,11 +295,11 @@ table(runs.agreement(tests), formats=dict.fromkeys(columns, ".2f"),
 # %% [markdown] tags=["slide"]
 # ### 2. Do other weights leave the prediction unchanged?
 #
-# **Permuted** weights are the median of 100 permutations per text. **Uniform** attention gives each
-# word the same weight: the simplest alternative. **Adversarial** weights may move the probabilities
-# by a TVD of at most 0.01, as in the paper. But where a probability is near 1, the sigmoid is
-# saturated, and this allows large changes of the logit. So we search again, and let the log-odds of
-# the predicted class move by at most 0.1.
+# For **permuted** attention we report the median TVD of 100 permutations per text. **Uniform**
+# attention gives each word the same weight: the simplest alternative. **Adversarial** weights may
+# move the probabilities by a TVD of at most 0.01, as in the paper. But where a probability is near
+# 1, the sigmoid is saturated, and this allows large changes of the logit. So we search again, and
+# let the log-odds of the predicted class, $\ln \frac{p}{1-p}$, move by at most 0.1.
 
 # %% Permuted, uniform, and adversarial attention tags=["slide"]
 table(runs.other_weights(tests, logits),
@@ -307,23 +308,24 @@ table(runs.other_weights(tests, logits),
 # %% [markdown]
 # **The tests succeed with the BiLSTM.** Permuted attention changes predictions by a TVD of only
 # 0.04. The search finds weights that are almost as different as possible from the model's, with a
-# JSD of 0.59 and 0.65, and almost never with the same top word. Training from another seed changes
-# the weights by only 0.06.
+# JSD of 0.59 and 0.65, Training from another seed changes the weights by only 0.06 (JSD).
 #
 # **Saturation isn't the reason.** It does hide something: on the abstracts, where two thirds of the
 # predictions have a probability above 0.95, the paper's criterion lets the log-odds move by 0.94 on
 # average. But weights that keep the log-odds within 0.1 are almost as different.
 #
-# **Uniform attention changes just as little.** So the BiLSTM barely uses its attention; its hidden
-# states already contain what the classifier needs. A test on such a model says little about
-# attention that matters. The control without an LSTM does need its weights: uniform attention moves
-# its predictions by 0.15 and 0.47. Still, there are very different weights with the same
-# prediction, for a simple reason: a text has many weights, and the prediction fixes only one or a
-# few weighted sums of them. To need attention isn't to need these particular weights.
+# **Uniform attention changes just as little.** So the BiLSTM seems to depend little on its
+# attention weights. Probably its hidden states already contain what the classifier needs. A test on
+# such a model says little about attention that matters. The control without an LSTM does need its
+# weights: uniform attention moves its predictions by 0.15 and 0.47. Still, there are very different
+# weights with the same prediction, for a simple reason: a text has many weights, and the prediction
+# fixes only one or a few weighted sums of them. To need attention isn't to need these particular
+# weights.
 #
-# The search must be tuned, too. Each number is the best of three strengths of the penalty. With the
-# strongest alone, the JSD in log-odds on the reviews would have been 0.42 instead of 0.58 (one
-# seed), and we would have concluded that saturation explains the paper's result.
+# The search must be tuned, too. Each number is the farthest of three searches, with penalties of 50
+# (as in the cell above), 10, and 2. With the strongest alone, the JSD in log-odds on the reviews
+# would have been 0.42 instead of 0.58 (one seed), and we would have concluded that saturation
+# explains the paper's result.
 #
 # ### 3. Which attribution finds the words that decide?
 #
@@ -331,7 +333,8 @@ table(runs.other_weights(tests, logits),
 # people, without being **faithful**, true of the model ([Jacovi and Goldberg
 # 2020](https://arxiv.org/abs/2004.03685)). In the generated reviews we know the words that decide
 # by the rule: the adjectives of the reviewer's own clauses, and their *not*. A model that predicts
-# all test reviews correctly must use them. The **AUC** is the probability that an attribution ranks
+# nearly all test reviews correctly must use them. (It must also use *i*, which says whose opinion
+# counts; the ground truth leaves it out.) The **AUC** is the probability that an attribution ranks
 # such a word above another word of the review (0.5 is chance).
 
 # %% Predict tags=["fold"]
@@ -355,13 +358,13 @@ table(runs.ground_truth_table(truth), formats={"AUC": ".2f"},
 # %% [markdown]
 # Leave-one-out finds the deciding words best, with an AUC of 0.90. Attention weights have 0.77,
 # about as much as gradient × input and integrated gradients; the intervals overlap. Adversarial
-# weights are near chance. So the model's own weights do contain information, and the adversarial
-# ones, which leave the prediction as it is, don't: an unchanged prediction doesn't make both
-# explanations equally good.
+# weights are near chance. So the model's own weights contain information that the adversarial ones
+# mostly lack, as expected of weights chosen to differ. An unchanged prediction doesn't make
+# both explanations equally good.
 #
 # The last line is a warning. A naive Bayes weight, which knows only how often a word occurs in each
 # class and nothing about the model, has an AUC of 0.86, more than attention. Finding the right
-# words is necessary for a faithful explanation, but it isn't evidence of one.
+# words is necessary for a faithful explanation of this model, but not sufficient.
 
 # %% Accuracy of the classifiers
 print("test accuracy by seed:", ", ".join(f"{row['accuracy']:.1%}" for row in truth))
@@ -449,7 +452,8 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 #
 # - Don't read an attention heat map as a list of reasons. It shows which hidden states were mixed.
 # - To know what a word does to a prediction, [delete it](04_perturbation.ipynb) and look, or use
-#   [gradients](02_gradients.ipynb) with the completeness that they offer.
+#   [integrated gradients](02_gradients.ipynb), whose attributions sum to the difference from a
+#   baseline's output.
 # - First try uniform attention. It's one line, and it tells whether the model needs its weights.
 # - Measure changes in log-odds, and report several training seeds.
 # - Test an attribution on data where you know the cause before you trust it.
@@ -458,18 +462,18 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 #
 # Jain and Wallace's two observations hold for our BiLSTM: attention agrees little with the gradient
 # and leave-one-out, and very different weights leave the predictions unchanged, also when log-odds
-# are what must not change. But neither observation shows that attention isn't an explanation. Rank
-# correlation is low between other methods and between seeds as well, and a model that barely needs
-# its attention can't tell us about attention that matters.
+# are what must not change. But neither observation shows that attention isn't an explanation. The
+# other two measures agree only moderately, agreement between seeds is low as well, and a model that
+# barely needs its attention can't tell us about attention that matters.
 #
 # Was *not* the reason in the first review? Partly. By the rule it decides, and it has 0.89 of the
-# attention; but deleting it changes the probability by only 0.16, less than deleting *i*, and the
-# logit is the same without any weight on it. Attention ranks the deciding words above others with
-# an AUC of 0.77, above chance, below leave-one-out (0.90), and no better than a naive Bayes weight
-# (0.86).
+# attention; but deleting it changes the probability by only 0.16, less than deleting *i*, and other
+# weights, with none on *not*, give nearly the same logit. Attention ranks the deciding words above
+# others with an AUC of 0.77, above chance, below leave-one-out (0.90), and below a naive Bayes
+# weight (0.86).
 #
 # Not reproduced: the paper's data sets, sizes, and fastText embeddings. Our models are smaller, and
-# the number of training seeds is three.
+# experiments 1 and 2 have three training seeds.
 #
 # ## Check your understanding
 #

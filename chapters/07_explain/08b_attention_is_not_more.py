@@ -1,8 +1,8 @@
 # %% [markdown] tags=["slide"]
 # # More experiments: attention is not explanation
 #
-# Two experiments that belong to [attention is not explanation](08_attention_is_not.ipynb): why is
-# rank correlation a poor criterion, and what do Jain and Wallace's tests show on a Transformer?
+# Two experiments that belong to attention is not explanation: why is rank correlation a poor
+# criterion, and what do Jain and Wallace's tests show on a Transformer?
 #
 # <small>Prerequisites: [attention is not explanation](08_attention_is_not.ipynb) · 6 min · results
 # of the long runs are included · book 7.4.1</small>

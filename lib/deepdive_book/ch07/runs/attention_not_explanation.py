@@ -224,9 +224,9 @@ def other_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
             ("permuted: TVD", tests, "permuted"),
             ("uniform: TVD", tests, "even moves"),
             ("adversarial: JSD at TVD ≤ 0.01", logits, "divergence, tvd 0.01"),
-            ("its change in log-odds", logits, "log-odds moved"),
+            ("these: change in log-odds", logits, "log-odds moved"),
             ("adversarial: JSD at log-odds ± 0.1", logits, "divergence"),
-            ("another seed: JSD", tests, "seeds apart"),
+            ("weights of another seed: JSD", tests, "seeds apart"),
         ):
             shown[head] = interval(per_seed(found, name, data, kind))
         table.append(shown)
