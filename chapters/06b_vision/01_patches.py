@@ -109,8 +109,8 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 #
 # ## In code: a Vision Transformer
 #
-# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of $1
-# + N$ position embeddings, the encoder's input is
+# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of
+# $1 + N$ position embeddings, the encoder's input is
 #
 # $$x = [c;\; W p_1 + b;\; \ldots;\; W p_N + b] + E$$
 
