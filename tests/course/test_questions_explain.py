@@ -79,7 +79,7 @@ def test_the_bank_asks_about_each_page() -> None:
     } - {"00_opening"}
     asked = [item.page for item in BANKS["bank"].items]
     assert set(asked) == pages
-    assert min(map(asked.count, pages)) >= 4
+    assert min(asked.count(page) for page in pages if not page.endswith("_more")) >= 4
 
 
 # -- the numbers

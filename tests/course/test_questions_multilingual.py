@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import factorial
 from statistics import mean
 
 import torch
@@ -88,9 +87,8 @@ NUMBERS: Numbers = {
         "20 and 1": (20, 1),
     },
     "shelves-then-a-pair": {
-        "4": (factorial(2) * factorial(3 - 1) * factorial(1),),
-        "12": (factorial(2) * factorial(3) * factorial(1),), "720": (factorial(6),),
-        "3": (2 + 1,),
+        "16": (20 - round(0.35 * 20) + 3,), "13": (20 - round(0.35 * 20),), "20": (20,),
+        "14": (20 - (3 + 0 + 6) + 3,),
     },
     "two-hashes-together": {
         "18": (len({((c + 1) * 5 % 6, (c + 1) * 7 % 9) for c in range(1000)}),), "54": (6 * 9,),

@@ -34,7 +34,7 @@ const draw = () => {
     button.append(shown, below);
     if (word === GAP) {
       const asked = lesson.asked[t] ? `, target: ${lesson.asked[t]}` : "";
-      button.setAttribute("aria-label", `a masked token${asked}`);
+      button.setAttribute("aria-label", `${word}${lesson.asked[t]}, a masked token${asked}`);
     } else if (lesson.asked[t]) { // heard between both words: a label would have to repeat them
       const asked = document.createElement("b");
       asked.textContent = ", target: ";
