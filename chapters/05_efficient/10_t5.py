@@ -5,11 +5,11 @@
 # regression. **T5** has none of these heads: text goes in, text comes out, and a prefix such as
 # `translate English to German:` names the task. Can one such model replace two single-task models?
 #
-# **What it is.** T5, the *Text-to-Text Transfer Transformer*
-# ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)), is an **encoder-decoder** Transformer
-# that treats every task as **text-to-text**. It is pretrained by **span corruption**: the decoder
-# predicts the spans that were removed from the encoder's input. Positions enter only through a
-# **relative position bias** on the attention scores.
+# **What it is.** T5, the *Text-to-Text Transfer Transformer* ([Raffel et al.
+# 2020](https://arxiv.org/abs/1910.10683)), is an **encoder-decoder** Transformer that treats every
+# task as **text-to-text**. It is pretrained by **span corruption**: the decoder predicts the spans
+# that were removed from the encoder's input. Positions enter only through a **relative position
+# bias** on the attention scores.
 #
 # **What you'll be able to do.** Corrupt spans and compute position buckets by hand, implement both
 # with T5's self-attention, train one model for two tasks with task prefixes, and run Flan-T5 with
@@ -25,8 +25,8 @@
 # </details>
 #
 # <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
-# [relative positions](08_relative_positions.ipynb) · 18 min · runs on a laptop; results of the
-# long runs are included · book 5.3.2</small>
+# [relative positions](08_relative_positions.ipynb) · 18 min · runs on a laptop; results of the long
+# runs are included · book 5.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -349,12 +349,13 @@ table(runs.task_table(tasks.rows), formats=formats,
       "Examples per task count repetitions.")  # fmt: skip
 
 # %% [markdown]
-# **One model replaces two here.** After 800 steps it reaches 96.5% in English and 94.0% in French,
-# with half the parameters. Its mean is higher than that of the two models with every seed. But the
-# amounts differ a lot, because one of the French models failed, so the interval of the difference
-# includes zero. After 400 steps, with half as many examples per task, it is still about as good.
-# The probable reason is that reading the digits is common to both tasks. We didn't test that, and
-# tasks that have less in common may compete instead.
+# **We find no loss from sharing one model.** After 800 steps it reaches 96.5% in English and 94.0%
+# in French, with half the parameters. Its mean is higher than that of the two models with every
+# seed. But the amounts differ a lot, because one of the French models failed, so the interval of
+# the difference includes zero. After 400 steps, with half as many examples per task, we find no
+# significant difference; a loss of several points isn't excluded. The probable reason is that
+# reading the digits is common to both tasks. We didn't test that, and tasks that have less in
+# common may compete instead.
 #
 # The last line is a control. A model trained on both tasks **without prefixes** can't distinguish
 # them, so it writes English for some numbers and French for others:
@@ -426,10 +427,10 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # %% [markdown]
 # ### 3. Why does T5 need its own learning rate?
 #
-# T5 was trained with **Adafactor**
-# ([Shazeer and Stern 2018](https://arxiv.org/abs/1804.04235)). With **Adam** in its place training
-# diverges, [Nawrot (2023)](https://arxiv.org/abs/2309.02373) reports. One step of Adam changes each
-# weight by about the learning rate, however large the weight is, and T5's weights differ in size:
+# T5 was trained with **Adafactor** ([Shazeer and Stern 2018](https://arxiv.org/abs/1804.04235)).
+# With **Adam** in its place training diverges, [Nawrot (2023)](https://arxiv.org/abs/2309.02373)
+# reports. One step of Adam changes each weight by about the learning rate, however large the weight
+# is, and T5's weights differ in size:
 #
 # | parameters | initial standard deviation | Adam's step at rate 0.01 |
 # |---|---|---|
@@ -546,7 +547,7 @@ for name, (d_model, n_heads, d_head, d_ff, n) in sizes.items():
     with torch.device("meta"):
         counted = t5(BASE, d_model=d_model, n_heads=n_heads, d_head=d_head, d_ff=d_ff,
                      n_layers=n, n_decoder_layers=n)  # fmt: skip
-    print(f"{name:>5}: {runs.count(counted) / 1e6:,.0f} million parameters")
+    print(f"{name:>5}: {runs.n_parameters(counted) / 1e6:,.0f} million parameters")
 
 # %% [markdown]
 # ## How it differs
@@ -581,8 +582,8 @@ print(f"the logits change by {change:.0%}")
 # %% [markdown]
 # **Fix:** set the scale to 1 (`MultiHeadAttention(..., scale=1.0)`, or `scale=1.0` in torch's
 # `scaled_dot_product_attention`), and compare your logits with transformers once. A related trap is
-# the output layer: the first version of T5 multiplies the last hidden states by
-# $1 / \sqrt{d_\text{model}}$ and shares its matrix with the embeddings; the later one does neither.
+# the output layer: the first version of T5 multiplies the last hidden states by $1 /
+# \sqrt{d_\text{model}}$ and shares its matrix with the embeddings; the later one does neither.
 #
 # ## In practice
 #
@@ -658,8 +659,8 @@ print(f"the logits change by {change:.0%}")
 #    <details><summary>Answer</summary>
 #
 #    3, 11, and 5. Eight buckets per direction, four of them exact; keys after the query start at 8.
-#    From 4 to 32 are three doublings in four buckets:
-#    $4 + \lfloor 4 \cdot \log(10/4) / \log 8 \rfloor = 5$.
+#    From 4 to 32 are three doublings in four buckets: $4 + \lfloor 4 \cdot \log(10/4) / \log 8
+#    \rfloor = 5$.
 #
 #    </details>
 # 2. *(derive, 8 min)* Of $n$ tokens a fraction $r$ is masked in spans of $m$ on average. Derive the
@@ -706,8 +707,8 @@ for m in (1, 3):
 # - [Nawrot (2023)](https://arxiv.org/abs/2309.02373), *nanoT5*: T5 pretraining on one GPU.
 # - [Chung et al. (2022)](https://arxiv.org/abs/2210.11416), *Scaling Instruction-Finetuned Language
 #   Models*: Flan-T5.
-# - [Xue et al. (2021)](https://arxiv.org/abs/2010.11934), *mT5*, and
-#   [Xue et al. (2022)](https://arxiv.org/abs/2105.13626), *ByT5*: 101 languages, and bytes instead
-#   of subword tokens ([5.12](12_byt5.ipynb)).
+# - [Xue et al. (2021)](https://arxiv.org/abs/2010.11934), *mT5*, and [Xue et al.
+#   (2022)](https://arxiv.org/abs/2105.13626), *ByT5*: 101 languages, and bytes instead of subword
+#   tokens ([5.12](12_byt5.ipynb)).
 #
 # <small>Book 5.3.2 · the slides of KAIST on T5</small>

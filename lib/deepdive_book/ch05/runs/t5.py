@@ -161,7 +161,7 @@ def new_model(seed: int) -> T5:
     return t5(SMALL)
 
 
-def count(model: nn.Module) -> int:
+def n_parameters(model: nn.Module) -> int:
     """Return the number of parameters."""
     return sum(p.numel() for p in model.parameters())
 
@@ -192,8 +192,8 @@ def measure_tasks(
         "first_outputs": {task: outputs(model, task, numbers.test[:3], prefix) for task in tasks},
         "first_numbers": numbers.test[:3],
         "examples_per_task": steps * BATCH // len(tasks),
-        "state_per_parameter": round(state / count(model), 3),
-        "parameters": count(model),
+        "state_per_parameter": round(state / n_parameters(model), 3),
+        "parameters": n_parameters(model),
     }
 
 
