@@ -319,8 +319,9 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
 # was trained with a million times our budget. What the table can show is which objective teaches an
 # encoder something first.
 #
-# **For parts of speech, pretraining helps.** All objectives are above random initialization, MLM
-# the most. For sentiment and entities the table shows no gain over random initialization.
+# **For parts of speech, pretraining helps.** All objectives have higher means than random
+# initialization, MLM the highest. For sentiment and entities the table shows no gain over random
+# initialization.
 
 # %% Differences from masked LM tags=["slide"]
 table(runs.differences(found), caption="percentage points above masked LM; mean over five "
@@ -330,7 +331,8 @@ table(runs.differences(found), caption="percentage points above masked LM; mean 
 # **MLM is ahead in parts of speech.** Of the eight differences from the other objectives, seven
 # intervals exclude zero, at either layer; the exception is ELECTRA with the narrower generator at
 # layer 1. For sentiment and entities all intervals include zero. So the ranking depends on the
-# evaluation. It is also the opposite of the papers' ranking, and experiment 3 shows one reason.
+# evaluation. Each paper reports a gain over BERT; here we see none. For ELECTRA, experiment 3 shows
+# one reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
@@ -349,11 +351,11 @@ table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
 # Both generators replace almost all of the masked tokens, so they almost never restore the
 # original. The narrower generator has a loss of 5.99 nats. A model that knows only how often each
 # token occurs has 6.03, the entropy of the token frequencies. So its replacements are nearly random
-# words, and its discriminator can't detect them in context: the AUC is at chance. The wider
-# generator, which has a lower learning rate, is even worse than token frequencies; its replacements
-# are easier to detect, but that is a different task from ELECTRA's. **This experiment therefore
-# doesn't test ELECTRA's claim.** A generator has to be trained much longer before its mistakes are
-# instructive.
+# words. They should be easy to detect, but the AUC is at chance: with this learning rate, the
+# discriminator hasn't learned its task either. The wider generator, which has a lower learning
+# rate, is even worse than token frequencies; its replacements are easier to detect, but that is a
+# different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.** A
+# generator has to be trained much longer before its mistakes are instructive.
 
 # %% [markdown]
 # ## With the real library
@@ -439,10 +441,11 @@ print(", ".join(f"{name} {loss:.1f}" for name, loss in first.items()))
 assert max(first, key=first.get) == "replaced tokens"
 
 # %% [markdown]
-# **Symptom:** curves of different heights, and a ranking that follows from the number of outcomes
-# and the weights of the terms. ELECTRA's loss is the highest because its second term is multiplied
-# by 50. The number of steps isn't comparable either, since steps differ in cost. **Fix:** compare
-# at equal FLOPs, on a task that none of the objectives was trained on.
+# **Symptom:** curves of different heights, and a ranking that follows from the number of outcomes,
+# the weights of the terms, and how far the initial predictions are from uniform. ELECTRA's loss is
+# the highest because its second term is multiplied by 50. The number of steps isn't comparable
+# either, since steps differ in cost. **Fix:** compare at equal FLOPs, on a task that none of the
+# objectives was trained on.
 #
 # ## In practice
 #
@@ -462,8 +465,8 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 # From which objective does the encoder learn most? With a very small budget, from masked language
 # modeling: 52.8% of the parts of speech [51.8%, 53.9%] against 48.0% [47.2%, 48.8%] without
-# pretraining, and 2 to 4 points more than from the other objectives. For fine-tuning we found no
-# difference, and word counts are better than all encoders.
+# pretraining, and 2 to 3 points more than from the other objectives at that layer. For fine-tuning
+# we found no difference, and word counts are better than all encoders.
 #
 # At full scale and equal compute ELECTRA outperforms BERT, 85.0 against 82.2 on GLUE (Clark et al.
 # 2020, table 5). We didn't reproduce that, and couldn't: our generator was no better than token
@@ -495,11 +498,11 @@ assert max(first, key=first.get) == "replaced tokens"
 #    was masked before, so "replaced" would be noise.
 #
 #    </details>
-# 4. Why is the seed that chose the learning rates not among the five that are reported?
+# 4. Why are the two seeds that chose the learning rates not among the five that are reported?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The rate is the best of several for that seed, so its score there is biased upward.
+#    The rate is the best of several for those seeds, so the score there is biased upward.
 #
 #    </details>
 # 5. What do the two baselines show?
@@ -529,8 +532,9 @@ assert max(first, key=first.get) == "replaced tokens"
 #    $20 / (10 + g) = 5 \cdot 3 / 10$, so $g = 10 / 3$: a third of the encoder's.
 #
 #    </details>
-# 3. *(code, 20 min)* Clark et al. also train BERT with a loss at all tokens. Change `masked_lm` so
-#    that it returns this loss, and count its FLOPs. What grows, the encoder's cost or the head's?
+# 3. *(code, 20 min)* Clark et al. also train a masked LM with a loss at all tokens (and a copy
+#    mechanism). Change `masked_lm` so that it has a loss at every token, and count its FLOPs. What
+#    grows, the encoder's cost or the head's?
 #
 #    <details><summary>Answer</summary>
 #
