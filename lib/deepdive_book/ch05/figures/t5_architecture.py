@@ -1,6 +1,6 @@
 """T5 as a diagram: text-to-text encoder-decoder, pre-RMSNorm layers, relative position biases."""
 
-from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
 ALT = (
@@ -17,11 +17,7 @@ ENCODER, DECODER, WIDTH = 220.0, 490.0, 166.0  # the middles of the two columns;
 
 def _box(x: float, y: float, words: str, role: str, height: float = 36) -> str:
     """Return a labeled box centered at (x, y)."""
-    return (
-        f'<rect x="{x - WIDTH / 2:g}" y="{y - height / 2:g}" width="{WIDTH:g}" '
-        f'height="{height:g}" rx="6" fill="{ROLES[role]}" fill-opacity=".18" '
-        f'stroke="{ROLES[role]}"/>{text(x, y, words)}'
-    )
+    return labeled_box(x - WIDTH / 2, y - height / 2, WIDTH, height, words, role)
 
 
 def _layers(x: float, top: float, bottom: float, name: str, side: float) -> str:

@@ -1,6 +1,6 @@
 """DETR as a diagram: backbone, encoder, decoder with object queries, heads, bipartite matching."""
 
-from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
 ALT = (
@@ -16,11 +16,8 @@ def _box(
     x: float, y: float, words: str, note: str = "", role: str = "score", width: float = 118
 ) -> str:
     """Return a labeled box, and a note on shapes below it; (x, y) is its left upper corner."""
-    middle = x + width / 2
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="46" rx="6" fill="{ROLES[role]}" '
-        f'fill-opacity=".18" stroke="{ROLES[role]}"/>{text(middle, y + 23, words)}'
-        + (text(middle, y + 60, note, 13) if note else "")
+    return labeled_box(x, y, width, 46, words, role) + (
+        text(x + width / 2, y + 60, note, 13) if note else ""
     )
 
 

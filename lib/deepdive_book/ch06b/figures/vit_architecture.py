@@ -1,6 +1,6 @@
 """The Vision Transformer as a diagram: patches, embeddings, class token, encoder block, head."""
 
-from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
 ALT = (
@@ -13,15 +13,6 @@ ALT = (
 )
 
 _SHADES = (0.15, 0.35, 0.2, 0.5, 0.75, 0.6, 0.25, 0.65, 0.3)
-
-
-def _box(x: float, y: float, width: float, height: float, words: str, role: str) -> str:
-    """Return a labeled box; (x, y) is its left upper corner."""
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6" '
-        f'fill="{ROLES[role]}" fill-opacity=".18" stroke="{ROLES[role]}"/>'
-        + text(x + width / 2, y + height / 2, words, 14)
-    )
 
 
 def _patch(x: float, y: float, size: float, n: int) -> str:
@@ -54,7 +45,7 @@ def vit_architecture() -> str:
         arrow(188, 69, 232, 69),
         *(_patch(tokens[n + 1] - 2, 20, 18, n) for n in range(9)),
         *(arrow(tokens[n + 1] + 7, 40, tokens[n + 1] + 7, 54) for n in range(9)),
-        _box(234, 56, 236, 28, "linear projection", "value"),
+        labeled_box(234, 56, 236, 28, "linear projection", "value", 14),
         *(arrow(tokens[n + 1] + 7, 86, tokens[n + 1] + 7, 98) for n in range(9)),
         *(_token(tokens[n], 100, "output" if n == 0 else "value") for n in range(10)),
         text(177, 112, "class token", 13, "output"),
@@ -63,12 +54,12 @@ def vit_architecture() -> str:
         *(_token(tokens[n], 168, "key") for n in range(10)),
         *(text(tokens[n] + 7, 188, str(n), 12) for n in range(10)),
         *(arrow(tokens[n] + 7, 210, tokens[n] + 7, 226) for n in range(10)),
-        _box(206, 228, 264, 36, "Transformer encoder, L blocks", "query"),
+        labeled_box(206, 228, 264, 36, "Transformer encoder, L blocks", "query", 14),
         arrow(tokens[0] + 7, 266, tokens[0] + 7, 286, "output"),
         text(366, 303, "the patches' final states aren't used", 12),
-        _box(150, 288, 96, 30, "layer norm", "output"),
+        labeled_box(150, 288, 96, 30, "layer norm", "output", 14),
         arrow(148, 303, 124, 303, "output"),
-        _box(62, 288, 60, 30, "head", "output"),
+        labeled_box(62, 288, 60, 30, "head", "output", 14),
         text(30, 303, "class", 14, "output"),
         arrow(60, 303, 50, 303, "output"),
         # one encoder block
@@ -80,9 +71,9 @@ def vit_architecture() -> str:
     for top, inner in ((60, "self-attention"), (190, "MLP")):
         body += [
             arrow(x, top - 16, x, top),
-            _box(x - 52, top + 2, 104, 26, "layer norm", "score"),
+            labeled_box(x - 52, top + 2, 104, 26, "layer norm", "score", 14),
             arrow(x, top + 30, x, top + 44),
-            _box(x - 56, top + 46, 112, 30, inner, "query"),
+            labeled_box(x - 56, top + 46, 112, 30, inner, "query", 14),
             arrow(x, top + 78, x, top + 92),
             f'<circle cx="{x}" cy="{top + 102}" r="9" fill="none" stroke="{ROLES["score"]}"/>',
             text(x, top + 102, "+", 14),

@@ -1,6 +1,6 @@
 """A BiLSTM classifier with one attention layer, and the test that replaces its weights."""
 
-from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
 WORDS = ["music", "is", "cold", "."]
@@ -14,12 +14,8 @@ ALT = (
 
 
 def _box(x: float, y: float, width: float, words: str, role: str) -> str:
-    """Return a box with words; (x, y) is its middle."""
-    color = ROLES[role]
-    return (
-        f'<rect x="{x - width / 2:g}" y="{y - 17:g}" width="{width:g}" height="34" rx="6" '
-        f'fill="{color}" fill-opacity=".16" stroke="{color}"/>{text(x, y + 1, words)}'
-    )
+    """Return a labeled box centered at (x, y)."""
+    return labeled_box(x - width / 2, y - 17, width, 34, words, role)
 
 
 def _weights(y: float, weights: tuple[float, ...], label: str, role: str) -> list[str]:

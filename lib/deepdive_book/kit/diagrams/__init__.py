@@ -36,6 +36,17 @@ def text(
     )
 
 
+def labeled_box(
+    left: float, top: float, width: float, height: float, words: str, role: str, size: float = 15
+) -> str:
+    """Return a rounded box in a role's color, with words in its middle."""
+    return (
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" rx="6" '
+        f'fill="{ROLES[role]}" fill-opacity=".18" stroke="{ROLES[role]}"/>'
+        + text(left + width / 2, top + height / 2, words, size)
+    )
+
+
 def cells(x: float, y: float, values: Sequence[float], role: str, size: float = 30) -> str:
     """Return a vector as a row of cells with its numbers; (x, y) is the middle of its left edge."""
     parts = []

@@ -1,6 +1,6 @@
 """Feature attribution of a text classifier, and its faithfulness test, as a diagram."""
 
-from deepdive_book.kit.diagrams import arrow, svg, text
+from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
 ALT = (
@@ -16,11 +16,7 @@ WORDS = (("cervical", 0.25), ("lymphomata", 1.0), ("in", 0.05), ("adults", 0.15)
 
 def _box(x: float, words: str, note: str, role: str, width: float) -> str:
     """Return a labeled box on the top line, and its shape below it."""
-    return (
-        f'<rect x="{x:g}" y="30" width="{width:g}" height="42" rx="6" fill="{ROLES[role]}" '
-        f'fill-opacity=".18" stroke="{ROLES[role]}"/>{text(x + width / 2, 51, words, 14)}'
-        f"{text(x + width / 2, 88, note, 13)}"
-    )
+    return labeled_box(x, 30, width, 42, words, role, 14) + text(x + width / 2, 88, note, 13)
 
 
 def _words(y: float, hidden: set[int], filled: bool) -> str:
