@@ -2,9 +2,9 @@
 # # Pretraining objectives at equal compute: BERT, ELECTRA, MPNet, Splinter
 #
 # BERT predicts masked tokens, ELECTRA detects replaced ones, MPNet predicts tokens in a random
-# order, and Splinter finds repeated spans. Each paper reports that its **pretraining objective** is
-# better than BERT's. Give all four the same encoder, the same text, and the same compute budget:
-# from which objective does the encoder learn most?
+# order, and Splinter finds repeated spans. The other three papers report that their **pretraining
+# objective** is better than BERT's. Give all four the same encoder, the same text, and the same
+# compute budget: from which objective does the encoder learn most?
 #
 # **What it is.** A pretraining objective turns unlabeled text into inputs, targets, and a loss.
 # This page compares **masked language modeling** ([Devlin et al.
@@ -21,7 +21,8 @@
 # At this scale, from masked language modeling, by a little. Two-layer encoders were pretrained with
 # $1.2 \cdot 10^{12}$ FLOPs each. A linear probe then predicts parts of speech with an accuracy of
 # 52.8% [51.8%, 53.9%] after MLM, 49.7% to 50.8% after the others, and 48.0% without pretraining. A
-# table of each word's most frequent tag has 74.3%. The papers' advantages need far more compute.
+# table of each word's most frequent tag has 74.3%. The papers' advantages were measured with far
+# more compute.
 #
 # </details>
 #
@@ -80,8 +81,9 @@ show(four_objectives(), ALT)
 # | recurring spans, one question | 200 | 1 |
 #
 # ELECTRA's generator costs another FLOP per token here. MPNet adds two input tokens for each
-# prediction: a mask in its place, visible to the earlier predictions, and a **query**, from whose
-# hidden state the token is predicted. So with 28,600 FLOPs:
+# prediction. The token itself stays in the input, visible to later predictions only. A mask takes
+# its place for those that may not see it yet, and a **query**, which nothing attends to, makes the
+# prediction. So with 28,600 FLOPs:
 
 # %% Texts and predictions for 28,600 FLOPs tags=["nbval-check-output"]
 from math import log2
@@ -316,8 +318,8 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
 
 # %% [markdown]
 # **Word counts are above every encoder.** So none of these encoders is useful yet: ELECTRA-Small
-# was trained with a million times our budget. What the table can show is which objective teaches an
-# encoder something first.
+# was trained with a million times our budget. What the table can show is a ranking at this one
+# budget.
 #
 # **For parts of speech, pretraining helps.** All objectives have higher means than random
 # initialization, MLM the highest. For sentiment and entities the table shows no gain over random
@@ -418,7 +420,7 @@ print("equal:", torch.allclose(loss, expected, atol=1e-5))
 # |---|---|---|
 # | masked LM (BERT) | 15% of the tokens | 82.2 |
 # | replaced tokens | 15% of the tokens | 82.4 |
-# | masked LM | all tokens | 84.3 |
+# | masked LM, generator's samples as input | all tokens | 84.3 |
 # | replaced tokens (ELECTRA) | all tokens | 85.0 |
 #
 # The gain comes mostly from a loss at every token, less from its kind. For their small models they
@@ -449,9 +451,9 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 # ## In practice
 #
-# - **Start from published weights** instead of pretraining. Choose by task: ELECTRA and MPNet for
-#   classification and sentence embeddings, Splinter for question answering with few examples, where
-#   its objective has the form of the task.
+# - **Start from published weights** instead of pretraining. Choose by task: ELECTRA for
+#   classification, MPNet for sentence embeddings, Splinter for question answering with few
+#   examples, where its objective has the form of the task.
 # - **Count both networks.** ELECTRA's generator and MPNet's additional tokens are part of the cost.
 #   Comparisons at equal steps leave them out.
 # - **Use a generator that is narrower than the discriminator**, a quarter to a half of its width;
@@ -469,7 +471,7 @@ assert max(first, key=first.get) == "replaced tokens"
 # we found no difference, and word counts are better than all encoders.
 #
 # At full scale and equal compute ELECTRA outperforms BERT, 85.0 against 82.2 on GLUE (Clark et al.
-# 2020, table 5). We didn't reproduce that, and couldn't: our generator was no better than token
+# 2020, table 5). We didn't reproduce that, and couldn't: our generators were at the level of token
 # frequencies. MPNet's and Splinter's gains over BERT weren't reproduced either. What carries over
 # is the method: count all FLOPs, tune each objective, evaluate on tasks that none was trained on,
 # and show the simplest baseline.

@@ -1,15 +1,15 @@
 # %% [markdown] tags=["slide"]
 # # T5: every task as text
 #
-# A translator needs a decoder, a classifier a softmax over classes, a similarity score a
-# regression. **T5** has none of these heads: text goes in, text comes out, and a prefix such as
-# `translate English to German:` names the task. Can one such model replace two single-task models?
+# A classifier usually ends in a softmax over classes, a similarity model in a regression output.
+# **T5** has neither: its decoder writes every answer as text, and a prefix such as `translate
+# English to German:` names the task. Can one such model replace two single-task models?
 #
 # **What it is.** T5, the *Text-to-Text Transfer Transformer* ([Raffel et al.
 # 2020](https://arxiv.org/abs/1910.10683)), is an **encoder-decoder** Transformer that treats every
 # task as **text-to-text**. It is pretrained by **span corruption**: the decoder predicts the spans
-# that were removed from the encoder's input. Positions enter only through a **relative position
-# bias** on the attention scores.
+# that were removed from the encoder's input. Instead of position embeddings it has a **relative
+# position bias** on the attention scores.
 #
 # **What you'll be able to do.** Corrupt spans and compute position buckets by hand, implement both
 # with T5's self-attention, train one model for two tasks with task prefixes, and run Flan-T5 with
@@ -17,10 +17,10 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Yes, on two small generated tasks. One model with task prefixes reaches an exact match of 96.5%
-# [93.3%, 99.7%] in English and 94.0% [90.7%, 97.3%] in French (five seeds). Two single-task models,
-# trained with the same total compute, reach 91.4% [83.4%, 99.4%] and 82.8% [62.6%, 100%]. The
-# difference isn't statistically significant.
+# On two small generated tasks we find no loss. One model with task prefixes reaches an exact match
+# of 96.5% [93.3%, 99.7%] in English and 94.0% [90.7%, 97.3%] in French (five seeds). Two
+# single-task models, trained with the same total compute, reach 91.4% [83.4%, 99.4%] and 82.8%
+# [62.6%, 100%]. The difference isn't statistically significant.
 #
 # </details>
 #
@@ -47,7 +47,7 @@ show(t5_architecture(), ALT)
 # %% [markdown]
 # *T5. The encoder's input is a task prefix with a text. The decoder starts with the padding token
 # and predicts the target token by token. Gold: the bias that each stack adds to its self-attention
-# scores, one value per distance and head.*
+# scores, one value per bucket of distances and head.*
 #
 # The output is always text, even for classes and scores, so one loss trains every task: the
 # cross-entropy of the next target token. Three of the formats in the paper's figure 1, shortened:
@@ -61,8 +61,8 @@ show(t5_architecture(), ALT)
 # Compared with the [Transformer](../02_transformer/12_decoder.ipynb) of 2017, T5 changes four
 # parts:
 #
-# - There are no position **embeddings**. A learned bias per head and distance is added to the
-#   self-attention scores, and all layers of a stack share it.
+# - There are no position **embeddings**. A learned bias per head and bucket of distances is added
+#   to the self-attention scores, and all layers of a stack share it.
 # - **Attention scores** aren't divided by $\sqrt{d}$. The query matrices are initialized smaller by
 #   that factor instead.
 # - Layer normalization becomes **RMSNorm**, which divides by the **root mean square** and subtracts
@@ -238,8 +238,9 @@ biases = torch.tensor([4.0, 2.0, 1.0]).log()
 print("attention weights", [f"{x:.3f}" for x in biases.softmax(0).tolist()])
 
 # %% [markdown]
-# The code equals the library, and for the buckets also transformers. First a corrupted text of 512
-# tokens and the buckets of all distances from −2,000 to 2,000:
+# The code gives the same results as `deepdive`, this book's library, and the buckets also as
+# transformers. First a corrupted text of 512 tokens and the buckets of all distances from −2,000 to
+# 2,000:
 
 # %% Spans and buckets: equal to the library and to transformers tags=["equals-library"]
 from transformers.models.t5.modeling_t5 import T5Attention
@@ -291,11 +292,10 @@ print("equal: outputs, gradients")
 #
 # All models are small T5s of version 1.1: two encoder and two decoder layers, width 64, bytes as
 # tokens, 231 thousand parameters. They are trained without dropout, on batches of 32, with the
-# optimizer Adafactor (explained in experiment 3). The **learning rate** rises for 20 steps to 0.1
-# and then falls linearly to zero. We tried peaks of 0.03, 0.1, and 0.3 in experiment 1 and 0.03 and
-# 0.1 in experiment 2, with an additional seed that isn't reported. The peak 0.1 was best everywhere
-# except for the multi-task model below, where 0.03 was slightly better, so our choice doesn't favor
-# that model.
+# optimizer Adafactor. The **learning rate** rises for 20 steps to 0.1 and then falls linearly to
+# zero. We tried peaks of 0.03, 0.1, and 0.3 in experiment 1 and 0.03 and 0.1 in experiment 2, with
+# an additional seed that isn't reported. The peak 0.1 was best everywhere except for the multi-task
+# model below, where 0.03 was slightly better, so our choice doesn't favor that model.
 #
 # Every setting in experiments 1 and 2 has five seeds. A seed determines the split into training and
 # test numbers, the initial weights, and the batches. Brackets are 95% t intervals over the seeds.
@@ -349,13 +349,13 @@ table(runs.task_table(tasks.rows), formats=formats,
       "Examples per task count repetitions.")  # fmt: skip
 
 # %% [markdown]
-# **We find no loss from sharing one model.** After 800 steps it reaches 96.5% in English and 94.0%
-# in French, with half the parameters. Its mean is higher than that of the two models with every
-# seed. But the amounts differ a lot, because one of the French models failed, so the interval of
-# the difference includes zero. After 400 steps, with half as many examples per task, we find no
-# significant difference; a loss of several points isn't excluded. The probable reason is that
-# reading the digits is common to both tasks. We didn't test that, and tasks that have less in
-# common may compete instead.
+# **We find no loss from sharing one model.** After 800 steps, the sum of the two others' steps, it
+# reaches 96.5% in English and 94.0% in French, with half the parameters. Its mean is higher than
+# that of the two models with every seed. But the amounts differ a lot between seeds, so the
+# interval of the difference includes zero, down to a loss of 6.4 points. After 400 steps, with half
+# the examples per task, the difference isn't significant either, and a loss of 9.6 points isn't
+# excluded. The probable reason is that reading the digits is common to both tasks. We didn't test
+# that, and tasks that have less in common may compete instead.
 #
 # The last line is a control. A model trained on both tasks **without prefixes** can't distinguish
 # them, so it writes English for some numbers and French for others:
@@ -425,7 +425,7 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # tasks, and that unlabeled text from a task's own domain can help (sections 3.1 and 3.4).
 
 # %% [markdown]
-# ### 3. Why does T5 need its own learning rate?
+# ### 3. Does a learning rate carry over to another optimizer?
 #
 # T5 was trained with **Adafactor** ([Shazeer and Stern 2018](https://arxiv.org/abs/1804.04235)).
 # With **Adam** in its place training diverges, [Nawrot (2023)](https://arxiv.org/abs/2309.02373)
@@ -452,10 +452,10 @@ table(runs.optimizer_table(optimizers.rows), formats=dict.fromkeys(runs.SCALING,
       "per byte after 60 steps, mean of 3 seeds [95% t interval]")  # fmt: skip
 
 # %% [markdown]
-# Adam's loss is lowest at 0.003 and scaled Adam's at 0.03. A rate that is good for one is poor for
-# the other, so a learning rate from a T5 recipe is meaningless without its optimizer. This isn't a
-# ranking: at their best rates the two are close, 60 steps are a short training, and the model is
-# far smaller than Nawrot's. Nothing diverged here.
+# On this grid Adam's loss is lowest at 0.003 and scaled Adam's at 0.03; at 0.01 the two are equal.
+# So a learning rate has to be reported with its optimizer. This isn't a ranking: at their best
+# rates the two are close, 60 steps are a short training, and the model is far smaller than
+# Nawrot's. Nothing diverged here.
 #
 # ## With the real library
 #
@@ -563,7 +563,7 @@ for name, (d_model, n_heads, d_head, d_ff, n) in sizes.items():
 # ## Common mistake: dividing the scores by $\sqrt{d}$
 #
 # You load T5's weights into standard attention, which scales its scores. **Symptom:** no error. The
-# shapes fit and text comes out, but it is worse than it should be:
+# shapes fit and text comes out, but the logits are wrong, here in an untrained model:
 
 # %% T5 with scaled scores
 torch.manual_seed(0)
@@ -593,8 +593,8 @@ print(f"the logits change by {change:.0%}")
 #   and is the best start for a prompt without fine-tuning.
 # - **Use the same prefix in training and at test time.** It is ordinary text, so a new task can
 #   have any prefix.
-# - **End every input and target with `</s>`**, as the tokenizer does. Otherwise the decoder doesn't
-#   learn to stop.
+# - **End every input and target with `</s>`**, as the tokenizer does. Without it in the target, the
+#   decoder doesn't learn to stop.
 # - **Set the learning rate for your optimizer**: the documentation of
 #   [transformers](https://huggingface.co/docs/transformers/model_doc/t5) suggests 1e-4 to 3e-4 for
 #   AdamW.

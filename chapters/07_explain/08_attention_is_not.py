@@ -19,7 +19,7 @@
 #
 # Not quite. With a BiLSTM, attention agrees little with leave-one-out (Kendall's tau 0.26 [0.16,
 # 0.36] on movie reviews), and very different weights leave the predictions unchanged. But such a
-# model barely needs its attention: uniform weights change its predictions about as little as
+# model depends little on its attention: uniform weights change its predictions as little as
 # permuted ones. Where the deciding words are known, attention ranks them above other words with an
 # AUC of 0.77 [0.71, 0.84], leave-one-out with 0.90 [0.88, 0.93].
 #
@@ -269,9 +269,7 @@ predict(
 from deepdive_book.kit.tables import table
 
 tests, logits = runs.results()
-columns = ["attention / gradient", "attention / leave-one-out", "gradient / leave-one-out",
-           "attention, two seeds", "leave-one-out, two seeds"]  # fmt: skip
-table(runs.agreement(tests), formats=dict.fromkeys(columns, ".2f"),
+table(runs.summary(tests, runs.AGREEMENT), formats=dict.fromkeys(runs.AGREEMENT, ".2f"),
       caption="Kendall's tau, mean over 200 texts; mean over three seeds [95% t interval]")
 
 # %% [markdown]
@@ -295,38 +293,48 @@ table(runs.agreement(tests), formats=dict.fromkeys(columns, ".2f"),
 # %% [markdown] tags=["slide"]
 # ### 2. Do other weights leave the prediction unchanged?
 #
-# For **permuted** attention we report the median TVD of 100 permutations per text. **Uniform**
-# attention gives each word the same weight: the simplest alternative. **Adversarial** weights may
-# move the probabilities by a TVD of at most 0.01, as in the paper. But where a probability is near
-# 1, the sigmoid is saturated, and this allows large changes of the logit. So we search again, and
-# let the log-odds of the predicted class, $\ln \frac{p}{1-p}$, move by at most 0.1.
+# First without a search. **Uniform** attention gives each word the same weight: the simplest
+# alternative. For **permuted** attention we take the median change over 100 permutations of a
+# text's weights. TVD hides changes where a probability is near 1, because the sigmoid is flat
+# there. So the table also has the change in the **log-odds** of the predicted class, $\ln
+# \frac{p}{1-p}$, next to the log-odds that the model itself gives.
 
-# %% Permuted, uniform, and adversarial attention tags=["slide"]
-table(runs.other_weights(tests, logits),
-      caption="mean over 200 texts; mean over three seeds [95% t interval]; JSD at most 0.69")
+# %% Permuted and uniform attention tags=["slide"]
+table(runs.replaced_weights(tests, logits),
+      formats={"TVD, permuted": ".3f", "TVD, uniform": ".3f"},
+      caption="mean over 200 texts of the absolute change; "
+      "mean over three seeds [95% t interval]")  # fmt: skip
 
 # %% [markdown]
-# **The tests succeed with the BiLSTM.** Permuted attention changes predictions by a TVD of only
-# 0.04. The search finds weights that are almost as different as possible from the model's, with a
-# JSD of 0.59 and 0.65, Training from another seed changes the weights by only 0.06 (JSD).
+# **The BiLSTM depends little on its weights.** Uniform attention changes its predictions by a TVD
+# of 0.04, no more than permuted attention does. In log-odds the change is about a sixth of the
+# model's own value on the reviews and an eighth on the abstracts. Probably the hidden states
+# already contain what the classifier needs. The control without an LSTM does need its weights:
+# there uniform attention moves the log-odds by most of their value on the reviews, and by more than
+# their value on the abstracts.
 #
-# **Saturation isn't the reason.** It does hide something: on the abstracts, where two thirds of the
-# predictions have a probability above 0.95, the paper's criterion lets the log-odds move by 0.94 on
-# average. But weights that keep the log-odds within 0.1 are almost as different.
+# Now the search. **Adversarial** weights may move the probabilities by a TVD of at most 0.01, as in
+# the paper, or, in a second search, the log-odds by at most 0.1.
+
+# %% Adversarial attention tags=["slide"]
+table(runs.adversarial_weights(tests, logits), caption="mean over 200 texts; JSD of the weights "
+      "found and the model's, at most 0.69; mean over three seeds [95% t interval]")  # fmt: skip
+
+# %% [markdown]
+# **Very different weights leave the prediction unchanged.** With the BiLSTM, the weights found are
+# almost as different as possible from the model's. Another seed changes them by only 0.06.
 #
-# **Uniform attention changes just as little.** So the BiLSTM seems to depend little on its
-# attention weights. Probably its hidden states already contain what the classifier needs. A test on
-# such a model says little about attention that matters. The control without an LSTM does need its
-# weights: uniform attention moves its predictions by 0.15 and 0.47. Still, there are very different
-# weights with the same prediction, for a simple reason: a text has many weights, and the prediction
-# fixes only one or a few weighted sums of them. To need attention isn't to need these particular
-# weights.
+# **Saturation isn't the reason.** It does hide something: on the abstracts the paper's criterion
+# lets the log-odds move by 0.94 on average. But weights that keep the log-odds within 0.1 are
+# almost as different. The control shows a simpler reason. It needs its attention, and still other
+# weights give the same prediction: a text has many weights, and the prediction fixes only one or a
+# few weighted sums of them. A model can need attention without needing these particular weights.
 #
 # The search must be tuned, too. Each number is the farthest of three searches, with penalties of 50
-# (as in the cell above), 10, and 2. With the strongest alone, the JSD in log-odds on the reviews
-# would have been 0.42 instead of 0.58 (one seed), and we would have concluded that saturation
-# explains the paper's result.
-#
+# (as in the cell above), 10, and 2. With 50 alone, the second search found much less on the
+# reviews, and we would have concluded that saturation explains the paper's result.
+
+# %% [markdown]
 # ### 3. Which attribution finds the words that decide?
 #
 # Agreement with another method isn't truth. An explanation can be **plausible**, convincing to
@@ -359,8 +367,8 @@ table(runs.ground_truth_table(truth), formats={"AUC": ".2f"},
 # Leave-one-out finds the deciding words best, with an AUC of 0.90. Attention weights have 0.77,
 # about as much as gradient × input and integrated gradients; the intervals overlap. Adversarial
 # weights are near chance. So the model's own weights contain information that the adversarial ones
-# mostly lack, as expected of weights chosen to differ. An unchanged prediction doesn't make
-# both explanations equally good.
+# mostly lack, as expected of weights chosen to differ. An unchanged prediction doesn't make both
+# explanations equally good.
 #
 # The last line is a warning. A naive Bayes weight, which knows only how often a word occurs in each
 # class and nothing about the model, has an AUC of 0.86, more than attention. Finding the right
@@ -422,7 +430,7 @@ for name, found in (("x input", by_gradient), ("integrated", along_path)):
 #
 # | | paper | this page |
 # |---|---|---|
-# | tau, attention / gradient, BiLSTM | 0.34 to 0.47 | 0.27 (reviews), 0.08 (abstracts) |
+# | tau of attention and gradient, BiLSTM | 0.34 to 0.47 | 0.27 (reviews), 0.08 (abstracts) |
 # | the same, embeddings only | 0.60 and 0.61 | 0.51 (reviews), 0.78 (abstracts) |
 # | adversarial attention | limited in TVD | limited in TVD or in log-odds |
 # | controls | permuted attention | also uniform attention, other seeds, ground truth |
@@ -464,7 +472,7 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 # and leave-one-out, and very different weights leave the predictions unchanged, also when log-odds
 # are what must not change. But neither observation shows that attention isn't an explanation. The
 # other two measures agree only moderately, agreement between seeds is low as well, and a model that
-# barely needs its attention can't tell us about attention that matters.
+# depends so little on its attention can't tell us about attention that matters.
 #
 # Was *not* the reason in the first review? Partly. By the rule it decides, and it has 0.89 of the
 # attention; but deleting it changes the probability by only 0.16, less than deleting *i*, and other
@@ -484,11 +492,12 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 #    The logit is one weighted mean of the contributions, and many weightings have the same mean.
 #
 #    </details>
-# 2. Why does a full stop have a large logit contribution with an LSTM, but not without one?
+# 2. Why can a full stop's logit contribution follow the text with an LSTM, but not without one?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its hidden state depends on the words before it. Its embedding is the same in every text.
+#    Its hidden state depends on the words before it. Without an LSTM its contribution is the same
+#    in every text, so it can't follow the text.
 #
 #    </details>
 # 3. Two explanations name the same three of forty words. Can their tau be near 0?
@@ -536,8 +545,9 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 #
 #    <details><summary>Answer</summary>
 #
-#    Use `runs.tokens_of(REVIEWS[1])`. The JSD is at most 0.03, because only *cold*, the full stop,
-#    and *music* have negative contributions, so weight anywhere else raises the logit.
+#    Use `runs.tokens_of(REVIEWS[1])`. The JSD is at most 0.03. The model's weights are on *cold*
+#    (contribution −3.7) and the full stop (−2.6), and its logit is near the lowest contribution.
+#    All other words raise the logit, so no other mean of contributions is that low.
 #
 #    </details>
 

@@ -61,9 +61,10 @@ def test_class_association_is_a_naive_bayes_weight() -> None:
 def test_tables_have_a_line_for_each_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPDIVE_PROFILE", "ci")
     tests, logits = page.results()
-    assert [row["texts, encoder"] for row in page.agreement(tests)] == [
+    assert [row["texts, encoder"] for row in page.summary(tests, page.AGREEMENT)] == [
         "generated texts, BiLSTM", "generated texts, embeddings only",
     ]  # fmt: skip
-    assert len(page.other_weights(tests, logits)) == 2
+    for table, columns in ((page.replaced_weights, 6), (page.adversarial_weights, 5)):
+        assert [len(row) for row in table(tests, logits)] == [columns, columns]
     (row,) = page.rank_correlation(tests)
     assert 0 < row["top 3 shared: by chance"] < 1

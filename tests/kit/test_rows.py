@@ -126,6 +126,20 @@ def test_an_interval_is_students_and_scaled() -> None:
     assert found == pytest.approx(t_interval([10, 20, 60]))
     assert rows.interval([0.5], scale=100) == 50
     assert rows.interval([]) is None
+    corrected = rows.interval([0.1, 0.2, 0.6], contrasts=5)
+    assert corrected == pytest.approx(t_interval([0.1, 0.2, 0.6], 0.99))
+
+
+def test_differences_are_paired_by_seed() -> None:
+    scores = {("a", 2): 5.0, ("a", 1): 3.0, ("b", 1): 1.0, ("b", 2): 4.0, ("b", 3): 9.0}
+    runs = [{"arm": arm, "seed": seed, "score": {"dev": score}}
+            for (arm, seed), score in scores.items()]  # fmt: skip
+    ours, theirs = (rows.by_seed(runs, "score", "dev", arm=arm) for arm in "ab")
+    assert ours == {1: 3.0, 2: 5.0}
+    assert rows.paired(ours, theirs) == [2.0, 1.0]
+
+
+def test_values_that_are_not_finite_have_no_interval() -> None:
     with pytest.raises(ValueError, match="finite"):
         rows.interval([1.0, float("nan")])
 

@@ -119,13 +119,27 @@ def mean_and_range(values: Sequence[float], digits: int = 1, scale: float = 1.0)
     return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
-def interval(values: Sequence[float], scale: float = 1.0) -> Interval | float | None:
-    """Return the mean of values times `scale` with its 95% t interval, for a table's cell.
+def by_seed(rows: Sequence[Row], *path: str | int, **fields: Any) -> dict[int, float]:
+    """Return one value of each of the selected rows, by its seed; see `values`."""
+    seeds = [row["seed"] for row in select(rows, **fields)]
+    return dict(zip(seeds, values(rows, *path, **fields), strict=True))
 
-    Give the differences of the same seeds for a paired interval. One value has no interval and
-    comes as it is; for none it is None. Raises ValueError for values that are not finite.
+
+def paired(first: Mapping[int, float], second: Mapping[int, float]) -> list[float]:
+    """Return first minus second for each seed that both have, in the order of the seeds."""
+    return [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
+
+
+def interval(
+    values: Sequence[float], scale: float = 1.0, contrasts: int = 1
+) -> Interval | float | None:
+    """Return the mean of values times `scale` with its t interval, for a table's cell.
+
+    The level is 1 - 0.05 / contrasts: 95%, or Bonferroni corrected for as many comparisons. Give
+    `paired` differences for a paired interval. One value has no interval and comes as it is; for
+    none it is None. Raises ValueError for values that are not finite.
     """
     numbers = [scale * value for value in values]
     if len(numbers) > 1:
-        return t_interval(numbers)
+        return t_interval(numbers, 1 - 0.05 / contrasts)
     return numbers[0] if numbers else None

@@ -344,10 +344,8 @@ def differences(runs: Sequence[Row], n: int, pair: Contrast, steps: int) -> list
     """Return the first objective's chrF minus the second's after n pairs, one for each seed that
     both have.
     """
-    ours, theirs = ({row["seed"]: row[f"{n} chrF"]
-                     for row in rows.select(runs, objective=one, steps=steps)}
-                    for one in pair)  # fmt: skip
-    return [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
+    ours, theirs = (rows.by_seed(runs, f"{n} chrF", objective=one, steps=steps) for one in pair)
+    return rows.paired(ours, theirs)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -23,13 +23,14 @@ from torch import Tensor, nn
 from deepdive.data import fetch
 from deepdive.data.generated import number_words
 from deepdive.decoding import greedy
-from deepdive.evaluate import Interval, t_interval
+from deepdive.evaluate import Interval
 from deepdive.models.generative.t5 import T5, V1_1, t5
 from deepdive.tokenizers import BYT5_SPECIALS, ByteTokenizer
 from deepdive.training.objectives import corrupt_spans, cross_entropy, mask_spans
 from deepdive.training.parameter_scaled_adam import ScaledAdam
 from deepdive_book.data.tree_grammar import tree_sentences
 from deepdive_book.kit.profile import profile
+from deepdive_book.kit.rows import interval, paired
 
 TASKS = ("English", "French")
 NUMBERS, TESTED, BATCH, WINDOW = 1000, 200, 32, 48
@@ -347,27 +348,12 @@ def scores(rows: Sequence[Mapping[str, Any]], task: str = "", **fields: Any) -> 
                                 mean(row["exact_match"].values())) for row in found}  # fmt: skip
 
 
-def summary(
-    values: Sequence[float], contrasts: int = 1, percent: bool = False
-) -> Interval | float | None:
-    """Return the mean with its 95% t interval, Bonferroni corrected for several contrasts; a
-    percentage as a fraction, its interval cut at 0 and 1; one value without an interval,
-    and None for none.
-    """
-    values = [value / 100 for value in values] if percent else list(values)
-    if len(values) < 2:
-        return values[0] if values else None
-    found = t_interval(values, 1 - 0.05 / contrasts)
-    if percent:
+def accuracy(values: Sequence[float]) -> Interval | float | None:
+    """Return the `interval` of percentages as fractions, cut at 0 and 1."""
+    found = interval(values, 0.01)
+    if isinstance(found, Interval):
         return Interval(found.value, max(0.0, found.low), min(1.0, found.high))
     return found
-
-
-def difference(
-    first: Mapping[int, float], second: Mapping[int, float], contrasts: int = 1
-) -> Interval | float | None:
-    """Return first minus second, paired by seed, as `summary` does."""
-    return summary([first[s] - second[s] for s in sorted(first.keys() & second.keys())], contrasts)
 
 
 def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -386,18 +372,17 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for n in steps:
         one = {"arm": "both tasks", "steps": n, "rate": RATE}
         means = scores(rows, **one)
-        paired = sorted(means.keys() & both.keys())
-        higher = sum(means[seed] > both[seed] for seed in paired)
+        gains = paired(means, both)
         table.append({
             **line("one, for both tasks", size, f"{n}", n * BATCH // 2),
-            **{task: summary([*scores(rows, task, **one).values()], percent=True)
+            **{task: accuracy([*scores(rows, task, **one).values()])
                for task in TASKS},
-            "mean − two models": difference(means, both, len(steps)),
-            "higher in": f"{higher} of {len(paired)} seeds",
+            "mean − two models": interval(gains, contrasts=len(steps)),
+            "higher in": f"{sum(gain > 0 for gain in gains)} of {len(gains)} seeds",
         })  # fmt: skip
     table.append({
         **line("two, one per task", f"2 × {size}", f"2 × {short}", short * BATCH),
-        **{task: summary([*two[task].values()], percent=True) for task in TASKS},
+        **{task: accuracy([*two[task].values()]) for task in TASKS},
     })  # fmt: skip
     for row in rows:
         if row["arm"] == "both tasks, no prefix":
@@ -420,10 +405,10 @@ def pretraining_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
         values, compared = [*found[arm].values()], arm not in controls
         table.append({
             "pretraining text": arm[0], "pretraining steps": arm[1], "task steps": arm[2],
-            "exact match": summary(values, percent=True),
+            "exact match": accuracy(values),
             "range over seeds": f"{min(values):.0f}% to {max(values):.0f}%",
             **{f"minus none, {control[2]}":
-               difference(found[arm], found[control], 4) if compared else None
+               interval(paired(found[arm], found[control]), 1, 4) if compared else None
                for control in controls},
         })  # fmt: skip
     return table
@@ -433,5 +418,5 @@ def optimizer_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the table of experiment 3: test loss by learning rate and optimizer."""
     rates = sorted({row["rate"] for row in rows})
     return [{"learning rate": f"{rate:g}"} | {
-        name: summary([r["loss"] for r in rows if (r["optimizer"], r["rate"]) == (name, rate)])
+        name: interval([r["loss"] for r in rows if (r["optimizer"], r["rate"]) == (name, rate)])
         for name in SCALING} for rate in rates]  # fmt: skip

@@ -12,7 +12,7 @@ the backbone's feature maps (`feature_maps`, `on_maps`).
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from deepdive.core.hooks import record
 from deepdive.core.stack import Stack
-from deepdive.evaluate import Interval, t_interval
+from deepdive.evaluate import Interval
 from deepdive.evaluate.detection import Marked, average_precision, mark, mark_all
 from deepdive.layers.boxes import iou
 from deepdive.layers.residual_conv import settle
@@ -46,6 +46,7 @@ from deepdive.training.objectives.set_prediction import (
 from deepdive.training.optim import adam, linear
 from deepdive_book.ch06b.toys.scene_detr import SMALL, scene_encoder
 from deepdive_book.data.scenes import Scenes, generated_scenes
+from deepdive_book.kit.rows import Row, by_seed, interval, paired
 
 STRIDE = 4  # pixels per position of the feature map
 BATCH = 32
@@ -390,23 +391,13 @@ def experiment(**changes: Any) -> list[dict[str, Any]]:
 
 
 def difference(
-    rows: Sequence[Mapping[str, Any]], key: str, arm: tuple[str, float],
+    rows: Sequence[Row], key: str, arm: tuple[str, float],
     base: tuple[str, float] = ("Hungarian", 1.0), encoder: str = "frozen", contrasts: int = 1,
 ) -> Interval | float | None:  # fmt: skip
-    """Return arm minus base in points, paired by seed, with its t interval; its level is Bonferroni
-    corrected for the number of contrasts. Without an interval for one seed, None for none.
-    """
-
-    def by_seed(name: str, weight: float) -> dict[int, float]:
-        return {row["seed"]: 100 * row[key] for row in rows
-                if (row["arm"], row["no_object_weight"], row["encoder"]) == (name, weight, encoder)
-                }  # fmt: skip
-
-    ours, theirs = by_seed(*arm), by_seed(*base)
-    found = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-    if len(found) > 1:
-        return t_interval(found, 1 - 0.05 / contrasts)
-    return found[0] if found else None
+    """Return arm minus base in points, paired by seed, with its `interval`."""
+    ours, theirs = (by_seed(rows, key, arm=name, no_object_weight=weight, encoder=encoder)
+                    for name, weight in (arm, base))  # fmt: skip
+    return interval(paired(ours, theirs), 100, contrasts)
 
 
 def assemble(pretrained: Detr, trained: Detr) -> Detr:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from deepdive.core.hooks import record
 from deepdive.data.images import Images, generated_shapes, sign_digits
-from deepdive.evaluate import Interval, t_interval
+from deepdive.evaluate import Interval
 from deepdive.explain.rollout import rollout
 from deepdive.layers.heads import ImageClassifier
 from deepdive.layers.patches import patchify, unpatchify
@@ -33,6 +33,7 @@ from deepdive.training.fit import fit
 from deepdive.training.optim import adam, linear
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
+from deepdive_book.kit.rows import Row, by_seed, interval, paired
 from deepdive_book.tasks.images import ImageBatches, accuracy, loss, tensors
 
 D_MODEL, N_HEADS, N_LAYERS, D_FF = 64, 4, 2, 128
@@ -327,23 +328,13 @@ def few() -> list[dict[str, Any]]:
 
 
 def difference(
-    rows: Sequence[Mapping[str, Any]], first: tuple[str, int], second: tuple[str, int], steps: int,
+    rows: Sequence[Row], first: tuple[str, int], second: tuple[str, int], steps: int,
     key: str = "accuracy", contrasts: int = 1,
 ) -> Interval | float | None:  # fmt: skip
-    """Return first minus second in points, paired by seed, with its t interval; the level is
-    Bonferroni corrected for the number of contrasts. Without an interval for one seed.
-    """
-
-    def by_seed(arm: str, patch: int) -> dict[int, float]:
-        return {row["seed"]: 100 * row[key] for row in rows
-                if (row["arm"], row["patch"], row["steps"]) == (arm, patch, steps)
-                and row["rate"] == RATE}  # fmt: skip
-
-    ours, theirs = by_seed(*first), by_seed(*second)
-    found = [ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())]
-    if len(found) > 1:
-        return t_interval(found, 1 - 0.05 / contrasts)
-    return found[0] if found else None
+    """Return first minus second in points, paired by seed, with its `interval`."""
+    ours, theirs = (by_seed(rows, key, arm=arm, patch=patch, steps=steps, rate=RATE)
+                    for arm, patch in (first, second))  # fmt: skip
+    return interval(paired(ours, theirs), 100, contrasts)
 
 
 def weights_for_page(model: ImageClassifier) -> dict[str, Tensor]:

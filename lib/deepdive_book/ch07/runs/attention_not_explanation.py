@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from statistics import fmean
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from deepdive.evaluate import Interval, t_interval
 from deepdive.explain.evaluation.agreement import recovery
 from deepdive.models.interpretable.attention_classifier import AttentiveClassifier, attentive
 from deepdive_book.ch07.figures.attention_weight_editor import Weighted, contributions
@@ -192,45 +192,44 @@ def per_seed(found: Sequence[Row], name: str, data: str, kind: str = "lstm") -> 
     return [float(unpacked(text).mean()) for text in chosen]
 
 
-def interval(values: Sequence[float]) -> Interval | float:
-    """Return the mean with its t interval over seeds; a single value stays."""
-    return t_interval(values) if len(values) > 1 else values[0]
+def summary(found: Sequence[Row], columns: Mapping[str, str]) -> list[Row]:
+    """Return a line per data set and encoder: the mean over texts of each column's measure, with
+    its t interval over seeds. columns: head -> name in the rows.
+    """
+    return [
+        {"texts, encoder": f"{NAMES[data]}, {ENCODERS[kind]}"}
+        | {head: rows.interval(per_seed(found, name, data, kind)) for head, name in columns.items()}
+        for data, kind in settings(found)
+    ]
 
 
-def agreement(found: Sequence[Row]) -> list[Row]:
-    """Return Kendall's tau of attention with two measures, and of these with each other."""
-    pairs = {
-        "attention / gradient": "tau attention / held",
-        "attention / leave-one-out": "tau attention / left out",
-        "gradient / leave-one-out": "tau held / left out",
-        "attention, two seeds": "tau seeds / attention",
-        "leave-one-out, two seeds": "tau seeds / left out",
-    }
-    table: list[Row] = []
-    for data, kind in settings(found):
-        shown: Row = {"texts, encoder": f"{NAMES[data]}, {ENCODERS[kind]}"}
-        for pair, name in pairs.items():
-            shown[pair] = interval(per_seed(found, name, data, kind))
-        table.append(shown)
-    return table
+AGREEMENT = {
+    "attention and gradient": "tau attention / held",
+    "attention and leave-one-out": "tau attention / left out",
+    "gradient and leave-one-out": "tau held / left out",
+    "attention, two seeds": "tau seeds / attention",
+    "leave-one-out, two seeds": "tau seeds / left out",
+}
+REPLACED = {  # of `logit_tests`, all in log-odds
+    "model's log-odds": "log-odds", "change, permuted": "permuted", "change, uniform": "uniform",
+}  # fmt: skip
+ADVERSARIAL_SEARCH = {  # of `logit_tests`
+    "TVD ≤ 0.01: JSD": "divergence, tvd 0.01",
+    "TVD ≤ 0.01: change in log-odds": "log-odds moved",
+    "log-odds ± 0.1: JSD": "divergence",
+}
 
 
-def other_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
-    """Return how far other weights move predictions, and how far adversarial weights get."""
-    table: list[Row] = []
-    for data, kind in settings(tests):
-        shown: Row = {"texts, encoder": f"{NAMES[data]}, {ENCODERS[kind]}"}
-        for head, found, name in (
-            ("permuted: TVD", tests, "permuted"),
-            ("uniform: TVD", tests, "even moves"),
-            ("adversarial: JSD at TVD ≤ 0.01", logits, "divergence, tvd 0.01"),
-            ("these: change in log-odds", logits, "log-odds moved"),
-            ("adversarial: JSD at log-odds ± 0.1", logits, "divergence"),
-            ("weights of another seed: JSD", tests, "seeds apart"),
-        ):
-            shown[head] = interval(per_seed(found, name, data, kind))
-        table.append(shown)
-    return table
+def replaced_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
+    """Return how far permuted and uniform attention move predictions, in TVD and in log-odds."""
+    distances = summary(tests, {"TVD, permuted": "permuted", "TVD, uniform": "even moves"})
+    return [a | b for a, b in zip(distances, summary(logits, REPLACED), strict=True)]
+
+
+def adversarial_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
+    """Return how different adversarial attention is, next to a model from another seed."""
+    seeds = summary(tests, {"model from another seed: JSD": "seeds apart"})
+    return [a | b for a, b in zip(summary(logits, ADVERSARIAL_SEARCH), seeds, strict=True)]
 
 
 # ---- the second page, 7.8b
@@ -258,15 +257,11 @@ def rank_correlation(found: Sequence[Row]) -> list[Row]:
             "top 3 shared: by chance": float((3 / length).mean()),
             "tau, shorter half": float(tau[short].mean()),
             "tau, longer half": float(tau[~short].mean()),
-            "leave-one-out with itself + noise of 0.005: tau": per_seed_mean(found, data),
+            "leave-one-out with itself + noise of 0.005: tau": fmean(
+                per_seed(found, "tau left out / itself", data)
+            ),
         })  # fmt: skip
     return table
-
-
-def per_seed_mean(found: Sequence[Row], data: str) -> float:
-    """Return the mean tau of leave-one-out with itself after noise of 0.005."""
-    values = per_seed(found, "tau left out / itself", data)
-    return sum(values) / len(values)
 
 
 def bert_results() -> list[Row]:
@@ -285,9 +280,9 @@ def bert_results() -> list[Row]:
 def bert_table(found: Sequence[Row]) -> list[Row]:
     """Return both tests on a small BERT, for each data set."""
     measures = {
-        "tau: attention / gradient": "tau attention / held",
-        "tau: attention / leave-one-out": "tau attention / left out",
-        "tau: gradient / leave-one-out": "tau held / left out",
+        "tau: attention and gradient": "tau attention / held",
+        "tau: attention and leave-one-out": "tau attention / left out",
+        "tau: gradient and leave-one-out": "tau held / left out",
         "permuted: TVD": "permuted", "uniform: TVD": "even moves",
         "adversarial: JSD at TVD ≤ 0.01": "far",
     }  # fmt: skip
@@ -297,6 +292,6 @@ def bert_table(found: Sequence[Row]) -> list[Row]:
         shown: Row = {"test": head}
         for data in sets:
             texts = rows.values(found, name, data=data)
-            shown[NAMES[data]] = interval([float(unpacked(text).mean()) for text in texts])
+            shown[NAMES[data]] = rows.interval([float(unpacked(text).mean()) for text in texts])
         table.append(shown)
     return table

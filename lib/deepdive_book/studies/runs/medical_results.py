@@ -131,7 +131,7 @@ class Results:
     # -- tables
 
     def _line(self, model: str, text: str, size: str, runs: str, found: Any) -> dict[str, Any]:
-        return {"model": model, "input": text, "parameters": size, "trainings per fold": runs,
+        return {"model": model, "input": text, "parameters": size, "models trained per fold": runs,
                 "macro-F1 [95% interval]": self._macro_f1(found)}  # fmt: skip
 
     def _macro_f1(self, found: Any) -> Interval:
@@ -146,12 +146,12 @@ class Results:
             self._line(words, "full text", "0.2 million", "1", self.tfidf("words")),
             self._line(letters, "128 tokens", "0.3 million", "1", self.tfidf("characters", 128)),
             self._line(letters, "full text", "0.3 million", "1", self.tfidf("characters")),
+            self._line("TF-IDF ensemble", "128 tokens", "0.7 million", "3",
+                       self.tfidf_ensemble(128)),
             self._line("TF-IDF ensemble", "full text", "0.7 million", "3", self.tfidf_ensemble()),
             self._line("MiniLM, mean of 3 seeds", "128 tokens", big, "1", self.seeds()),
             self._line("MiniLM ensemble, 3 seeds", "128 tokens", f"3 × {big}", "3",
                        majority_vote(self.seeds())),
-            self._line("MiniLM + medical pretraining, mean of 3 seeds", "128 tokens", big, "1",
-                       self.seeds(arm="medical")),
         ]  # fmt: skip
         return found, {"macro-F1 [95% interval]": ".1%"}
 
@@ -195,14 +195,14 @@ class Results:
             found.append({
                 "method": method, "model calls per text": calls,
                 "comprehensiveness": bootstrap(mine),
-                "AttnLRP minus it": None if method == "AttnLRP"
+                "AttnLRP's lead": None if method == "AttnLRP"
                 else bootstrap(lead, draws=10000, level=level),
                 "two other seeds": ", ".join(
                     f"{np.mean(self.scores(method, 'comprehensiveness', seed)):.2f}"
                     for seed in (1, 2)),
                 "sufficiency": bootstrap(self.scores(method, "sufficiency")),
             })  # fmt: skip
-        return found, dict.fromkeys(("comprehensiveness", "AttnLRP minus it", "sufficiency"), ".2f")
+        return found, dict.fromkeys(("comprehensiveness", "AttnLRP's lead", "sufficiency"), ".2f")
 
     def negation(self) -> Any:
         """How many abstracts a sentence in front turns into a class."""
@@ -217,7 +217,8 @@ class Results:
                 "control": float(control.mean()),
                 "“no evidence of”": float(negated.mean()),
                 "“evidence of”": float(affirmed.mean()),
-                "effect of “no”, points [corrected interval]": self._points(negated - affirmed, 8),
+                "with “no” minus without, points [corrected interval]":
+                self._points(negated - affirmed, 8),
             })  # fmt: skip
         heads = list(found[0])[3:]
         return found, dict.fromkeys(heads[:-1], ".1%") | {heads[-1]: ".1f"}
