@@ -2,9 +2,9 @@
 # # Pretraining objectives at equal compute: BERT, ELECTRA, MPNet, Splinter
 #
 # BERT predicts masked tokens, ELECTRA detects replaced ones, MPNet predicts tokens in a random
-# order, and Splinter finds repeated spans. The other three papers report that their **pretraining
-# objective** is better than BERT's. Give all four the same encoder, the same text, and the same
-# compute budget: from which objective does the encoder learn most?
+# order, and Splinter finds repeated spans. The papers of the last three report gains over BERT from
+# their **pretraining objective**. If all four get the same encoder, text, and compute budget, from
+# which objective does the encoder learn most?
 #
 # **What it is.** A pretraining objective turns unlabeled text into inputs, targets, and a loss.
 # This page compares **masked language modeling** ([Devlin et al.
@@ -70,8 +70,8 @@ show(four_objectives(), ALT)
 # ### What a prediction costs
 #
 # Clark et al. argue that MLM is inefficient: the encoder processes every token but learns from only
-# 15% of them. Take a text of 20 tokens, 3 of them masked, and an encoder that needs 10 FLOPs per
-# token:
+# 15% of them. Take a text of 20 tokens, 3 of them masked, and an encoder that needs 10 FLOPs
+# (floating-point operations) per token:
 #
 # | objective | FLOPs per text | predictions |
 # |---|---|---|
@@ -194,7 +194,8 @@ losses = {
 print({name: round(loss.item(), 2) for name, loss in losses.items()})
 
 # %% [markdown]
-# On real models, losses and gradients equal the library's:
+# On models with random weights, the losses and the gradients of the embeddings equal those of
+# `deepdive`, this book's library:
 
 # %% They equal the library tags=["equals-library"]
 from deepdive.core.masks import Dense
@@ -255,9 +256,9 @@ assert equal(recurring_spans(logits, starts, ends), theirs, encoder)
 # - **Compute budget:** 1,200 GFLOPs ($1.2 \cdot 10^{12}$), forward and backward, ELECTRA's
 #   generator included. (ELECTRA-Small: $1.4 \cdot 10^{18}$.)
 # - **Learning rate:** warmup over 50 steps, then linear decay to 0. The peak is the best of five or
-#   six for each objective, chosen by part-of-speech accuracy on development data with two seeds of
-#   their own. (A single tuning seed is too few: for MLM, 0.01 was best with the first and diverged
-#   with the second.)
+#   six for each objective, chosen with two seeds of their own by part-of-speech accuracy on
+#   development data, one of the scores below. (A single tuning seed is too few: for MLM, 0.01 was
+#   best with the first and diverged with the second.)
 # - **Seeds:** 1 to 5.
 #
 # ### 1. What does a step cost?
@@ -283,11 +284,11 @@ table(rows, formats={"GFLOPs per step": ".2f", "above BERT": "+.0%"})
 # %% [markdown]
 # ### 2. Which encoder has learned most?
 #
-# Two evaluations that no objective was trained on. **Frozen:** a linear probe (ridge regression)
-# predicts each word's part of speech from its hidden state, and a review's sentiment from the mean
-# hidden state. **Fine-tuned:** the encoder is trained further with a classifier, on the sentiment
-# of the same reviews and on named entity recognition in social media posts (wnut17, all entity
-# types as one).
+# We use two evaluations that no objective was trained on. **Frozen:** a linear probe (ridge
+# regression) predicts each word's part of speech from its hidden state, and a review's sentiment
+# from the mean hidden state. **Fine-tuned:** the encoder is trained further with a classifier, on
+# the sentiment of the same reviews and on named entity recognition in social media posts (wnut17,
+# all entity types as one).
 #
 # Each score has a 95% **confidence interval** over the seeds. Two baselines show what the scores
 # are worth. **Random initialization** is the same encoder without pretraining. **Word counts** has
@@ -326,15 +327,16 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
 # initialization.
 
 # %% Differences from masked LM tags=["slide"]
-table(runs.differences(found), caption="percentage points above masked LM; mean over five "
+table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
+      caption="percentage points above masked LM; mean over five "
       "seeds [99.8% confidence interval: 95% for the 25 comparisons together]")  # fmt: skip
 
 # %% [markdown]
-# **MLM is ahead in parts of speech.** Of the eight differences from the other objectives, seven
-# intervals exclude zero, at either layer; the exception is ELECTRA with the narrower generator at
-# layer 1. For sentiment and entities all intervals include zero. So the ranking depends on the
-# evaluation. Each paper reports a gain over BERT; here we see none. For ELECTRA, experiment 3 shows
-# one reason.
+# **MLM is ahead in parts of speech.** Its two columns have eight differences from the other
+# objectives, and seven of their intervals exclude zero. The exception is ELECTRA with the narrower
+# generator at layer 1. For sentiment and entities all intervals include zero. So the ranking
+# depends on the evaluation. Each paper reports a gain over BERT; here we see none. For ELECTRA,
+# experiment 3 shows one reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
@@ -353,10 +355,10 @@ table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
 # Both generators replace almost all of the masked tokens, so they almost never restore the
 # original. The narrower generator has a loss of 5.99 nats. A model that knows only how often each
 # token occurs has 6.03, the entropy of the token frequencies. So its replacements are nearly random
-# words. They should be easy to detect, but the AUC is at chance: with this learning rate, the
-# discriminator hasn't learned its task either. The wider generator, which has a lower learning
-# rate, is even worse than token frequencies; its replacements are easier to detect, but that is a
-# different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.** A
+# words. They should be easy to detect, but the AUC is at chance: at its learning rate, 0.0003, the
+# discriminator hasn't learned its task either. The wider generator, trained at 0.0001, is even
+# worse than token frequencies. Its replacements are detected more often, but finding random words
+# is a different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.** A
 # generator has to be trained much longer before its mistakes are instructive.
 
 # %% [markdown]
@@ -444,10 +446,11 @@ assert max(first, key=first.get) == "replaced tokens"
 
 # %% [markdown]
 # **Symptom:** curves of different heights, and a ranking that follows from the number of outcomes,
-# the weights of the terms, and how far the initial predictions are from uniform. ELECTRA's loss is
-# the highest because its second term is multiplied by 50. The number of steps isn't comparable
-# either, since steps differ in cost. **Fix:** compare at equal FLOPs, on a task that none of the
-# objectives was trained on.
+# the weights of the terms, and how far the initial predictions are from uniform. (Splinter's logits
+# are products of two normalized vectors, so they already differ widely before training.) ELECTRA's
+# loss is the highest because its second term is multiplied by 50. The number of steps isn't
+# comparable either, since steps differ in cost. **Fix:** compare at equal FLOPs, on a task that
+# none of the objectives was trained on.
 #
 # ## In practice
 #

@@ -516,7 +516,8 @@ def differences(found: Sequence[Row], reference: tuple[str, int] = ARMS[0]) -> l
 def generators(found: Sequence[Row]) -> list[Row]:
     """Return what ELECTRA's networks do after training, with the text's unigram entropy."""
     table: list[Row] = [
-        {"generator": f"1/{narrower} as wide"}
+        {"generator": f"1/{narrower} as wide",
+         "learning rate": f"{_values(found, (objective, narrower), 'rate')[0]:g}"}
         | {head: rows.interval(_values(found, (objective, narrower), "detection", head), scale)
            for head, scale in (("generator loss", 1), ("replaced", 0.01), ("AUC", 1))}
         for objective, narrower in ARMS if objective == "replaced tokens"

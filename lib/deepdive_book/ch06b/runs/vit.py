@@ -41,7 +41,6 @@ BATCH = 16
 GRID = 10  # pixels per side of a pooled patch
 RATE = 1e-3
 STEPS, LONG, SEEDS = 1200, 4800, (1, 2, 3)
-INITIAL = 0.02  # standard deviation of the initial weights in timm and transformers
 
 
 class Data(NamedTuple):

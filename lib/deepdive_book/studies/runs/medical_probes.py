@@ -3,19 +3,35 @@
     rows = negation(classify, texts, predicted)     # a sentence in front of texts of other classes
     row = confidence(logits, labels)                # for calibration and abstention
 
-`classify` maps texts to predicted classes, so the same probe runs on MiniLM and on TF-IDF.
+`classify` maps texts to predicted classes, so the same probe runs on MiniLM and on TF-IDF. Run as a
+program, it writes the saved rows and the example of the interactive figure:
+
+    python -m deepdive_book.studies.runs.medical_probes
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from deepdive.data.reviews import Labelled
 from deepdive.explain.side_by_side import METHODS
+from deepdive.published.classifier import begin
+from deepdive.published.pretrained import minilm, minilm_tokenizer
+from deepdive.training import Keep
+from deepdive.training.objectives.masking import mask_id
+from deepdive_book.data.medical import abstracts, labels_of, with_one_label
+from deepdive_book.kit.experiments import results_path
+from deepdive_book.kit.profile import workdir
+from deepdive_book.studies.figures.medical_example import SAVED
+from deepdive_book.studies.runs.medical import LENGTH, Parts, fine_tune, folds
+from deepdive_book.studies.runs.medical_baselines import logistic_regression, truncated, vectorizer
 from deepdive_book.studies.runs.medical_explanations import Tokenized
+from deepdive_book.studies.runs.medical_results import CLASSES
+from deepdive_book.tasks import classification
 
 CONTROL = "There is no evidence of lateness."
 NEGATED, AFFIRMED = "There is no evidence of {}.", "There is evidence of {}."
@@ -100,6 +116,90 @@ def example(
     }
 
 
-def write_example(found: Mapping[str, Any], path: Path) -> None:
-    """Save `example` where the figure finds it."""
-    path.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
+def mistakes(
+    model: nn.Module,
+    texts: Sequence[str],
+    labels: Sequence[int],
+    logits: Tensor,
+    names: Sequence[str],
+    tokenizer: Any,
+    most: int = 5,
+) -> list[dict[str, Any]]:
+    """The most confident wrong predictions, each with its three strongest words by occlusion."""
+    probability, predicted = (each.cpu() for each in logits.softmax(-1).max(-1))
+    wrong = (predicted != torch.as_tensor(labels)).nonzero().flatten().tolist()
+    found = []
+    for i in sorted(wrong, key=lambda i: -float(probability[i]))[:most]:
+        text, label = Tokenized.of(texts[i], tokenizer), int(predicted[i])
+        values = METHODS["occlusion"](text.asked(model, label, mask_id(tokenizer)))
+        strongest = values.argsort(descending=True)[:3].tolist()
+        found.append({
+            "begins": " ".join(texts[i].split()[:6]), "label": names[labels[i]],
+            "predicted": names[label], "confidence": round(float(probability[i]), 4),
+            "top words": [text.words[k].strip(".,;:()").lower() for k in strongest],
+        })  # fmt: skip
+    return found
+
+
+@cache
+def tuned() -> tuple[Labelled, Parts, Any, nn.Module, Tensor]:
+    """Texts, the first fold, the tokenizer, MiniLM fine-tuned on it, and its test logits."""
+    every, tokenizer = with_one_label(abstracts()), minilm_tokenizer()
+    part, ids = folds(every.labels)[0], classification.encode(every.texts, tokenizer, LENGTH)
+    torch.manual_seed(0)
+    model, _ = fine_tune(begin(minilm(), len(every.names)), ids, every.labels, part,
+                         folder=Keep(workdir() / "medical" / "tuned",
+                                     of=(every.texts, every.labels, "")))  # fmt: skip
+    return every, part, tokenizer, model, classification.predict(model, [ids[i] for i in part.test])
+
+
+def measure(part: str) -> list[dict[str, Any]]:
+    """The rows of one part: "mistake", "confidence", "two labels", or "negation"."""
+    every, fold, tokenizer, model, logits = tuned()
+    texts, labels = [every.texts[i] for i in fold.test], [every.labels[i] for i in fold.test]
+
+    def minilm_classes(texts: Sequence[str]) -> list[int]:
+        found = classification.predict(model, classification.encode(texts, tokenizer, LENGTH))
+        return [int(k) for k in found.argmax(1)]
+
+    if part == "mistake":
+        return mistakes(model, texts, labels, logits, CLASSES, tokenizer)
+    if part == "confidence":
+        return [confidence(logits, labels)]
+    if part == "two labels":
+        several = [(t, given) for t, given in labels_of(abstracts()).items() if len(given) > 1]
+        ids = classification.encode([t for t, _ in several], tokenizer, LENGTH)
+        both = classification.predict(model, ids)
+        return [two_labels(both, [given for _, given in several])]
+    short = truncated(every.texts, tokenizer, LENGTH)
+    tfidf, counted = vectorizer("words"), logistic_regression(1)
+    counted.fit(tfidf.fit_transform([short[i] for i in fold.train]),
+                [every.labels[i] for i in fold.train])  # fmt: skip
+
+    def tfidf_classes(texts: Sequence[str]) -> list[int]:
+        return [int(k) for k in counted.predict(tfidf.transform(
+            truncated(texts, tokenizer, LENGTH)))]  # fmt: skip
+
+    found: list[dict[str, Any]] = []
+    for name, classify in (("MiniLM", minilm_classes), ("TF-IDF", tfidf_classes)):
+        found += [{"model": name} | row for row in negation(classify, texts, classify(texts))]
+    return found
+
+
+def main() -> None:
+    """Write the saved rows, and the example of the interactive figure."""
+    rows = [{"part": part} | row for part in ("mistake", "confidence", "two labels", "negation")
+            for row in measure(part)]  # fmt: skip
+    path = results_path("07_explain", "medical_probes")
+    if path is None:
+        raise SystemExit("run this in a checkout of the project, which has chapters/07_explain")
+    path.write_text(json.dumps({"rows": rows, "data": "medical_abstracts"}, indent=1) + "\n")
+    every, fold, tokenizer, model, logits = tuned()
+    first = fold.test[0]
+    found = example(model, Tokenized.of(every.texts[first], tokenizer), int(logits[0].argmax()),
+                    mask_id(tokenizer), CLASSES)  # fmt: skip
+    SAVED.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
