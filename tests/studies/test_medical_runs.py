@@ -19,6 +19,7 @@ from deepdive.training.objectives.masking import mask_id
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.studies.runs import medical
 from deepdive_book.studies.runs.medical_explanations import Tokenized, attributions, evaluate
+from deepdive_book.studies.runs.medical_probes import mistakes
 from deepdive_book.tasks.classification import encode, predict
 
 REVIEWS = generated_reviews(240, seed=3)
@@ -125,6 +126,21 @@ def test_occlusion_is_more_comprehensive_than_random(
         told = evaluate(asked, values)
         gains.append(told["occlusion"][0] - told["chance"][0])
     assert np.mean(gains) > 0.3
+
+
+def test_the_most_confident_mistakes_come_first_with_different_words(
+    tuned: torch.nn.Module, tokenizer: WordPieceTokenizer
+) -> None:
+    texts = [f"{text} {text}" for text in REVIEWS.texts[:12]]  # every word twice
+    flipped = [1 - label for label in REVIEWS.labels[:12]]
+    logits = predict(tuned, encode(texts, tokenizer), progress=False)
+    rows = mistakes(tuned, texts, flipped, logits, ("bad", "good"), tokenizer, most=3)
+    found = [row["confidence"] for row in rows]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == pytest.approx(float(logits.softmax(-1).amax()), abs=1e-4)
+    for row in rows:
+        assert row["label"] != row["predicted"]
+        assert len(set(row["top words"])) == 3
 
 
 def test_a_long_text_ends_with_a_whole_word(tokenizer: WordPieceTokenizer) -> None:

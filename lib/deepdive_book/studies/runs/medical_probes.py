@@ -38,6 +38,7 @@ NEGATED, AFFIRMED = "There is no evidence of {}.", "There is evidence of {}."
 DISEASES = {0: "cancer", 1: "gastritis", 2: "epilepsy", 3: "heart failure"}  # class -> its word
 SHOWN = ("occlusion", "integrated gradients", "AttnLRP", "attention x gradient",
          "attention rollout")  # fmt: skip
+EXAMPLE = "Mid-line presentation of cervical lymphomata."  # how the text of the figure begins
 Classify = Callable[[Sequence[str]], Sequence[int]]
 
 
@@ -132,11 +133,12 @@ def mistakes(
     for i in sorted(wrong, key=lambda i: -float(probability[i]))[:most]:
         text, label = Tokenized.of(texts[i], tokenizer), int(predicted[i])
         values = METHODS["occlusion"](text.asked(model, label, mask_id(tokenizer)))
-        strongest = values.argsort(descending=True)[:3].tolist()
+        ranked = (text.words[k] for k in values.argsort(descending=True).tolist())
+        strongest = dict.fromkeys(word.strip(".,;:()").lower() for word in ranked)
         found.append({
             "begins": " ".join(texts[i].split()[:6]), "label": names[labels[i]],
             "predicted": names[label], "confidence": round(float(probability[i]), 4),
-            "top words": [text.words[k].strip(".,;:()").lower() for k in strongest],
+            "top words": [*strongest][:3],
         })  # fmt: skip
     return found
 
@@ -195,9 +197,9 @@ def main() -> None:
         raise SystemExit("run this in a checkout of the project, which has chapters/07_explain")
     path.write_text(json.dumps({"rows": rows, "data": "medical_abstracts"}, indent=1) + "\n")
     every, fold, tokenizer, model, logits = tuned()
-    first = fold.test[0]
-    found = example(model, Tokenized.of(every.texts[first], tokenizer), int(logits[0].argmax()),
-                    mask_id(tokenizer), CLASSES)  # fmt: skip
+    k = next(k for k, i in enumerate(fold.test) if every.texts[i].startswith(EXAMPLE))
+    text = Tokenized.of(every.texts[fold.test[k]], tokenizer)
+    found = example(model, text, int(logits[k].argmax()), mask_id(tokenizer), CLASSES)
     SAVED.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
