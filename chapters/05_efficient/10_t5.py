@@ -38,7 +38,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
-# %% T5's architecture tags=["slide"]
+# %% T5's architecture tags=["slide", "fold"]
 from deepdive_book.ch05.figures.t5_architecture import ALT, t5_architecture
 from deepdive_book.kit.plotting import show
 
@@ -79,13 +79,9 @@ show(t5_architecture(), ALT)
 # %% Interactive figure: span corruption tags=["slide", "fold"]
 from deepdive_book.ch05.figures.span_corruption_demo import span_corruption_demo
 
-span_corruption_demo(
-    [
-        "thank you for inviting me to your party last week",
-        "translate the amount three hundred and forty seven into French words",
-    ],
-    hidden=(2, 3, 8),
-)
+texts = ["thank you for inviting me to your party last week",
+         "translate the amount three hundred and forty seven into French words"]  # fmt: skip
+span_corruption_demo(texts, hidden=(2, 3, 8))
 
 # %% [markdown]
 # *The first state is the example in the paper's figure 2.* *Try this:*
@@ -325,7 +321,7 @@ predict(
     answer=3,
     explain="The one model scored higher with nearly every seed, but by very different amounts, so "
     "both intervals include zero. There is no evidence that sharing one model costs accuracy here.",
-    key="05_efficient/clerks",
+    key="05_efficient/t5-one-or-two",
 )
 
 # %% [markdown] tags=["answer"]

@@ -40,7 +40,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% The architecture of ViT tags=["slide"]
+# %% The architecture of ViT tags=["slide", "fold"]
 from deepdive_book.ch06b.figures.vit_architecture import ALT, vit_architecture
 from deepdive_book.kit.plotting import show
 
@@ -395,7 +395,7 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
 # In the figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of $2 \times 2$. It
 # runs in your browser, and your drawing stays there.
 
-# %% Interactive figure: draw a digit tags=["fold"]
+# %% Interactive figure: draw a digit
 from deepdive_book.ch06b.figures.drawing import drawing
 from deepdive_book.ch06b.toys.drawn_digits import drawn_digits
 
