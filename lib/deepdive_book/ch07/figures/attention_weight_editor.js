@@ -20,7 +20,7 @@ const draw = () => {
     word.textContent = words[i];
     bar.firstChild.style.width = `${(100 * weights[i]).toFixed(1)}%`;
     share.textContent = `${percent}%`;
-    contribution.textContent = (contributions[i] < 0 ? "" : "+") + contributions[i].toFixed(1);
+    contribution.textContent = (contributions[i] < 0 ? "−" : "+") + Math.abs(contributions[i]).toFixed(1);
     const slider = bar.lastChild;
     slider.value = Math.round(state.raw[i]);
     slider.setAttribute("aria-label", `weight of ${words[i]}`);

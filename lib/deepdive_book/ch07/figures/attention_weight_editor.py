@@ -74,7 +74,7 @@ def attention_weight_editor(texts: Sequence[Weighted], names: Sequence[str]) -> 
         "weights", "Attention weights and the prediction", code=_SCRIPT, style=_STYLE, wide=36,
         lines=4,
         drawing='<div class="weights-head"><span>word</span><span>attention weight</span>'
-                f"<span></span><span>logit contribution</span></div>{rows}",
+                f"<span></span><span>logit contri&shy;bution</span></div>{rows}",
         status=alt_text(first, first.weights, names[1]),
         spec={"texts": [_plain(text) for text in texts], "name": names[1]},
         state={"raw": [100 * w for w in _plain(first)["weights"]]},
@@ -120,8 +120,12 @@ def _row(text: Weighted, i: int) -> str:
         f'<div class="weights-row"{hidden}><span>{escape(word)}</span>'
         f'<span class="weights-bar"><span style="width:{100 * weight:.1f}%"></span>'
         '<input type="range" min="0" max="100" step="1" value="0" hidden></span>'
-        f"<span>{100 * weight:.0f}%</span><span>{contribution:+.1f}</span></div>"
+        f"<span>{100 * weight:.0f}%</span><span>{_signed(contribution)}</span></div>"
     )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
 
 
 _STYLE = """
