@@ -118,8 +118,8 @@ _PAGE = """\
 .bk-choose :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
 .bk-strip {{ display: flex; height: 2.4rem; margin: 0; position: relative; }}
 .bk-strip i {{ flex: 1 1 0; background: {keys}; }}
-.bk-name {{ font-size: .85rem; margin: .5em 0 0; }}
-.bk-line {{ position: relative; height: 1.25rem; font-size: .82rem; }}
+.bk-name {{ font-size: .9rem; margin: .5em 0 0; }}
+.bk-line {{ position: relative; height: 1.25rem; font-size: .9rem; }}
 .bk-line b {{ position: absolute; transform: translateX(-50%); line-height: 1.25rem;
   font-weight: 400; }}
 .bk-ticks {{ border-top: 1px solid currentColor; }}
