@@ -18,9 +18,10 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # A lot. A small mBART pretrained for 2,400 steps and fine-tuned on 300 English-French pairs scores
-# 13.3 chrF points [11.0, 15.6] higher than without pretraining (five seeds). But it reaches only
-# 18.4 of 100 points, so it doesn't translate yet. Most of the gain needs no denoising: pretraining
-# that copies uncorrupted sentences helps nearly as much.
+# 13.3 points [11.0, 15.6] higher than without pretraining on chrF, a score of shared character
+# sequences from 0 to 100 (five seeds). But it reaches only 18.4, so it doesn't translate yet. And
+# it isn't clear that denoising is what helps: pretraining that copies uncorrupted sentences comes
+# close.
 #
 # </details>
 #
@@ -53,8 +54,8 @@ show(mbart_diagram(), ALT)
 # **Interactive figure: pretraining objectives.** *The upper line is the encoder's input, and the
 # lower line is the decoder's input. Blue is English, green French. Select a token to see which
 # tokens it attends to (filled boxes); the target at a position is in bold below its box. The figure
-# also shows three related systems, which are compared at the end of the page: mT5, XNLG, and VECO,
-# whose upper and lower lines are a sentence and its translation.* *Try this:*
+# also shows three related systems, which are compared at the end of the page: mT5, XNLG, and VECO.
+# For *VECO, cross-lingual*, the two lines are a sentence and its translation.* *Try this:*
 #
 # 1. Choose *MASS* and select the token whose target is *milk*. In which line does it find *He*, and
 #    in which *drinks*?
@@ -110,8 +111,8 @@ cross_lingual_masks(figure.examples())
 #
 # ## In code: training examples and loss
 #
-# The random numbers come from an argument: `rng` is a `random.Random`, and `u` a uniform random
-# number that selects where MASS's span starts.
+# The random numbers are arguments: `rng` is a `random.Random`, and `u` is a uniform random number,
+# which selects the length of a span in `poisson` and the start of MASS's span.
 
 # %% mBART and MASS tags=["concept", "slide"]
 import math
@@ -187,8 +188,8 @@ uniform = denoising_loss(lambda _, x: torch.zeros(1, x.shape[1], 19), *mbart_par
 print(f"loss of equal probabilities: {uniform.item():.3f}")
 
 # %% [markdown]
-# The library's functions give the same examples for the same random numbers. They also give the
-# same loss and gradients, here for a small mBART with random weights:
+# The functions of `deepdive`, this book's library, give the same examples for the same random
+# numbers. They also give the same loss and gradients, here for a small mBART with random weights:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.models.generative import mbart
@@ -225,8 +226,9 @@ print("equal: 200 training examples, the loss of both objectives, and its gradie
 # ## Experiments
 #
 # **Data.** We use short English and French sentences from Tatoeba: 3 to 10 tokens, all among the
-# 1,500 most frequent words of their language. Translations of the same sentence are always in the
-# same split. So no sentence of one monolingual corpus has a known translation in the other, and no
+# 1,500 most frequent words of their language. All translations of a sentence form a group, and each
+# group is in one part only: the English corpus, the French corpus, the pairs, or the validation or
+# test set. So no sentence of one monolingual corpus has a known translation in the other, and no
 # test sentence occurs in training. (The next cell prints the sizes.)
 #
 # **Model and training.** All models are the same small mBART: width 64, 2 + 2 layers, one token per
@@ -237,8 +239,8 @@ print("equal: 200 training examples, the loss of both objectives, and its gradie
 # has nothing to permute, and MASS's decoder gets the language token as its first input.
 #
 # **Metric.** **chrF** compares the character sequences of a translation with those of its
-# reference, from 0 to 100. Two baselines need no training: the same French sentence for every input
-# (mean of 20 sentences), and the English input itself.
+# reference, and **BLEU** its word sequences, both from 0 to 100. Two baselines need no training:
+# the same French sentence for every input (mean of 20 sentences), and the English input itself.
 
 # %% Data, saved runs, and baselines
 from deepdive_book.ch04.runs import mbart as experiment
@@ -304,11 +306,12 @@ table(experiment.examples(runs, data, 0))
 # uses less compute. Therefore *none, equal compute* may take more steps, until its compute matches
 # mBART's. In the first table, *steps* means steps of pretraining + maximum steps of fine-tuning.
 # *TFLOPs* is the training compute, in 10¹² floating-point operations, if all steps are taken. In
-# the second table, *steps* means the pretraining steps of mBART; the **confidence interval** is
-# Student's t over the seeds. A difference uses only the seeds that both models have, so it can
-# differ from the difference of two means in the first table. Seeds 1 to 3 without pretraining were
-# run on an earlier machine, the others on this one; one of the former, repeated on this machine,
-# scored clearly higher with 3,000 pairs.
+# the second table, *steps* means the pretraining steps of mBART. The **confidence interval** is
+# Student's t over the training seeds; with three seeds it is wide and can include impossible
+# scores. Holm's correction raises the p values because several comparisons are made. A difference
+# uses only the seeds that both models have, so it can differ from the difference of two means in
+# the first table. Seeds 1 to 3 without pretraining were run on an earlier machine, the others on
+# this one; one of the former, repeated on this machine, scored clearly higher with 3,000 pairs.
 
 # %% Translation with and without pretraining tags=["slide"]
 short, long = experiment.steps_of(runs)[0], experiment.steps_of(runs)[-1]
@@ -377,27 +380,28 @@ table(found, formats=formats | {"target tokens (M)": ".2f"},
       caption="test scores: mean over seeds [95% t interval]; last column: in pretraining")
 
 # %% Differences between objectives tags=["surprise"]
-contrasts = [(pair, steps) for steps in (short, long)
-             for pair in (("mBART", "copying"), ("MASS", "none"))]  # fmt: skip
+contrasts = [(pair, steps) for pair, *some in (
+    (("mBART", "copying"), short, long), (("copying", "none"), long), (("MASS", "none"), long),
+) for steps in some]  # fmt: skip
 table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMATS,
       caption="differences in chrF, paired by seed [95% t interval, not corrected]; last column: p "
       "value of the t test, corrected for the comparisons in this table (Holm)")  # fmt: skip
 
 # %% [markdown]
-# **Copying may help nearly as much as denoising.** After 800 steps, the intervals of mBART −
-# copying include zero with either number of pairs. After 2,400 steps and with 3,000 pairs, mBART
-# scores 1.7 points higher. That interval excludes zero by itself, but not after correction for the
-# eight comparisons of this table (p = 0.182). So whether denoising adds anything to copying is open
-# here. (With the first three seeds the difference was larger, and two more seeds reduced it.)
+# **Copying alone gains more than 12 points over no pretraining**, so it may help nearly as much as
+# denoising. After 800 steps, the intervals of mBART − copying include zero with either number of
+# pairs, and with 300 pairs the interval is too wide to tell. After 2,400 steps and with 3,000
+# pairs, mBART scores 1.7 points higher. That interval excludes zero by itself, but not after
+# correction for the comparisons of this table. So whether denoising adds anything to copying is
+# open here. (With the first three seeds the difference was larger, and two more seeds reduced it.)
 #
 # Why does copying help? Probably because it trains the decoder to generate sentences of the
 # language, and the cross-attention to find the input position it needs next. Both are useful in
 # translation. We didn't test these two explanations separately.
 #
-# **MASS is inconclusive.** None of its four differences from *none* remains after correction, and
-# after 2,400 steps with 3,000 pairs its seeds are far apart. It has half of mBART's target tokens,
-# and we ran neither more steps nor other learning rates for it. So this comparison isn't evidence
-# against MASS.
+# **MASS is inconclusive.** Neither of its differences from *none* remains after correction, and
+# with 3,000 pairs its seeds are far apart. It has half of mBART's target tokens, and we ran neither
+# more steps nor other learning rates for it. So this comparison isn't evidence against MASS.
 
 # %% [markdown]
 # ### Where does the meaning come from?
@@ -443,10 +447,11 @@ print("equal logits:", tuple(logits.shape))
 print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 
 # %% [markdown]
-# The last line shows the format of **mBART-50** ([Tang et al.
-# 2020](https://arxiv.org/abs/2008.00401)), the version most people use. Its decoder starts with
-# `</s>`, and `forced_bos_token_id` makes the language token the first generated token. With network
-# access you would run the published model; its output isn't shown here.
+# The last line shows the decoder's side of **mBART-50** ([Tang et al.
+# 2020](https://arxiv.org/abs/2008.00401)). It puts the language token before the text, in the
+# source as well, instead of after it. Its decoder starts with `</s>`, and `forced_bos_token_id`
+# makes the language token the first generated token. With network access you would run the
+# published model; its output isn't shown here.
 #
 # ```python
 # from transformers import MBart50Tokenizer, MBartForConditionalGeneration
@@ -514,12 +519,12 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
 # 2,400 steps of mBART's objective improve chrF by 13.3 points [11.0, 15.6] with 300 pairs and by
-# 13.9 [7.8, 20.0] with 3,000. After 300 pairs the model doesn't translate yet (chrF 18.4), and
-# after 3,000 it is at 51.0. Before fine-tuning, given English input and the French token, mBART
+# 13.9 [7.8, 20.0] with 3,000. With 300 pairs the model doesn't translate yet (chrF 18.4); with
+# 3,000 it reaches 51.0. Before fine-tuning, given English input and the French token, mBART
 # generates mostly English words.
 #
-# A control without corruption, copying, brings nearly the same gain. Whether denoising adds
-# something is open: the difference is 1.7 points, and it isn't significant after correction.
+# A control without corruption, copying, comes close. Whether denoising adds something is open: the
+# difference is 1.7 points, and it isn't significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
 # low-resource language pairs. Our gain in BLEU with 3,000 pairs is from 18.6 to 30.3, but on short,
