@@ -2,8 +2,8 @@
 # # Vision Transformer (ViT): from pixels to tokens
 #
 # Cut a photograph of a hand into squares and shuffle them. You can no longer count the fingers. A
-# **Vision Transformer** (ViT) gets just such squares, called **patches**, as its tokens. How large
-# should a patch be, and does the model need to know where each one was?
+# **Vision Transformer** (ViT) receives an image as such squares, called **patches**, one token
+# each. How large should a patch be, and does the model need to know where each one was?
 #
 # **What it is.** ViT ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) is a Transformer
 # encoder that classifies images. A linear projection turns each patch into a vector, its **patch
