@@ -450,8 +450,10 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # The last line shows the decoder's side of **mBART-50** ([Tang et al.
 # 2020](https://arxiv.org/abs/2008.00401)). It puts the language token before the text, in the
 # source as well, instead of after it. Its decoder starts with `</s>`, and `forced_bos_token_id`
-# makes the language token the first generated token. With network access you would run the
-# published model; its output isn't shown here.
+# makes the language token the first generated token. A model that isn't told the target language
+# may write in another one, an error known as **accidental translation** ([Xue et al.
+# 2021](https://arxiv.org/abs/2010.11934)). With network access you would run the published model;
+# its output isn't shown here.
 #
 # ```python
 # from transformers import MBart50Tokenizer, MBartForConditionalGeneration

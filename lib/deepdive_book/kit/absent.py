@@ -13,9 +13,9 @@ from deepdive import __version__
 # The modules that the extra brings and the library alone does not; a test compares them.
 MODULES = frozenset(
     {
-        "babel", "bertopic", "datasets", "hdbscan", "huggingface_hub", "networkx", "num2words",
-        "sacrebleu", "sentence_transformers", "sklearn", "soundfile", "threadpoolctl",
-        "tokenizers", "transformers", "umap",
+        "babel", "bertopic", "captum", "datasets", "hdbscan", "huggingface_hub", "networkx",
+        "num2words", "sacrebleu", "sentence_transformers", "sklearn", "soundfile",
+        "threadpoolctl", "tokenizers", "transformers", "umap",
     }
 )  # fmt: skip
 WHEEL = f"deepdive-{__version__}-py3-none-any.whl"
