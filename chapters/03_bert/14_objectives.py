@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # Pretraining objectives at equal compute: BERT, ELECTRA, MPNet, Splinter
 #
-# BERT predicts masked tokens, ELECTRA detects replaced ones, MPNet predicts tokens in a random
-# order, and Splinter finds repeated spans. The papers of the last three report gains over BERT from
-# their **pretraining objective**. If all four get the same encoder, text, and compute budget, from
-# which objective does the encoder learn most?
+# BERT learns by predicting masked tokens. ELECTRA instead detects replaced tokens, MPNet predicts
+# tokens in a random order, and Splinter finds repeated spans. The papers on these three models
+# report gains over BERT from their **pretraining objective**. If all four objectives get the same
+# encoder, text, and compute budget, from which one does the encoder learn most?
 #
 # **What it is.** A pretraining objective turns unlabeled text into inputs, targets, and a loss.
 # This page compares **masked language modeling** ([Devlin et al.
@@ -13,16 +13,19 @@
 # 2020](https://arxiv.org/abs/2004.09297)), and **recurring span selection** ([Ram et al.
 # 2021](https://arxiv.org/abs/2101.00438)).
 #
-# **What you'll be able to do.** Implement the four objectives, count the FLOPs of each, compare
-# pretrained encoders by probing and fine-tuning, and say why their losses can't be compared.
+# **What you'll be able to do.** Implement the four objectives, count the floating-point operations
+# (**FLOPs**) of each, compare pretrained encoders by probing and fine-tuning, and explain why their
+# losses can't be compared.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# At this scale, from masked language modeling, by a little. Two-layer encoders were pretrained with
-# $1.2 \cdot 10^{12}$ FLOPs each. A linear probe then predicts parts of speech with an accuracy of
-# 52.8% [51.8%, 53.9%] after MLM, 49.7% to 50.8% after the others, and 48.0% without pretraining. A
-# table of each word's most frequent tag has 74.3%. The papers' advantages were measured with far
-# more compute.
+# At this scale, the encoder learns most from masked language modeling (MLM), but the advantage is
+# small. We pretrained two-layer encoders with $1.2 \cdot 10^{12}$ FLOPs each. After MLM, a linear
+# classifier on the hidden states of their first layer predicts parts of speech with an accuracy of
+# 52.8% (95% confidence interval: 51.8% to 53.9%). It reaches 49.7% to 50.8% after the other
+# objectives and 48.0% without pretraining. However, all of these encoders are weak, because a table
+# of each word's most frequent tag reaches 74.3%. The papers measured their gains with far more
+# compute.
 #
 # </details>
 #
@@ -47,43 +50,48 @@ from deepdive_book.kit.plotting import show
 show(four_objectives(), ALT)
 
 # %% [markdown]
-# *The same text as the input of four objectives (boxes) and the targets (above). Tokens that differ
-# from the text have another color.*
+# *One text as the input of each objective (boxes), with the targets above. Tokens in another color
+# differ from the text.*
 #
-# - **Masked language modeling (MLM, BERT).** 15% of the tokens are chosen; most of them become
-#   `[MASK]`. A classifier over the vocabulary predicts each chosen token from the text on both
-#   sides.
+# - **Masked language modeling (MLM, BERT).** 15% of the tokens are chosen, and most of them are
+#   replaced with `[MASK]`. A classifier over the vocabulary then predicts each chosen token from
+#   the text on both sides.
 # - **Replaced token detection (ELECTRA).** A small masked language model, the **generator**, fills
-#   the masked tokens with samples from its predictions. The encoder, called the **discriminator**,
-#   classifies every token as original or replaced. In the figure the generator replaced `saw` by
-#   `heard` and happened to restore `sleep`, which therefore counts as original.
-# - **Permuted language modeling (MPNet).** The tokens get a random order. The last 15% of it are
-#   predicted one after the other, and each prediction sees the tokens predicted before it. In MLM
-#   the predictions are independent of each other.
-# - **Recurring span selection (Splinter).** All occurrences but one of a span that occurs more than
-#   once are replaced by a question token, and the encoder selects the first and last token of the
-#   remaining occurrence.
+#   each masked token with a sample from its predictions. The encoder, called the **discriminator**,
+#   then classifies every token as original or replaced. In the figure, the generator replaced `saw`
+#   with `heard`. It happened to restore `sleep`, so that token counts as original.
+# - **Permuted language modeling (MPNet).** The tokens get a random order, and the last 15% of this
+#   order are predicted one after the other. Each prediction can therefore use the tokens predicted
+#   before it, whereas MLM's predictions are independent of each other.
+# - **Recurring span selection (Splinter).** If a span occurs more than once, a question token
+#   replaces all of its occurrences but one. For each question token, the encoder selects the first
+#   and last token of the remaining occurrence.
 
 # %% [markdown] tags=["slide"]
 # ## By hand
 #
 # ### What a prediction costs
 #
-# Clark et al. argue that MLM is inefficient: the encoder processes every token but learns from only
-# 15% of them. Take a text of 20 tokens, 3 of them masked, and an encoder that needs 10 FLOPs
-# (floating-point operations) per token:
+# Clark et al. argue that MLM is inefficient, because the encoder processes every token but learns
+# from only 15% of them. To see how much this could matter, we count the predictions that each
+# objective makes with the same compute. Take a text of 20 tokens, 3 of them masked, and an encoder
+# that needs 10 FLOPs per token:
 #
-# | objective | FLOPs per text | predictions |
+# | objective | FLOPs per text | predictions per text |
 # |---|---|---|
 # | masked LM | $20 \cdot 10 = 200$ | 3 |
 # | replaced tokens | $20 \cdot (10 + 1) = 220$ | 20 |
 # | permuted LM | $(20 + 2 \cdot 3) \cdot 10 = 260$ | 3 |
 # | recurring spans, one question | 200 | 1 |
 #
-# ELECTRA's generator costs another FLOP per token here. MPNet adds two input tokens for each
-# prediction. The token itself stays in the input, visible to later predictions only. A mask takes
-# its place for those that may not see it yet, and a **query**, which nothing attends to, makes the
-# prediction. So with 28,600 FLOPs:
+# ELECTRA's generator costs one more FLOP per token here. MPNet adds two input tokens for each
+# prediction. The predicted token itself stays in the input, but only later predictions may see it.
+# For all other predictions, a mask takes its place, and this mask is the first additional token.
+# The second is the **query**, which makes the prediction and to which no token attends.
+#
+# The next table gives each objective 28,600 FLOPs. Its last column is an upper bound on the
+# information in the targets, since a target with $n$ possible values carries at most $\log_2 n$
+# bits.
 
 # %% Texts and predictions for 28,600 FLOPs tags=["nbval-check-output"]
 from math import log2
@@ -98,27 +106,31 @@ table([{"objective": name, "texts": budget // cost, "predictions": budget // cos
        for name, (cost, n, outcomes) in costs.items()])  # fmt: skip
 
 # %% [markdown]
-# ELECTRA makes six times BERT's number of predictions. But each of its targets has two values, so
-# it carries at most 1 bit. A masked token is one of 2,000 in our vocabulary, at most $\log_2
-# 2{,}000 = 11$ bits. The two counts favor different objectives, and neither measures what the
-# encoder learns, so we need an experiment.
+# ELECTRA makes six times as many predictions as BERT. However, each of its targets has only two
+# values, so it carries at most 1 bit. BERT's target is one of the 2,000 tokens in our vocabulary
+# and carries up to $\log_2 2{,}000 = 11$ bits. The two counts therefore favor different objectives,
+# and neither measures what the encoder learns, so we need an experiment.
 #
 # ### The loss of a uniform prediction
 #
-# A model that gives every outcome the same probability has these losses, for a vocabulary of 2,000
-# and texts of 20 tokens:
+# A simple test of an implementation is the loss of a model that gives each of $n$ outcomes the same
+# probability. The cross-entropy of this uniform prediction is $\ln n$, and its unit is the **nat**
+# because the logarithm is natural. For a vocabulary of 2,000 and texts of 20 tokens, the losses
+# are:
 #
 # - masked LM and permuted LM: $\ln 2000 = 7.60$
-# - replaced tokens: $\ln 2000 + 50 \ln 2 = 42.26$, since ELECTRA adds the generator's loss and 50
+# - replaced tokens: $\ln 2000 + 50 \ln 2 = 42.26$, because ELECTRA adds the generator's loss and 50
 #   times the discriminator's
-# - recurring spans: $\ln 20 = 3.00$, the mean over the first and the last token
+# - recurring spans: $\ln 20 = 3.00$, the mean of the losses for the first and the last token
 
 # %% [markdown] tags=["slide"]
 # ## In code: the four objectives
 #
-# `tokens` is a batch of token ids. `encode` returns hidden states, `head` logits over the
-# vocabulary. For MPNet, `seen` says who attends to what: each prediction sees every position of the
-# text once, as the token itself or as its mask, and never its own target.
+# The next cell has one function per objective, which returns the loss. In all of them, `tokens` is
+# a batch of token ids, `encode` returns hidden states, and `head` turns hidden states into logits
+# over the vocabulary. For MPNet, the matrix `seen` says which token attends to which. Each
+# prediction sees every position of the text once, as the token itself or as its mask, but never its
+# own target.
 
 # %% Four pretraining objectives tags=["concept"]
 import torch
@@ -172,7 +184,7 @@ def recurring_spans(logits, starts, ends):  # Splinter: (B, K, T, 2), positions 
     return (F.cross_entropy(start, starts[asked]) + F.cross_entropy(end, ends[asked])) / 2
 
 # %% [markdown]
-# With uniform predictions they return the losses computed by hand:
+# With uniform predictions, the functions return the losses computed by hand:
 
 # %% Uniform predictions tags=["nbval-check-output"]
 V, special, mask = 2000, torch.arange(5), 4
@@ -194,8 +206,9 @@ losses = {
 print({name: round(loss.item(), 2) for name, loss in losses.items()})
 
 # %% [markdown]
-# On models with random weights, the losses and the gradients of the embeddings equal those of
-# `deepdive`, this book's library:
+# The same objectives are in `deepdive`, the small library that accompanies this book. On models
+# with random weights, its losses and its gradients of the embeddings equal ours. The models come
+# from `runs`, the module with this page's experiments:
 
 # %% They equal the library tags=["equals-library"]
 from deepdive.core.masks import Dense
@@ -249,22 +262,29 @@ assert equal(recurring_spans(logits, starts, ends), theirs, encoder)
 #
 # ### What is equal
 #
+# All objectives share the following settings, except the peak learning rate, which is chosen for
+# each of them:
+#
 # - **Encoder:** 2 layers, hidden size 64, 2 heads, initialized with a standard deviation of 0.1.
 #   Only the encoder is evaluated.
 # - **Text:** 12,544 sentences of the English Web Treebank in sequences of 128 tokens, with a
 #   vocabulary of 2,000.
-# - **Compute budget:** 1,200 GFLOPs ($1.2 \cdot 10^{12}$), forward and backward, ELECTRA's
-#   generator included. (ELECTRA-Small: $1.4 \cdot 10^{18}$.)
-# - **Learning rate:** warmup over 50 steps, then linear decay to 0. The peak is the best of five or
-#   six for each objective, chosen with two seeds of their own by part-of-speech accuracy on
-#   development data, one of the scores below. (A single tuning seed is too few: for MLM, 0.01 was
-#   best with the first and diverged with the second.)
-# - **Seeds:** 1 to 5.
+# - **Compute budget:** 1,200 GFLOPs ($1.2 \cdot 10^{12}$ FLOPs), forward and backward, ELECTRA's
+#   generator included. (ELECTRA-Small had $1.4 \cdot 10^{18}$.)
+# - **Training:** AdamW with batches of 8 sequences until the budget is spent, which takes 924 to
+#   1,337 steps. The learning rate rises for 50 steps and then decays linearly to 0 (code:
+#   `runs.pretrain`).
+# - **Peak learning rate:** the best of five or six for each objective. We compared all of these
+#   rates with one tuning seed and the best two with another, by part-of-speech accuracy on
+#   development data. A single tuning seed would be too few, because for MLM a rate of 0.01 was best
+#   with the first seed and failed with the second.
+# - **Seeds:** 1 to 5 for all results; the two tuning seeds are not among them.
 #
 # ### 1. What does a step cost?
 #
-# A step processes 8 sequences. FLOPs are counted while the step runs, and averaged over four
-# batches.
+# The more a step costs, the fewer steps fit into the budget. We count the FLOPs while a step runs
+# and average over four batches. ELECTRA is in the table twice, with a generator that is a quarter
+# or half as wide as the discriminator.
 
 # %% FLOPs per step tags=["slide"]
 rows = []
@@ -272,38 +292,50 @@ for objective, narrower in runs.ARMS:
     flops = runs.flops_per_step(objective, narrower)
     name = runs.name(objective, narrower)
     rows.append({"objective": name, "GFLOPs per step": flops / 1e9,
-                 "above BERT": flops / runs.flops_per_step("masked LM") - 1,
+                 "cost relative to BERT": flops / runs.flops_per_step("masked LM") - 1,
                  "steps in the budget": round(runs.BUDGET * 1e9 / flops)})  # fmt: skip
-table(rows, formats={"GFLOPs per step": ".2f", "above BERT": "+.0%"})
+table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
 
 # %% [markdown]
-# ELECTRA's generator adds 13% to BERT's cost per step at a quarter of the width, and 32% at half.
-# MPNet's additional tokens add 35%. Splinter's steps are cheaper, because a masked span becomes a
-# single question token and there are no logits over the vocabulary.
+# ELECTRA's steps cost 13% more than BERT's with the narrower generator and 32% more with the wider
+# generator. MPNet's steps cost 35% more because of the additional tokens. Splinter's steps are the
+# cheapest, because a masked span becomes a single question token and there are no logits over the
+# vocabulary.
 
 # %% [markdown]
 # ### 2. Which encoder has learned most?
 #
-# We use two evaluations that no objective was trained on. **Frozen:** a linear probe (ridge
-# regression) predicts each word's part of speech from its hidden state, and a review's sentiment
-# from the mean hidden state. **Fine-tuned:** the encoder is trained further with a classifier, on
-# the sentiment of the same reviews and on named entity recognition in social media posts (wnut17,
-# all entity types as one).
+# A fair comparison uses tasks that no objective was trained on. We evaluate each encoder in two
+# ways:
 #
-# Each score has a 95% **confidence interval** over the seeds. Two baselines show what the scores
-# are worth. **Random initialization** is the same encoder without pretraining. **Word counts** has
-# no network: for parts of speech, each word's most frequent tag in the 300 sentences that the probe
-# is fitted on; for sentiment, TF-IDF with logistic regression on the same 2,000 reviews.
+# - **Frozen.** The encoder isn't changed. A **linear probe** (ridge regression) predicts each
+#   word's part of speech, such as noun or verb, from the word's hidden state after layer 1 or 2.
+#   Another probe predicts a movie review's sentiment from its mean hidden state after layer 2.
+# - **Fine-tuned.** The encoder is trained further with a classifier, for 4 epochs of AdamW with
+#   batches of 16 and a peak learning rate of 0.001 (`runs.finetuned`). The tasks are the sentiment
+#   of the same reviews and named entity recognition, which finds names in social media posts (the
+#   data set wnut17, with all entity types as one). Entities are scored by **F1**, the harmonic mean
+#   of precision and recall, and an entity counts only if its first and last word are correct.
+#
+# Two baselines show what the scores are worth. **Random initialization** is the same encoder
+# without pretraining. **Word counts** use no network. For parts of speech, this baseline gives each
+# word its most frequent tag in the 300 sentences that the probe is fitted on. For sentiment, it is
+# logistic regression on TF-IDF features (word counts that give rare words more weight) of the same
+# 2,000 reviews. We have no such baseline for entities.
+#
+# Each score is a mean over five seeds, and the brackets hold a 95% **confidence interval** for this
+# mean (Student's t).
 
 # %% Predict tags=["fold"]
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "Word counts use only the 300 tagged sentences, no pretraining. Where are they?",
+    "The word-count baseline has only the 300 tagged sentences and no pretraining. Where is its "
+    "part-of-speech accuracy?",
     ["below all pretrained encoders", "between them", "above all of them"],
     answer=2,
-    explain="At this budget the encoders have learned little. Knowing each word's most frequent "
-    "tag is a strong baseline for parts of speech.",
+    explain="At this budget the encoders have learned little, and knowing each word's most "
+    "frequent tag is a strong baseline for parts of speech.",
     key="03_bert/objectives",
 )
 
@@ -313,60 +345,82 @@ predict(
 # %% The table tags=["surprise"]
 found = runs.results()
 table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
-      caption="part of speech and sentiment, frozen: accuracy of a linear probe (sentiment: on "
-      "layer 2); fine-tuned: accuracy, and F1 of entities; mean of five "
-      "seeds [95% t confidence interval]")  # fmt: skip
+      caption="Accuracy of linear probes on the frozen encoder (part of speech; sentiment) and "
+      "of the fine-tuned encoder (sentiment), and F1 of entities: mean of five "
+      "seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# **Word counts are above every encoder.** So none of these encoders is useful yet: ELECTRA-Small
-# was trained with a million times our budget. What the table can show is a ranking at this one
-# budget.
+# **Both word-count baselines beat every encoder.** For parts of speech, the most frequent tags
+# reach 74.3%, and the best encoder reaches 52.8%. For sentiment, TF-IDF is better even than the
+# fine-tuned encoders. None of these encoders is useful yet, and none could be expected to be:
+# ELECTRA-Small was trained with a million times our budget. What the table can show is a ranking at
+# this one budget.
 #
-# **For parts of speech, pretraining helps.** All objectives have higher means than random
-# initialization, MLM the highest. For sentiment and entities the table shows no gain over random
-# initialization.
+# **For parts of speech, pretraining helps.** Every objective has a higher mean than random
+# initialization, and MLM has the highest. For sentiment and entities, in contrast, the table shows
+# no clear gain, because the intervals overlap.
+#
+# Is MLM's lead larger than chance? The next table shows how much higher each encoder's score is
+# than the score after masked LM, so a negative number means that masked LM is better. With 25
+# comparisons, some 95% intervals may exclude zero even if no encoder is better. We therefore widen
+# the intervals to 99.8% (Welch's t, Bonferroni's correction), which gives 95% confidence for all
+# comparisons together.
 
 # %% Differences from masked LM tags=["slide"]
 table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
-      caption="percentage points above masked LM; mean over five "
-      "seeds [99.8% confidence interval: 95% for the 25 comparisons together]")  # fmt: skip
+      caption="Difference from masked LM in percentage points: mean of five "
+      "seeds [99.8% confidence interval: 95% for all 25 comparisons together]")  # fmt: skip
 
 # %% [markdown]
-# **MLM is ahead in parts of speech.** Its two columns have eight differences from the other
-# objectives, and seven of their intervals exclude zero. The exception is ELECTRA with the narrower
-# generator at layer 1. For sentiment and entities all intervals include zero. So the ranking
-# depends on the evaluation. Each paper reports a gain over BERT; here we see none. For ELECTRA,
-# experiment 3 shows one reason.
+# **MLM is ahead in parts of speech.** The first two columns have eight differences between MLM and
+# the other objectives, and seven of their intervals exclude zero. The exception is ELECTRA with the
+# narrower generator at layer 1. Both intervals of random initialization also exclude zero, so MLM's
+# gain over no pretraining is larger than chance.
+#
+# For sentiment and entities, all intervals include zero. MLM's lead therefore appears in only one
+# kind of evaluation, and the learning rates were chosen by the same kind of score. Each of the
+# three papers reports a gain over BERT, but here we see none. For ELECTRA, experiment 3 shows one
+# reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
 #
-# Replaced token detection depends on its generator. If it predicts no better than token
-# frequencies, replacements are random words, which is a different and easier objective.
+# Replaced token detection depends on its generator. If the generator is good, its replacements fit
+# the sentence, and the discriminator needs the context to detect them. If it predicts no better
+# than token frequencies, the replacements are random words, and detecting random words is a
+# different and easier objective.
+#
+# The next table evaluates both of ELECTRA's networks after pretraining. The **generator loss** is
+# the generator's MLM loss, and its baseline, **token frequencies**, is a model that knows only how
+# often each token occurs. **Replaced** is the percentage of samples that differ from the original
+# token. **AUC** is how often the discriminator ranks a replaced token above an original one, so 0.5
+# is chance.
 
 # %% The generator and the discriminator
 table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
-      caption="on training text, at masked tokens; generator loss in "
-      "nats; replaced: samples that differ from the original; AUC: how often the "
-      "discriminator ranks a replaced token above an original one (0.5 is chance); mean of five "
-      "seeds [95% t interval]")  # fmt: skip
+      caption="ELECTRA's two networks at masked tokens of the training text (generator loss in "
+      "nats): mean of five seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# Both generators replace almost all of the masked tokens, so they almost never restore the
-# original. The narrower generator has a loss of 5.99 nats. A model that knows only how often each
-# token occurs has 6.03, the entropy of the token frequencies. So its replacements are nearly random
-# words. They should be easy to detect, but the AUC is at chance: at its learning rate, 0.0003, the
-# discriminator hasn't learned its task either. The wider generator, trained at 0.0001, is even
-# worse than token frequencies. Its replacements are detected more often, but finding random words
-# is a different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.** A
-# generator has to be trained much longer before its mistakes are instructive.
+# Neither generator has learned much. The narrower generator has a loss of 5.99 nats, almost the
+# same as the 6.03 nats of the token frequencies, and the wider generator is even worse than the
+# frequencies. Both generators almost never restore the original token, so their replacements are
+# nearly random words.
+#
+# Random words should be easy to detect, but with the narrower generator the AUC is at chance. At
+# its learning rate of 0.0003, this discriminator hasn't learned its task either. The replacements
+# of the wider generator, trained at 0.0001, are detected more often. However, finding random words
+# is a different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.**
+# For such a test, the generator would probably have to be trained much longer, until its mistakes
+# are plausible words.
 
 # %% [markdown]
 # ## With the real library
 #
-# transformers has both of ELECTRA's networks as classes, `ElectraForMaskedLM` (the generator) and
-# `ElectraForPreTraining` (the discriminator), but no code that trains them together. We load our
-# two networks into them:
+# Hugging Face's transformers has a class for each of ELECTRA's networks: `ElectraForMaskedLM` is
+# the generator, and `ElectraForPreTraining` is the discriminator. However, it has no code that
+# trains them together. We load two networks from `deepdive` into these classes and check that the
+# loss stays the same:
 
 # %% transformers' ELECTRA tags=["nbval-check-output"]
 from tempfile import TemporaryDirectory
@@ -399,8 +453,8 @@ expected = replaced_tokens(lambda inputs, chosen: ours.generator(inputs)[chosen]
 print("equal:", torch.allclose(loss, expected, atol=1e-5))
 
 # %% [markdown]
-# The published discriminator finds the replaced word in a sentence of yours (the code a user runs;
-# the weights can't be downloaded here, so its output isn't shown):
+# With the following code, you can run the published discriminator on a sentence of yours and see
+# which word it considers replaced. The weights can't be downloaded here, so the output isn't shown.
 #
 # ```python
 # from transformers import AutoTokenizer, ElectraForPreTraining
@@ -416,7 +470,9 @@ print("equal:", torch.allclose(loss, expected, atol=1e-5))
 #
 # ## How it differs: at full scale
 #
-# Clark et al. train all variants on BERT's data with BERT-Base's compute (table 5, GLUE):
+# Clark et al. compared BERT, ELECTRA, and two objectives in between at full scale, on BERT's data
+# and with BERT-Base's compute. Their table 5 reports scores on **GLUE**, a collection of language
+# understanding tasks:
 #
 # | objective | loss at | GLUE |
 # |---|---|---|
@@ -425,12 +481,13 @@ print("equal:", torch.allclose(loss, expected, atol=1e-5))
 # | masked LM, generator's samples as input | all tokens | 84.3 |
 # | replaced tokens (ELECTRA) | all tokens | 85.0 |
 #
-# The gain comes mostly from a loss at every token, less from its kind. For their small models they
-# report 79.9 for ELECTRA-Small and 75.1 for BERT-Small.
+# With a loss at 15% of the tokens, masked LM and replaced tokens are almost equal. The gain
+# therefore comes mostly from a loss at every token, and less from the kind of loss.
 #
 # ## Common mistake: comparing the losses
 #
-# "Its loss is lowest, so this objective is learned best." The losses before training:
+# In a plot of several loss curves, it's tempting to conclude that the objective with the lowest
+# loss is learned best. But the losses differ even before training:
 
 # %% Losses of the four randomly initialized models
 import random
@@ -445,39 +502,41 @@ print(", ".join(f"{name} {loss:.1f}" for name, loss in first.items()))
 assert max(first, key=first.get) == "replaced tokens"
 
 # %% [markdown]
-# **Symptom:** curves of different heights, and a ranking that follows from the number of outcomes,
-# the weights of the terms, and how far the initial predictions are from uniform. (Splinter's logits
-# are products of two normalized vectors, so they already differ widely before training.) ELECTRA's
-# loss is the highest because its second term is multiplied by 50. The number of steps isn't
-# comparable either, since steps differ in cost. **Fix:** compare at equal FLOPs, on a task that
-# none of the objectives was trained on.
+# **Symptom:** the loss curves have different heights, but the heights follow from the number of
+# outcomes, the weights of the terms, and how far the initial predictions are from uniform.
+# ELECTRA's loss is the highest because its second term is multiplied by 50. Splinter's logits are
+# products of two normalized vectors, so they differ widely even before training. The number of
+# steps isn't comparable either, because steps differ in cost.
+#
+# **Fix:** compare at equal FLOPs, on a task that none of the objectives was trained on.
 #
 # ## In practice
 #
-# - **Start from published weights** instead of pretraining. Choose by task: ELECTRA for
-#   classification, MPNet for sentence embeddings, Splinter for question answering with few
-#   examples, where its objective has the form of the task.
-# - **Count both networks.** ELECTRA's generator and MPNet's additional tokens are part of the cost.
-#   Comparisons at equal steps leave them out.
-# - **Use a generator that is narrower than the discriminator**, a quarter to a half of its width;
-#   Clark et al. found that larger ones make the discriminator worse.
-# - **Initialize a small ELECTRA with larger weights** than BERT's standard deviation of 0.02; see
-#   `pair` in the library.
+# - **Start from published weights** instead of pretraining, and choose them by task. ELECTRA suits
+#   classification, and MPNet suits sentence embeddings. Splinter suits question answering with few
+#   examples, because its objective has the form of that task.
+# - **Count the whole cost.** A comparison at equal steps leaves out ELECTRA's generator and MPNet's
+#   additional tokens.
+# - **Use a generator that is narrower than the discriminator**, a quarter to a half of its width.
+#   Clark et al. found that larger generators make the discriminator worse.
+# - **Initialize a small ELECTRA with larger weights** than BERT's, which have a standard deviation
+#   of 0.02. See the function `pair` in `deepdive.models.bert.electra`.
 # - **Tune the learning rate of each objective.** ELECTRA's total loss is several times as large as
-#   BERT's, and gradient clipping acts on it differently.
+#   BERT's, so gradient clipping acts on it differently.
 #
 # ## Summary
 #
-# From which objective does the encoder learn most? With a very small budget, from masked language
-# modeling: 52.8% of the parts of speech [51.8%, 53.9%] against 48.0% [47.2%, 48.8%] without
-# pretraining, and 2 to 3 points more than from the other objectives at that layer. For fine-tuning
-# we found no difference, and word counts are better than all encoders.
+# From which objective does the encoder learn most? With our very small budget, from masked language
+# modeling. A probe of its first layer predicts 52.8% of the parts of speech correctly [51.8%,
+# 53.9%], against 48.0% [47.2%, 48.8%] without pretraining. The other objectives are 2 to 3 points
+# below MLM at that layer. After fine-tuning we found no difference. In parts of speech and
+# sentiment, word counts are better than all encoders.
 #
-# At full scale and equal compute ELECTRA outperforms BERT, 85.0 against 82.2 on GLUE (Clark et al.
-# 2020, table 5). We didn't reproduce that, and couldn't: our generators were at the level of token
-# frequencies. MPNet's and Splinter's gains over BERT weren't reproduced either. What carries over
-# is the method: count all FLOPs, tune each objective, evaluate on tasks that none was trained on,
-# and show the simplest baseline.
+# At full scale and equal compute, ELECTRA outperforms BERT, with 85.0 against 82.2 on GLUE (Clark
+# et al. 2020, table 5). We didn't reproduce this result and couldn't have, because our generators
+# were at the level of token frequencies. We didn't reproduce MPNet's and Splinter's gains over BERT
+# either. What carries over to any scale is the method: count all FLOPs, tune each objective,
+# evaluate on tasks that none was trained on, and show the simplest baseline.
 #
 # ## Check your understanding
 #
@@ -488,7 +547,7 @@ assert max(first, key=first.get) == "replaced tokens"
 #    The generator processes each text first, and its FLOPs count.
 #
 #    </details>
-# 2. And why does MPNet?
+# 2. Why does MPNet need more FLOPs per text than BERT?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -543,8 +602,8 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 #    <details><summary>Answer</summary>
 #
-#    Replace `[chosen]` by nothing in the last line and flatten. The encoder's cost stays. The head
-#    now computes logits at every token instead of 15% of them, 6.7 times the number.
+#    Remove both `[chosen]` in the last line and flatten the batch. The encoder's cost stays. The
+#    head now computes logits at every token instead of 15% of them, 6.7 times the number.
 #
 #    </details>
 

@@ -1,32 +1,35 @@
 # %% [markdown] tags=["slide"]
 # # T5: every task as text
 #
-# A classifier usually ends in a softmax over classes, a similarity model in a regression output.
-# **T5** has neither: its decoder writes every answer as text, and a prefix such as `translate
-# English to German:` names the task. Can one such model replace two single-task models?
+# A classifier usually ends in a softmax over its classes, and a similarity model ends in a
+# regression output. **T5** needs neither, because its decoder writes every answer as text. A prefix
+# in the input, such as `translate English to German:`, names the task. Can one such model replace
+# two single-task models?
 #
 # **What it is.** T5, the *Text-to-Text Transfer Transformer* ([Raffel et al.
 # 2020](https://arxiv.org/abs/1910.10683)), is an **encoder-decoder** Transformer that treats every
-# task as **text-to-text**. It is pretrained by **span corruption**: the decoder predicts the spans
-# that were removed from the encoder's input. Instead of position embeddings it has a **relative
-# position bias** on the attention scores.
+# task as **text-to-text**: the input is a text, and so is the output. It is pretrained by **span
+# corruption**, which removes spans of tokens from the encoder's input and trains the decoder to
+# predict them. Instead of position embeddings, T5 uses a **relative position bias**, a learned
+# number that depends on the distance between two tokens and is added to their attention score.
 #
 # **What you'll be able to do.** Corrupt spans and compute position buckets by hand, implement both
-# with T5's self-attention, train one model for two tasks with task prefixes, and run Flan-T5 with
-# transformers.
+# together with T5's self-attention, train one model for two tasks with task prefixes, and run
+# Flan-T5 with the transformers library.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On two small generated tasks we find no loss. One model with task prefixes reaches an exact match
-# of 96.5% [93.3%, 99.7%] in English and 94.0% [90.7%, 97.3%] in French (five seeds). Two
-# single-task models, trained with the same total compute, reach 91.4% [83.4%, 99.4%] and 82.8%
-# [62.6%, 100%]. The difference isn't statistically significant.
+# We find no evidence that sharing one model hurts, on two generated tasks: writing numbers in
+# English and in French words. One model with task prefixes writes 96.5% [93.3%, 99.7%] of the test
+# numbers correctly in English and 94.0% [90.7%, 97.3%] in French. Two single-task models, trained
+# with the same total compute, reach 91.4% [83.4%, 99.4%] and 82.8% [62.6%, 100%]. The brackets are
+# 95% confidence intervals over five seeds, and the difference isn't statistically significant.
 #
 # </details>
 #
-# <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb),
-# [relative positions](08_relative_positions.ipynb) · 18 min · runs on a laptop; results of the long
-# runs are included · book 5.3.2</small>
+# <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb), [relative
+# positions](08_relative_positions.ipynb) · 18 min · runs on a laptop; results of the long runs are
+# included · book 5.3.2</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -45,12 +48,13 @@ from deepdive_book.kit.plotting import show
 show(t5_architecture(), ALT)
 
 # %% [markdown]
-# *T5. The encoder's input is a task prefix with a text. The decoder starts with the padding token
-# and predicts the target token by token. Gold: the bias that each stack adds to its self-attention
-# scores, one value per bucket of distances and head.*
+# *T5. The encoder receives a task prefix followed by a text. The decoder starts with the padding
+# token and predicts the target token by token. Gold: the bias that each stack of layers adds to its
+# self-attention scores, with one value per attention head and bucket (group) of distances.*
 #
-# The output is always text, even for classes and scores, so one loss trains every task: the
-# cross-entropy of the next target token. Three of the formats in the paper's figure 1, shortened:
+# The output is always text, even when the answer is a class or a score, so one loss trains every
+# task: the cross-entropy of the next target token. Here are three of the formats in the paper's
+# figure 1, with shortened texts:
 #
 # | task | input | target |
 # |---|---|---|
@@ -61,20 +65,24 @@ show(t5_architecture(), ALT)
 # Compared with the [Transformer](../02_transformer/12_decoder.ipynb) of 2017, T5 changes four
 # parts:
 #
-# - There are no position **embeddings**. A learned bias per head and bucket of distances is added
-#   to the self-attention scores, and all layers of a stack share it.
-# - **Attention scores** aren't divided by $\sqrt{d}$. The query matrices are initialized smaller by
-#   that factor instead.
-# - Layer normalization becomes **RMSNorm**, which divides by the **root mean square** and subtracts
-#   no mean. It is applied before each sublayer (pre-norm).
-# - No linear layer has a bias. Version 1.1 also has a gated feed-forward layer and an output matrix
-#   of its own.
+# - **Positions.** There are no position embeddings. Instead, a learned bias per head and bucket of
+#   distances is added to the self-attention scores, and all layers of a stack share it.
+# - **Attention scores.** T5 doesn't divide the scores by $\sqrt{d}$, the square root of the head
+#   width. Instead, the query matrices are initialized smaller by that factor, which has the same
+#   effect at the start of training.
+# - **Normalization.** Layer normalization becomes **RMSNorm**, which divides a vector by its **root
+#   mean square** without subtracting the mean first. It is applied before each sublayer (pre-norm).
+# - **Linear layers.** No linear layer has a bias. Version 1.1, a later release, also has a gated
+#   feed-forward layer, which multiplies two projections of its input, and an output matrix of its
+#   own.
 #
 # ## Interactive figure: span corruption
 #
-# Span corruption is a **denoising** objective. Each masked span is replaced by one **sentinel
-# token**, and the target lists every sentinel with the tokens it replaced. Press words to mask or
-# unmask them (here each word is one token):
+# Span corruption is a **denoising** objective: the input is corrupted, and the model learns to
+# restore what was removed. Each masked span is replaced by one **sentinel token**, written
+# `<extra_id_0>`, `<extra_id_1>`, and so on. The target lists every sentinel with the tokens it
+# replaced and ends with one more sentinel. In the figure each word is one token, and you can press
+# words to mask or unmask them:
 
 # %% Interactive figure: span corruption tags=["slide", "fold"]
 from deepdive_book.ch05.figures.span_corruption_demo import span_corruption_demo
@@ -92,11 +100,11 @@ span_corruption_demo(texts, hidden=(2, 3, 8))
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Still two, because "for inviting me" is one span.
-# 2. Each masked word is its own span. The input keeps its ten tokens, five of them sentinels, and
-#    the target has eleven.
-# 3. The full text from a single sentinel: the input carries no information, so this is language
-#    modeling.
+# 1. Still two, because "for inviting me" is now a single span.
+# 2. Each masked word is its own span, so the input keeps its ten tokens, five of them sentinels.
+#    The target has eleven.
+# 3. The decoder has to predict the full text from a single sentinel. The input carries no
+#    information, so this is language modeling.
 #
 # </details>
 #
@@ -104,7 +112,8 @@ span_corruption_demo(texts, hidden=(2, 3, 8))
 #
 # ### Span corruption
 #
-# Number the ten words 1 to 10, mask 3, 4, and 9, and call the sentinels 99, 98, and 97:
+# Number the ten words of a text 1 to 10, mask words 3, 4, and 9, and use 99, 98, and 97 as
+# sentinels. The two masked spans take one sentinel each, and the third sentinel ends the target:
 #
 # | | tokens | length |
 # |---|---|---|
@@ -112,32 +121,38 @@ span_corruption_demo(texts, hidden=(2, 3, 8))
 # | encoder input | 1 2 99 5 6 7 8 98 10 | $10 - 3 + 2 = 9$ |
 # | decoder target | 99 3 4 98 9 97 | $3 + 2 + 1 = 6$ |
 #
-# T5 masks 15% of the tokens in spans of three on average. Of 512 tokens, that is 77 tokens in 26
-# spans, so the input has $512 - 77 + 26 = 461$ tokens and the target $77 + 26 + 1 = 104$. A target
-# that repeats the entire text would have 512. Short targets are the point: they make pretraining
-# cheaper.
+# T5 masks 15% of the tokens, in spans of three tokens on average. In a text of 512 tokens, 77 are
+# masked, in 26 spans. The input then has $512 - 77 + 26 = 461$ tokens and the target
+# $77 + 26 + 1 = 104$, whereas a target that repeats the entire text would have 512. Short targets
+# are the point, because they make pretraining cheaper.
 #
 # ### Relative position buckets
 #
-# The **distance** is the position of the key minus the position of the query. A value for every
-# distance would need a table as long as the longest text, so T5 groups distances into **buckets**.
-# Take a decoder with 8 buckets and a maximum distance of 16. In a causal decoder keys are never
-# ahead of the query, so all buckets are for keys at or before it. The first half, buckets 0 to 3,
-# have one distance each. The other four split the range from 4 to 16 on a logarithmic scale: that
-# is two doublings, so each bucket reaches $\sqrt 2$ times as far as the one before, from 4, 5.7, 8,
-# and 11.3. The last bucket also takes everything beyond.
+# The relative position bias depends on the **distance**, which is the position of the key minus the
+# position of the query. A value for every distance would need a table as long as the longest text,
+# so T5 groups distances into **buckets**. Small distances have a bucket each, and larger ones are
+# grouped into buckets that become wider with the distance.
+#
+# As an example, take a decoder with 8 buckets and a maximum distance of 16. In a causal decoder a
+# query attends only to keys at or before it, so all buckets are for these keys. The first half,
+# buckets 0 to 3, have one distance each. The other four buckets split the range from 4 to 16 on a
+# logarithmic scale. This range spans two doublings, so each bucket reaches $\sqrt 2$ times as far
+# as the one before, and the buckets start at 4, 5.7, 8, and 11.3. The last one also takes
+# everything beyond 16:
 #
 # | tokens back | 0 | 1 | 2 | 3 | 4, 5 | 6, 7 | 8 to 11 | 12 and more |
 # |---|---|---|---|---|---|---|---|---|
 # | bucket | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 #
-# Suppose a head has learned the biases $\ln 4$, $\ln 2$, and 0 for buckets 0, 1, and 2, and a query
-# has the same score for three keys, at distances 0, −1, and −2. After the softmax the attention
-# weights are $\frac47$, $\frac27$, and $\frac17$: the head prefers near keys, whatever they
-# contain.
+# What does a bias do to the attention weights? Suppose a head has learned the biases $\ln 4$,
+# $\ln 2$, and 0 for buckets 0, 1, and 2, and a query has the same score for three keys, at
+# distances 0, −1, and −2. The softmax exponentiates the biases, so the attention weights are
+# $\frac47$, $\frac27$, and $\frac17$. This head prefers near keys, whatever they contain.
 #
-# The real T5 has 32 buckets up to a distance of 128. In the encoder half of them are for keys after
-# the query. In the figure, adjacent buckets have different shades:
+# The real T5 has 32 buckets up to a distance of 128. In its encoder a query also attends to later
+# keys, so half of the buckets are for keys after the query. The next figure computes these buckets
+# with `deepdive`, the small library that accompanies this book. Adjacent buckets have different
+# shades:
 
 # %% Interactive figure: relative position buckets tags=["slide"]
 from deepdive.positions import CausalT5Bias, T5Bias
@@ -147,7 +162,7 @@ biases = {"encoder: both directions": T5Bias(n_heads=1), "decoder: causal": Caus
 relative_position_buckets(biases, length=200, at=150)
 
 # %% [markdown]
-# *A text of 200 tokens. Dot: query; triangle: key.* *Try this:*
+# *Buckets of the distances in a text of 200 tokens. Dot: query; triangle: key.* *Try this:*
 #
 # 1. Move the key to 143, then to 142. Which of the two has a bucket of its own?
 # 2. Move the query to 199. How many keys share bucket 15?
@@ -155,13 +170,17 @@ relative_position_buckets(biases, length=200, at=150)
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. The key at 143, because its distance is −7. From −8 on, several distances share a bucket.
-# 2. 109 keys, those at distances of 91 and more.
+# 1. The key at 143 has its own bucket, because its distance is −7. From −8 on, several distances
+#    share a bucket.
+# 2. Bucket 15 has 109 keys, those at distances of 91 and more.
 # 3. Keys 0 to 86, in bucket 31. All 32 buckets are for one direction now, so they are narrower.
 #
 # </details>
 #
 # ## In code: span corruption, buckets, and self-attention
+#
+# The functions `corrupt_spans` and `relative_bucket` do the two calculations from above. The class
+# `SelfAttention` looks up the bias of each bucket and adds it to the attention scores.
 
 # %% T5: span corruption, buckets, self-attention tags=["concept"]
 import math
@@ -221,7 +240,7 @@ class SelfAttention(nn.Module):
 
 
 # %% [markdown]
-# The two examples by hand:
+# On the two examples by hand, the code gives the same results as above:
 
 # %% The worked examples tags=["nbval-check-output"]
 masked = [i in (3, 4, 9) for i in range(1, 11)]
@@ -234,11 +253,11 @@ biases = torch.tensor([4.0, 2.0, 1.0]).log()
 print("attention weights", [f"{x:.3f}" for x in biases.softmax(0).tolist()])
 
 # %% [markdown]
-# The code gives the same results as `deepdive`, this book's library, and the buckets also as
-# transformers. First a corrupted text of 512 tokens and the buckets of all distances from −2,000 to
-# 2,000:
+# These examples are tiny, so we also compare the code with `deepdive`, and its buckets with Hugging
+# Face transformers. First we corrupt a text of 512 tokens and compute the buckets of all distances
+# from −2,000 to 2,000:
 
-# %% Spans and buckets: equal to the library and to transformers tags=["equals-library"]
+# %% Spans and buckets: equal to deepdive and to transformers tags=["equals-library"]
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from deepdive.training import objectives
@@ -257,9 +276,10 @@ for causal, library in ((False, T5Bias(1)), (True, CausalT5Bias(1))):
 print("equal: inputs, targets, buckets")
 
 # %% [markdown]
-# Then the self-attention of a small T5, with the gradient of its bias table:
+# Second, we copy the weights of a small T5 from `deepdive` into our self-attention. The outputs
+# must agree, and so must the gradients of the bias table:
 
-# %% Self-attention: equal to the library tags=["equals-library"]
+# %% Self-attention: equal to deepdive tags=["equals-library"]
 from deepdive.core.masks import Causal
 from deepdive.models.generative.t5 import BASE, TINY, t5
 
@@ -281,31 +301,40 @@ print("equal: outputs, gradients")
 # %% [markdown] tags=["slide"]
 # ## Experiments
 #
-# The tasks are generated: write a number below 1,000 in English or in French words. The input is
-# `English: 347` or `French: 347`, the target `three hundred and forty-seven` or `trois cent
-# quarante-sept`. **Exact match** is the percentage of outputs that equal the target in every
-# character, on 200 numbers not seen in training.
+# To compare one text-to-text model with two, we generate two tasks that a small model can learn.
+# The input is a number below 1,000 with a prefix, and the target is this number in English or in
+# French words. For example, `English: 347` has the target `three hundred and forty-seven`, and
+# `French: 347` has `trois cent quarante-sept`. We measure **exact match**, the percentage of
+# outputs that equal the target in every character, on 200 numbers not seen in training.
 #
-# All models are small T5s of version 1.1: two encoder and two decoder layers, width 64, bytes as
-# tokens, 231 thousand parameters. They are trained without dropout, on batches of 32, with the
-# optimizer Adafactor. The **learning rate** rises for 20 steps to 0.1 and then falls linearly to
-# zero. We tried peaks of 0.03, 0.1, and 0.3 in experiment 1 and 0.03 and 0.1 in experiment 2, with
-# an additional seed that isn't reported. The peak 0.1 was best everywhere except for the multi-task
-# model below, where 0.03 was slightly better, so our choice doesn't favor that model.
+# All models are small T5s of version 1.1, with two encoder and two decoder layers, width 64, bytes
+# as tokens, and 231 thousand parameters. In experiments 1 and 2 they are trained without dropout on
+# batches of 32, with the optimizer Adafactor, which experiment 3 explains. The **learning rate**
+# rises for 20 steps to a peak of 0.1 and then falls linearly to zero. The training code is in the
+# module `deepdive_book.ch05.runs.t5`, which the page imports as `runs`.
 #
-# Every setting in experiments 1 and 2 has five seeds. A seed determines the split into training and
-# test numbers, the initial weights, and the batches. Brackets are 95% t intervals over the seeds.
+# We chose this peak with an additional seed that isn't reported, from 0.03, 0.1, and 0.3 in
+# experiment 1 and from 0.03 and 0.1 in experiment 2. It was the best everywhere except for the
+# multi-task model below, where 0.03 was slightly better, so our choice doesn't favor that model.
+#
+# Every setting in experiments 1 and 2 has five seeds, except for one control with a single seed. A
+# seed determines the split into training and test numbers, the initial weights, and the batches.
+# The brackets in the tables hold a 95% confidence interval for the mean over the seeds (Student's
+# t). Models with the same seed have the same test numbers, so we compare them seed by seed (a
+# **paired** comparison).
 #
 # ### 1. Can one model replace two?
 #
-# The **task prefix** is the first word of the input. The 400 training numbers are the same for both
-# tasks. Training one model on both tasks is **multi-task** learning. We compare it with two
-# single-task models that are trained for 400 steps each, in two ways:
+# The **task prefix** is the first word of the input, and it names the language. Training one model
+# on both tasks is **multi-task** learning. We compare such a model with two single-task models, one
+# per language, which are trained for 400 steps each. All three learn from the same 400 numbers. We
+# compare them in two ways, because the multi-task model can be given equal steps or equal compute:
 #
-# - After 400 steps, the multi-task model has taken the same number of steps as each of the two, but
-#   half of every batch belongs to the other task, so it has seen half as many examples of each.
-# - After 800 steps, it has seen the same number of examples of each task. Its training has cost the
-#   same compute as the training of the two models together.
+# - With 400 steps, the multi-task model takes the same number of steps as each single-task model.
+#   However, half of every batch belongs to the other task, so it sees half as many examples of
+#   each.
+# - With 800 steps, it sees the same number of examples of each task. Its training then costs the
+#   same compute as the training of the two single-task models together.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -334,27 +363,37 @@ from deepdive_book.kit import rows
 tasks = rows.load_or_measure(runs.measure_tasks, "05_efficient", "t5_tasks",
                              points=runs.task_points(), few=runs.few_task_points())  # fmt: skip
 
+# %% [markdown]
+# The column *gain over two models* is the multi-task model's mean over both tasks minus the mean of
+# the two single-task models with the same seed. The column *gain in* counts the seeds with a
+# positive gain. Because we make two such comparisons, a **Bonferroni correction** widens their
+# intervals, which makes each comparison harder to pass. We call a gain significant if its corrected
+# interval excludes zero.
+
 # %% Exact match by number of models tags=["slide"]
 from deepdive_book.kit.tables import table
 
-formats = dict.fromkeys(runs.TASKS, ".1%") | {"mean − two models": ".1f"}
+formats = dict.fromkeys(runs.TASKS, ".1%") | {"gain over two models (points)": ".1f"}
 table(runs.task_table(tasks.rows), formats=formats,
-      caption="English, French: exact match, mean of 5 seeds [95% t interval, cut at 100%]; one "
-      "seed without prefixes. Mean − two models: mean of both tasks minus that of the two models, "
-      "in points, paired by seed [95% t interval, Bonferroni corrected for two comparisons]. "
-      "Examples per task count repetitions.")  # fmt: skip
+      caption="English, French: exact match on 200 test numbers, mean of 5 seeds [95% t interval, "
+      "cut at 100%]; one seed without prefixes. Gain: paired by seed [95% t interval, Bonferroni "
+      "corrected for two comparisons]. Examples per task count repetitions.")  # fmt: skip
 
 # %% [markdown]
-# **We find no loss from sharing one model.** After 800 steps, the sum of the two others' steps, it
-# reaches 96.5% in English and 94.0% in French, with half the parameters. Its mean is higher than
-# that of the two models with every seed. But the amounts differ a lot between seeds, so the
-# interval of the difference includes zero, down to a loss of 6.4 points. After 400 steps, with half
-# the examples per task, the difference isn't significant either, and a loss of 9.6 points isn't
-# excluded. The probable reason is that reading the digits is common to both tasks. We didn't test
-# that, and tasks that have less in common may compete instead.
+# **We find no evidence that sharing one model hurts.** With 800 steps (first row), the multi-task
+# model reaches 96.5% in English and 94.0% in French, with half the parameters of the two
+# single-task models. Its mean over both tasks is higher than the mean of those two models with
+# every seed. But the gain differs a lot between seeds, so its interval includes zero and even a
+# loss of 6.4 points. With 400 steps and half the examples per task (second row), the gain isn't
+# significant either, and a loss of 9.6 points isn't excluded.
 #
-# The last line is a control. A model trained on both tasks **without prefixes** can't distinguish
-# them, so it writes English for some numbers and French for others:
+# Why might sharing work? The probable reason is that reading the digits is common to both tasks, so
+# training on one task could help the other. We didn't test this explanation, and tasks that have
+# less in common may compete instead.
+#
+# The last row is a control. A model trained on both tasks **without prefixes** can't distinguish
+# them, so its output is correct for only about half of the numbers. It writes English for some
+# numbers and French for others, as the outputs for three test numbers show:
 
 # %% Outputs of the model without prefixes
 for row in rows.select(tasks.rows, arm="both tasks, no prefix"):
@@ -364,15 +403,16 @@ for row in rows.select(tasks.rows, arm="both tasks, no prefix"):
 # ### 2. Does pretraining by span corruption help?
 #
 # T5 first learns from unlabeled text (**pretraining**) and then from labeled examples of its tasks
-# (**fine-tuning**). Now only 100 numbers are labeled. The model learns span corruption for 400
-# steps and is then fine-tuned on both tasks for 200 steps. The unlabeled text is one of two:
+# (**fine-tuning**). Experiment 1 skipped pretraining. To see what pretraining adds when labels are
+# scarce, we now label only 100 numbers. The model learns span corruption for 400 steps and is then
+# fine-tuned on both tasks for 200 steps. The unlabeled text is one of two:
 #
-# - *number words*: the English and French words of the 800 numbers outside the test set, without
-#   their digits;
-# - *Shakespeare*: his plays (tinyshakespeare, real text).
+# - *Number words* are the English and French words of the 800 numbers outside the test set. Their
+#   digits are left out, so this text has no labels.
+# - *Shakespeare* is real text, the plays in the data set tinyshakespeare.
 #
-# Two controls skip pretraining. One is trained on the tasks for 600 steps, the total of both
-# stages, and the other for only the 200 steps of fine-tuning.
+# Two controls skip pretraining. The first is trained on the tasks for 600 steps, the total of both
+# stages. The second is trained for only the 200 steps of fine-tuning.
 
 # %% tags=["fold"]
 predict(
@@ -392,30 +432,37 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# Here *exact match* is the mean of English and French, and *task steps* are the steps on labeled
+# examples. The last two columns compare each pretrained model with the two controls, seed by seed.
+# A Bonferroni correction again widens the intervals, now for four comparisons.
+
 # %% Exact match by pretraining tags=["slide"]
 pretraining = rows.load_or_measure(
     runs.measure_pretraining, "05_efficient", "t5_pretraining",
     points=runs.pretraining_points(), few=runs.few_pretraining_points(),
     data="generated; tinyshakespeare")  # fmt: skip
 lines = runs.pretraining_table(pretraining.rows)
-minus = {name: ".1f" for name in lines[0] if name.startswith("minus")}
+minus = {name: ".1f" for name in lines[0] if name.startswith("gain")}
 table(lines, formats={"exact match": ".1%"} | minus,
       caption="exact match: mean of English and French over 5 seeds [95% t interval, cut at 0]; "
-      "task steps: steps on labeled examples; minus none: difference from the two controls, in "
-      "points, paired by seed [95% t interval, Bonferroni corrected for four comparisons]"
-      )  # fmt: skip
+      "gain: difference from a control without pretraining, paired by seed [95% t interval, "
+      "Bonferroni corrected for four comparisons]")  # fmt: skip
 
 # %% [markdown]
-# **Pretraining on number words makes fine-tuning faster.** The same 200 steps of fine-tuning reach
-# 48.6% with it and 7.9% without, and the corrected interval of the difference excludes zero. This
-# is what pretraining is for: it needs no labels, and one pretrained model serves many tasks.
+# **Pretraining on number words makes a short fine-tuning more effective.** The same 200 steps of
+# fine-tuning reach 48.6% with pretraining and 7.9% without, and the corrected interval of the
+# difference excludes zero. This is what pretraining is for, because it needs no labels and one
+# pretrained model serves many tasks.
 #
-# **At the same total of steps it has no measurable advantage here.** Training on the 100 labeled
-# numbers for all 600 steps reaches 45.9%, and the interval of the difference reaches about 40
-# points to either side. The seeds differ so much that a single seed could have shown a large gain
-# or a large loss. Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero.
-# Both stages have the same peak learning rate; a lower one for fine-tuning might change the
-# picture.
+# **At the same total of steps, pretraining has no measurable advantage here.** Training on the 100
+# labeled numbers for all 600 steps reaches 45.9%, which is close to the 48.6% with pretraining.
+# However, the interval of the difference reaches about 40 points to either side, so the experiment
+# can't rule out a large gain or a large loss. The seeds differ so much that a single seed could
+# have shown either.
+#
+# Pretraining on Shakespeare has a lower mean, 13.1%, but its corrected intervals include zero. Both
+# stages have the same peak learning rate, and a lower one for fine-tuning might change the picture.
 #
 # With far more text and larger models, Raffel et al. report that pretraining improves most of their
 # tasks, and that unlabeled text from a task's own domain can help (sections 3.1 and 3.4).
@@ -424,19 +471,25 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # ### 3. Does a learning rate carry over to another optimizer?
 #
 # T5 was trained with **Adafactor** ([Shazeer and Stern 2018](https://arxiv.org/abs/1804.04235)).
-# With **Adam** in its place training diverges, [Nawrot (2023)](https://arxiv.org/abs/2309.02373)
-# reports. One step of Adam changes each weight by about the learning rate, however large the weight
-# is, and T5's weights differ in size:
+# [Nawrot (2023)](https://arxiv.org/abs/2309.02373) reports that training diverges with the more
+# common **Adam** in its place. A possible reason is the size of Adam's steps. One step of Adam
+# changes each weight by about the learning rate, however large the weight is. But T5's weights
+# differ in size, so the same step is small for the embeddings and larger than most weights of the
+# queries:
 #
 # | parameters | initial standard deviation | Adam's step at rate 0.01 |
 # |---|---|---|
 # | embeddings | 1 | 0.01, or 1% |
 # | queries (width 512, head width 64) | $1 / \sqrt{512 \cdot 64} = 0.0055$ | 0.01, or 181% |
 #
-# Adafactor multiplies the rate by the root mean square of each tensor, so a step changes all
-# tensors by the same fraction. Nawrot's fix is to put this factor into Adam. We call the result
-# *scaled Adam* and train both with five rates on span corruption of Shakespeare's bytes. The loss
-# is in nats per byte (natural logarithm).
+# Adafactor instead multiplies the learning rate by the root mean square of each tensor, so a step
+# changes all tensors by the same fraction. Nawrot's fix is to put this factor into Adam, and we
+# call the result *scaled Adam*. If the factor matters, Adam and scaled Adam should need different
+# learning rates.
+#
+# We train both with five learning rates on span corruption of Shakespeare's bytes, in batches of 8.
+# The learning rate rises for 20 steps and then stays constant (`runs.measure_optimizers`). The
+# table shows the test loss in nats per byte, that is, the cross-entropy with the natural logarithm.
 
 # %% Test loss by learning rate
 optimizers = rows.load_or_measure(
@@ -448,16 +501,19 @@ table(runs.optimizer_table(optimizers.rows), formats=dict.fromkeys(runs.SCALING,
       "per byte after 60 steps, mean of 3 seeds [95% t interval]")  # fmt: skip
 
 # %% [markdown]
-# On this grid Adam's loss is lowest at 0.003 and scaled Adam's at 0.03; at 0.01 the two are equal.
-# So a learning rate has to be reported with its optimizer. This isn't a ranking: at their best
-# rates the two are close, 60 steps are a short training, and the model is far smaller than
-# Nawrot's. Nothing diverged here.
+# Among these five rates Adam's loss is lowest at 0.003 and scaled Adam's at 0.03, and at 0.01 the
+# two are about equal. So a learning rate has to be reported with its optimizer. However, the table
+# isn't a ranking of the optimizers, because at their best rates the two are close, 60 steps are a
+# short training, and the model is far smaller than Nawrot's. In contrast to Nawrot's report,
+# nothing diverged here.
 #
 # ## With the real library
 #
-# `save` writes our model in the format of transformers, whose `T5ForConditionalGeneration` loads
-# it. Labels of −100 are ignored in the loss. The model shifts them right by itself, so you never
-# build the decoder's input:
+# In practice you'll use T5 through Hugging Face transformers. The function `save` from `deepdive`
+# writes our model in the format of transformers, whose class `T5ForConditionalGeneration` loads it.
+# This class builds the decoder's input from the labels, by shifting them one position to the right,
+# so you never build it yourself. Labels of −100 are ignored in the loss, so we give the padding
+# this label. Both implementations should give the same logits and loss:
 
 # %% Ours and transformers tags=["nbval-check-output"]
 from tempfile import TemporaryDirectory
@@ -483,8 +539,8 @@ print("logits equal:", torch.allclose(out.logits, logits, atol=1e-4), tuple(logi
 print("loss equal:", torch.allclose(out.loss, loss, atol=1e-5))
 
 # %% [markdown]
-# With network access, this runs Flan-T5 with three prefixes (a user's code; its weights can't be
-# downloaded here, so the output isn't shown):
+# With network access, the next code runs Flan-T5, a T5 fine-tuned on instructions, with three
+# prefixes. Its weights can't be downloaded here, so the output isn't shown:
 #
 # ```python
 # from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -500,7 +556,7 @@ print("loss equal:", torch.allclose(out.loss, loss, atol=1e-5))
 # print(tokenizer.batch_decode(outputs, skip_special_tokens=True))
 # ```
 #
-# And this is one step of fine-tuning it on your pairs:
+# This is one step of fine-tuning the same model on your own pairs:
 #
 # ```python
 # import torch
@@ -515,9 +571,12 @@ print("loss equal:", torch.allclose(out.loss, loss, atol=1e-5))
 #
 # ## What the paper found
 #
-# Raffel et al. (2020) is a systematic comparison of transfer learning. They pretrain on **C4**, the
-# Colossal Clean Crawled Corpus, change one factor at a time, and evaluate on **GLUE**, SuperGLUE,
-# SQuAD, summarization, and translation. Its findings, as reported (not reproduced here):
+# Raffel et al. (2020) is a systematic comparison of **transfer learning**, in which a model is
+# pretrained on one task and then used for others. The authors pretrain on **C4**, the Colossal
+# Clean Crawled Corpus, and change one factor at a time. They evaluate on the language-understanding
+# benchmarks **GLUE** and SuperGLUE, on question answering (SQuAD), and on summarization and
+# translation. The table lists their findings as reported, without scores, and we haven't reproduced
+# them:
 #
 # | factor | section | finding |
 # |---|---|---|
@@ -527,11 +586,12 @@ print("loss equal:", torch.allclose(out.loss, loss, atol=1e-5))
 # | training strategy | 3.5 | multi-task training alone was behind pretraining + fine-tuning |
 # | scale | 3.6 | larger models and longer training both help |
 #
-# Multi-task pretraining followed by fine-tuning was about as good as pretraining without labels
-# (section 3.5.3), and the published models were trained that way. With the largest one the authors
-# report state-of-the-art results on many of the benchmarks.
+# They also report that multi-task pretraining followed by fine-tuning was about as good as
+# pretraining without labels (section 3.5.3), and the published models were trained that way. With
+# the largest one they report state-of-the-art results on many of the benchmarks.
 #
-# The published sizes, counted with the library:
+# How large are these models? We build the published sizes with `deepdive` and count their
+# parameters:
 
 # %% Parameters of the published T5 models tags=["nbval-check-output"]
 sizes = {  # d_model, heads, head width, feed-forward width, layers per stack
@@ -548,6 +608,9 @@ for name, (d_model, n_heads, d_head, d_ff, n) in sizes.items():
 # %% [markdown]
 # ## How it differs
 #
+# The table compares T5 with BERT, which has only an encoder, and GPT-2, which has only a decoder.
+# The third and fourth rows matter most to a user.
+#
 # | | BERT | GPT-2 | T5 |
 # |---|---|---|---|
 # | architecture | encoder | decoder | encoder-decoder |
@@ -558,8 +621,9 @@ for name, (d_model, n_heads, d_head, d_ff, n) in sizes.items():
 #
 # ## Common mistake: dividing the scores by $\sqrt{d}$
 #
-# You load T5's weights into standard attention, which scales its scores. **Symptom:** no error. The
-# shapes fit and text comes out, but the logits are wrong, here in an untrained model:
+# Suppose you load T5's weights into a standard attention layer, which divides its scores by
+# $\sqrt{d}$. **Symptom:** there is no error. The shapes fit and text comes out, but the logits are
+# wrong. The next cell shows this in an untrained model:
 
 # %% T5 with scaled scores
 torch.manual_seed(0)
@@ -576,41 +640,43 @@ assert 0.001 < change < 1
 print(f"the logits change by {change:.0%}")
 
 # %% [markdown]
-# **Fix:** set the scale to 1 (`MultiHeadAttention(..., scale=1.0)`, or `scale=1.0` in torch's
-# `scaled_dot_product_attention`), and compare your logits with transformers once. A related trap is
-# the output layer: the first version of T5 multiplies the last hidden states by $1 /
-# \sqrt{d_\text{model}}$ and shares its matrix with the embeddings; the later one does neither.
+# **Fix:** set the scale to 1 (`MultiHeadAttention(..., scale=1.0)` in `deepdive`, or `scale=1.0` in
+# torch's `scaled_dot_product_attention`), and compare your logits with transformers once. A related
+# trap is the output layer, where the two versions of T5 differ. The first version multiplies the
+# last hidden states by $1 / \sqrt{d_\text{model}}$ and shares its output matrix with the
+# embeddings, whereas version 1.1 does neither.
 #
 # ## In practice
 #
-# - **Choose the checkpoint.** The original T5 saw supervised tasks in pretraining, so its prefixes
-#   work at once. Version 1.1 was pretrained on C4 only and must be fine-tuned first.
-#   [Flan-T5](https://arxiv.org/abs/2210.11416) was fine-tuned on many tasks written as instructions
-#   and is the best start for a prompt without fine-tuning.
-# - **Use the same prefix in training and at test time.** It is ordinary text, so a new task can
-#   have any prefix.
-# - **End every input and target with `</s>`**, as the tokenizer does. Without it in the target, the
-#   decoder doesn't learn to stop.
-# - **Set the learning rate for your optimizer**: the documentation of
-#   [transformers](https://huggingface.co/docs/transformers/model_doc/t5) suggests 1e-4 to 3e-4 for
-#   AdamW.
-# - **Use bfloat16 instead of float16.** T5's activations can overflow in float16.
-# - **To classify, score each label's text** by its loss. A generated text may be no label at all.
+# - **Choose the checkpoint.** The original T5 saw supervised tasks in pretraining, so the prefixes
+#   of these tasks work at once. Version 1.1 was pretrained on C4 only and must be fine-tuned first.
+#   [Flan-T5](https://arxiv.org/abs/2210.11416) was fine-tuned on many tasks written as
+#   instructions, so it is the best start for a prompt without fine-tuning.
+# - **Use the same prefix in training and at test time.** A prefix is ordinary text, so you can
+#   choose any prefix for a new task.
+# - **End every input and target with `</s>`**, the end token, as the tokenizer does. If it is
+#   missing in the target, the decoder doesn't learn to stop.
+# - **Set the learning rate for your optimizer.** For AdamW, the documentation of
+#   [transformers](https://huggingface.co/docs/transformers/model_doc/t5) suggests 1e-4 to 3e-4.
+# - **Use bfloat16 instead of float16**, because T5's activations can overflow in float16.
+# - **To classify, score each label's text by its loss** and choose the label with the lowest one.
+#   If you generate text instead, it may match no label at all.
 #
 # ## Summary
 #
-# T5 treats every task as text-to-text: an encoder-decoder receives a task prefix with a text and
-# generates the target. It is pretrained by span corruption and encodes positions by a bias per
-# distance bucket. Can one such model replace two single-task models? Here it can. With half the
-# parameters and the same total compute, one model reaches an exact match of 96.5% in English and
-# 94.0% in French, two models reach 91.4% and 82.8%, and the difference isn't significant (five
-# seeds). Pretraining on unlabeled number words made a short fine-tuning much more effective, but
-# had no measurable advantage over longer training on the tasks.
+# T5 treats every task as text-to-text: an encoder-decoder receives a task prefix followed by a text
+# and generates the target. It is pretrained by span corruption, and it encodes positions with a
+# bias per distance bucket.
 #
-# Raffel et al. (2020) report that multi-task training alone was behind pretraining with
-# fine-tuning, and that their largest model, with 11 billion parameters, was state of the art on
-# many benchmarks. We reproduced neither: our tasks are generated, and our models have 231 thousand
-# parameters.
+# Can one such model replace two single-task models? On our two tasks we found no evidence against
+# it. With half the parameters and the same total compute, one model reaches an exact match of 96.5%
+# in English and 94.0% in French, and two models reach 91.4% and 82.8%. The difference isn't
+# significant with five seeds, and a loss of several points isn't excluded. Pretraining on unlabeled
+# number words made a short fine-tuning much more effective, but it had no measurable advantage over
+# longer training on the tasks.
+#
+# We didn't reproduce the findings of Raffel et al. (2020), whose largest model has 11 billion
+# parameters. Our tasks are generated, and our models have only 231 thousand parameters.
 #
 # ## Check your understanding
 #
@@ -654,9 +720,10 @@ print(f"the logits change by {change:.0%}")
 #
 #    <details><summary>Answer</summary>
 #
-#    3, 11, and 5. Eight buckets per direction, four of them exact; keys after the query start at 8.
-#    From 4 to 32 are three doublings in four buckets: $4 + \lfloor 4 \cdot \log(10/4) / \log 8
-#    \rfloor = 5$.
+#    They are in buckets 3, 11, and 5. Each direction has eight buckets, four of them exact, and the
+#    buckets of keys after the query start at 8. From 4 to 32 there are three doublings in four
+#    buckets, so the distance −10 is in bucket
+#    $4 + \lfloor 4 \cdot \log(10/4) / \log 8 \rfloor = 5$.
 #
 #    </details>
 # 2. *(derive, 8 min)* Of $n$ tokens a fraction $r$ is masked in spans of $m$ on average. Derive the
@@ -664,15 +731,15 @@ print(f"the logits change by {change:.0%}")
 #
 #    <details><summary>Answer</summary>
 #
-#    $n (1 - r + r / m)$ and $n (r + r / m) + 1$. For $m = 1$, because each masked token then has a
-#    sentinel of its own.
+#    The input has $n (1 - r + r / m)$ tokens and the target $n (r + r / m) + 1$. The input is as
+#    long as the text for $m = 1$, because each masked token then has a sentinel of its own.
 #
 #    </details>
 # 3. *(in code, 15 min)* Write `restore(inputs, target, sentinel)`, the inverse of `corrupt_spans`.
 #
 #    <details><summary>Answer</summary>
 #
-#    Split the target at the sentinels; then copy the input and replace each sentinel by its span.
+#    Split the target at the sentinels. Then copy the input and replace each sentinel by its span.
 #    `deepdive.training.objectives.restore_spans` is one solution.
 #
 #    </details>
@@ -681,8 +748,8 @@ print(f"the logits change by {change:.0%}")
 #
 #    <details><summary>Answer</summary>
 #
-#    Compare with at least three seeds and the same number of examples per task. With 800 steps each
-#    of the three tasks gets a third of the examples.
+#    Compare the models with at least three seeds and the same number of examples per task. With 800
+#    steps, each of the three tasks gets a third of the examples, instead of half.
 #
 #    </details>
 

@@ -97,8 +97,8 @@ def test_the_table_of_tasks_pairs_seeds_and_leaves_out_the_tuning() -> None:
     ]  # fmt: skip
     one, two = runs.task_table(found)
     assert one["English"].value == pytest.approx(0.9)
-    assert one["mean − two models"] == pytest.approx(tuple(t_interval([5.0, 10.0])))
-    assert one["higher in"] == "2 of 2 seeds"
+    assert one["gain over two models (points)"] == pytest.approx(tuple(t_interval([5.0, 10.0])))
+    assert one["gain in"] == "2 of 2 seeds"
     assert two["French"].value == pytest.approx(0.75)
     assert two["French"].high == 1
     assert (one["examples per task"], two["examples per task"]) == (12_800, 12_800)
@@ -113,9 +113,10 @@ def test_the_table_of_pretraining_compares_with_both_controls() -> None:
     first, second, third = runs.pretraining_table(found)
     assert first["exact match"].value == pytest.approx(0.3)
     assert (first["range over seeds"], second["range over seeds"]) == ("20% to 40%", "0% to 0%")
-    assert first["minus none, 600"] is None
-    assert third["minus none, 600"] == pytest.approx(tuple(t_interval([20.0, 40.0], 1 - 0.05 / 4)))
-    assert third["minus none, 200"].value == pytest.approx(60)
+    assert first["gain over none, 600 steps (points)"] is None
+    expected = tuple(t_interval([20.0, 40.0], 1 - 0.05 / 4))
+    assert third["gain over none, 600 steps (points)"] == pytest.approx(expected)
+    assert third["gain over none, 200 steps (points)"].value == pytest.approx(60)
 
 
 def test_the_diagram_has_the_parts_of_its_alternative_text() -> None:

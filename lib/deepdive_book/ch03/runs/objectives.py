@@ -470,7 +470,7 @@ SCORES: dict[str, tuple[str | int, ...]] = {
     "part of speech, layer 2": ("frozen", "part of speech", 1),
     "sentiment, frozen": ("frozen", "sentiment", 1),
     "sentiment, fine-tuned": ("fine-tuned", "sentiment"),
-    "entities, fine-tuned": ("fine-tuned", "entities"),
+    "entities, fine-tuned (F1)": ("fine-tuned", "entities"),
 }
 
 

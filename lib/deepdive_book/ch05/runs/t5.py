@@ -377,8 +377,8 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             **line("one, for both tasks", size, f"{n}", n * BATCH // 2),
             **{task: accuracy([*scores(rows, task, **one).values()])
                for task in TASKS},
-            "mean − two models": interval(gains, contrasts=len(steps)),
-            "higher in": f"{sum(gain > 0 for gain in gains)} of {len(gains)} seeds",
+            "gain over two models (points)": interval(gains, contrasts=len(steps)),
+            "gain in": f"{sum(gain > 0 for gain in gains)} of {len(gains)} seeds",
         })  # fmt: skip
     table.append({
         **line("two, one per task", f"2 × {size}", f"2 × {short}", short * BATCH),
@@ -407,7 +407,7 @@ def pretraining_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
             "pretraining text": arm[0], "pretraining steps": arm[1], "task steps": arm[2],
             "exact match": accuracy(values),
             "range over seeds": f"{min(values):.0f}% to {max(values):.0f}%",
-            **{f"minus none, {control[2]}":
+            **{f"gain over none, {control[2]} steps (points)":
                interval(paired(found[arm], found[control]), 1, 4) if compared else None
                for control in controls},
         })  # fmt: skip
