@@ -1,33 +1,35 @@
 # %% [markdown] tags=["slide"]
 # # Vision Transformer (ViT): from pixels to tokens
 #
-# Cut a photograph of a hand into squares and shuffle them. You can no longer count the fingers. A
-# **Vision Transformer** (ViT) receives an image as such squares, called **patches**, one token
-# each. How large should a patch be, and does the model need to know where each one was?
+# Cut a photograph of a hand into squares and shuffle them, and you can no longer count the fingers.
+# A **Vision Transformer** (ViT) receives an image as such squares, which are called **patches**,
+# and turns each one into a token. How large should a patch be, and does the model need to know
+# where each patch was?
 #
 # **What it is.** ViT ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) is a Transformer
 # encoder that classifies images. A linear projection turns each patch into a vector, its **patch
-# embedding**. A learned **class token** is put in front of the patches, and a learned **position
-# embedding** is added to each token. After the encoder, a linear head classifies the image from the
-# final state of the class token.
+# embedding**. A learned vector that belongs to no patch, the **class token**, is put in front of
+# the patch embeddings, and a learned **position embedding** is added to each token. After the
+# encoder, a linear head classifies the image from the final state of the class token.
 #
-# **What you'll be able to do.** Compute patch embeddings by hand; implement a complete ViT in 40
-# lines of PyTorch that gives the same outputs as transformers' `ViTForImageClassification`; and
-# measure how much patch size and position embeddings matter on a small data set.
+# **What you'll be able to do.** Compute patch embeddings by hand, implement a complete ViT in 40
+# lines of PyTorch that gives the same outputs as `ViTForImageClassification` from the transformers
+# library, and measure how much patch size and position embeddings matter on a small data set.
 #
 # <details><summary><b>Short answer</b></summary>
 #
 # Large, in our short training. On 1,642 similar photographs of hands, at nearly equal parameters, a
-# single patch reaches an accuracy of 95.4% [93.6%, 97.2%], and 25 patches reach 90.1% [87.7%,
-# 92.5%] (three seeds, 95% t intervals). A small CNN outperforms all of them. Positions matter
-# little here: if every image gets its own shuffle, accuracy falls by 3.3 points [0.6, 5.9].
+# ViT with a single patch reaches an accuracy of 95.4% [93.6%, 97.2%]. With 25 patches it reaches
+# 90.1% [87.7%, 92.5%]. (Brackets hold 95% confidence intervals over three seeds.) A small
+# convolutional neural network (CNN) outperforms every ViT. Positions matter little here: if the
+# patches of every image are shuffled differently, accuracy falls by 3.3 points [0.6, 5.9].
 #
 # </details>
 #
-# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
-# [position embeddings](../02_transformer/08_positions.ipynb) · 20 min · data: photographs of hands
-# · runs on a laptop; results of the long runs are included · book 6.2.1; lectures by Fleuret and
-# Straka (ViT)</small>
+# <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb), [position
+# embeddings](../02_transformer/08_positions.ipynb) · 20 min · data: photographs of hands · runs on
+# a laptop; results of the long runs are included · book 6.2.1; lectures by Fleuret and Straka
+# (ViT)</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -49,12 +51,15 @@ show(vit_architecture(), ALT)
 # %% [markdown]
 # *ViT with N = 9 patches of P × P pixels and C color channels. Left: the image becomes 1 + N tokens
 # of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
-# blocks. It is **pre-norm**: each layer norm is inside a residual branch.*
+# blocks. The block is **pre-norm**, which means that each layer norm is inside a residual branch.*
 #
-# The encoder is BERT's, apart from where the layer norms are; only the input is new. A CNN has an
-# **inductive bias** for images: its layers look for the same local pattern everywhere. ViT has much
-# less of it. Self-attention relates any patch to any other from the first block on, so the model
-# has to learn which patches are next to each other.
+# The encoder is the same as BERT's, except for the position of the layer norms. Only the input is
+# new, because an image has no words that could serve as tokens.
+#
+# A CNN has an **inductive bias** for images, an assumption built into its architecture: its layers
+# look for the same local pattern everywhere. ViT has much less of this bias. Its self-attention
+# relates any patch to any other from the first block on, so the model has to learn which patches
+# are next to each other.
 
 # %% Cut a photograph into patches tags=["fold"]
 from deepdive_book.ch06b.figures.patch_shuffle import patch_shuffle
@@ -69,50 +74,57 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # attention weights. (Photographs: [Mavi 2020](https://arxiv.org/abs/2011.08927), students of a
 # school in Ankara who sign digits.)* *Try this:*
 #
-# 1. Shuffle the patches of 20 × 20 pixels. Can you still say which digit the hand signs?
+# 1. Shuffle the patches of 20 × 20 pixels. Can you still tell which digit the hand signs?
 # 2. Show the position numbers. What could you do with them?
 # 3. Change the patch size from 20 to 5, then to 50. How many tokens and attention weights are
 #    there?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Most likely not: you see skin, fingertips, and wall, but not how many fingers are raised.
-# 2. Put the photograph together again. Position embeddings give the model this information, once
-#    they are trained.
-# 3. Patches of 5 pixels give 400 tokens, and each attention head has 160,801 weights. Patches of 50
-#    give 4 tokens and 25 weights.
+# 1. Most likely not. You see skin, fingertips, and wall, but not how many fingers are raised.
+# 2. You could put the photograph together again. Position embeddings give the model the same
+#    information, once they are trained.
+# 3. Patches of 5 pixels give 400 tokens. Together with the class token, this makes 160,801 weights
+#    in each attention head. Patches of 50 pixels give 4 tokens and 25 weights.
 #
 # </details>
 #
 # ## By hand: patch embeddings
 #
-# A gray image of $4 \times 4$ pixels is cut into four patches of $2 \times 2$:
+# How does a square of pixels become a vector? We cut a gray image of $4 \times 4$ pixels into four
+# patches of $2 \times 2$:
 #
 # $$\begin{array}{cc|cc} 1&2&0&1\\ 3&0&1&0\\ \hline 0&1&2&2\\ 1&0&0&1 \end{array}$$
 #
-# Each patch is flattened line by line. The **linear projection** multiplies it by a matrix, here
-# with two rows of weights, $(1, 2, 0, -1)$ and $(1, 1, 1, 1)$. The embedding has two dimensions:
+# Each patch is first flattened line by line into a vector of four numbers. The **linear
+# projection** then multiplies this vector by a matrix of learned weights. Our matrix has two rows,
+# $(1, 2, 0, -1)$ and $(1, 1, 1, 1)$, and each row gives one dimension of the patch embedding:
 #
-# | patch | flattened | first dimension | second | patch embedding |
+# | patch | flattened | first dimension | second dimension | patch embedding |
 # |---|---|---|---|---|
 # | 1, upper left | $(1, 2, 3, 0)$ | $1 + 4 + 0 - 0$ | $1 + 2 + 3 + 0$ | $(5, 6)$ |
 # | 2, upper right | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 3, lower left | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 4, lower right | $(2, 2, 0, 1)$ | $2 + 4 + 0 - 1$ | $2 + 2 + 0 + 1$ | $(5, 5)$ |
 #
-# This is a **convolution** whose kernel is as large as a patch and moves by the side of a patch, so
-# no pixel is used twice.
+# All patches are multiplied by the same matrix, so the projection is a **convolution**. Its kernel
+# is as large as a patch and moves by the side of a patch, so no pixel is used twice.
 #
 # Patches 2 and 3 have the same pixels and therefore the same embedding. Attention treats equal
-# tokens equally, so the encoder couldn't distinguish them. Position embeddings solve this: add $(1,
-# 0)$ to patch 2 and $(0, 1)$ to patch 3, and the tokens become $(3, 2)$ and $(2, 3)$.
+# tokens equally, so the encoder couldn't distinguish these two patches. Position embeddings solve
+# this problem: if we add $(1, 0)$ to patch 2 and $(0, 1)$ to patch 3, their tokens become $(3, 2)$
+# and $(2, 3)$.
 #
 # ## In code: a Vision Transformer
 #
-# With the class token $c$, patches $p_1 \ldots p_N$, the projection $W, b$, and the table $E$ of
-# $1 + N$ position embeddings, the encoder's input is
+# The encoder's input has to contain both what each patch shows and where it is. We write $c$ for
+# the class token, $p_1 \ldots p_N$ for the flattened patches, $W, b$ for the weights and the bias
+# of the projection, and $E$ for the table of $1 + N$ position embeddings. The input is then
 #
 # $$x = [c;\; W p_1 + b;\; \ldots;\; W p_N + b] + E$$
+#
+# In words, we project each patch, put the class token in front, and add a position embedding to
+# each token. The method `tokens` does this in the code, where B is the number of images in a batch.
 
 # %% A Vision Transformer tags=["concept", "slide"]
 import torch
@@ -162,9 +174,9 @@ class ViT(nn.Module):
         return self.head(x[:, 0])  # the class token's state -> (B, n_classes)
 
 # %% [markdown]
-# Here is the example by hand in a ViT with $d = 2$. The first token is the class token, which is
-# still zero. The second line counts the parameters of ViT-B/16, the paper's base model with patches
-# of 16 pixels:
+# To check the code, we repeat the example by hand in a ViT with $d = 2$. The first token is the
+# class token, which starts at zero. The second line counts the parameters of ViT-B/16, the paper's
+# base model with patches of 16 pixels:
 
 # %% The example by hand tags=["nbval-check-output"]
 image = torch.tensor([[1.0, 2, 0, 1], [3, 0, 1, 0], [0, 1, 2, 2], [1, 0, 0, 1]])[None, None]
@@ -178,9 +190,12 @@ with torch.device("meta"):  # shapes without memory
     print(f"ViT-B/16: {sum(p.numel() for p in ViT().parameters()):,} parameters")
 
 # %% [markdown]
-# The paper reports 86 million parameters for ViT-Base (table 1). With the weights of a model from
-# `deepdive`, this book's own library, our logits and the gradient of the position embeddings are
-# equal to that model's:
+# The tokens are those that we computed by hand, and the paper reports 86 million parameters for
+# ViT-Base (table 1).
+#
+# As a second check, we copy the weights of a ViT from `deepdive`, the small library that
+# accompanies this book, into ours. The assertions in the cell check that both models then give the
+# same logits and the same gradient of the position embeddings:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.layers.heads import ImageClassifier
@@ -202,21 +217,31 @@ assert torch.allclose(*gradients, atol=1e-5)
 # %% [markdown] tags=["slide"]
 # ## Experiments
 #
-# The data are color photographs of hands that sign the digits 0 to 9, with $100 \times 100$ pixels.
-# There are 1,642 for training and 420 for testing, and no student is in both parts. Every ViT has
-# $d = 64$, two blocks, and four heads, and it is trained from scratch for 1,200 or 4,800 steps. A
-# step is one batch of 16 photographs, each shifted by up to five pixels. Every setting has three
-# seeds. Brackets are 95% t intervals over the seeds, so they cover initialization and batch order,
-# but not the choice of photographs.
+# We now train small ViTs to answer the two questions from the beginning. The data are color
+# photographs of hands that sign the digits 0 to 9, with $100 \times 100$ pixels. There are 1,642
+# photographs for training and 420 for testing, and no student is in both parts.
+#
+# Every ViT has $d = 64$, two blocks, and four heads, and it is trained from scratch for 1,200 or
+# 4,800 steps. Each step uses a batch of 16 photographs, each of them shifted by up to five pixels.
+# The optimizer is Adam, whose learning rate rises linearly to 0.001 in the first tenth of the steps
+# and then falls linearly to zero. We compared learning rates with one seed only. The training code
+# is the function `train` in `deepdive_book.ch06b.runs.vit`, which this page imports as `runs`, and
+# it uses the ViT from `deepdive`.
+#
+# Every setting in the tables has three seeds. Brackets hold a 95% confidence interval for the mean
+# over the seeds (Student's t). The interval covers initialization and batch order, but not the
+# choice of photographs.
 #
 # ### 1. How large should a patch be?
 #
-# The patch embedding has $3 P^2 d$ weights, so larger patches also mean a larger model. A model
-# whose only patch is the entire photograph has 21 times the parameters of a model with patches of
-# 10 pixels. To separate the two effects, a **pooled** ViT first averages the pixels of each patch
-# to a grid of $10 \times 10$. Then the embedding always has $3 \cdot 10^2 d$ weights, and all patch
-# sizes have nearly the same number of parameters. But pooled models see less detail: a patch of 100
-# pixels becomes a thumbnail of the photograph.
+# Larger patches mean fewer tokens, but also a larger model, because the patch embedding has
+# $3 P^2 d$ weights. A model whose only patch is the entire photograph has 21 times the parameters
+# of a model with patches of 10 pixels.
+#
+# To separate the two effects, we also train a **pooled** ViT. It first reduces each patch to a grid
+# of $10 \times 10$ by averaging neighboring pixels. The embedding then always has $3 \cdot 10^2 d$
+# weights, so all patch sizes have nearly the same number of parameters. But with larger patches,
+# pooled models see less detail: a patch of 100 pixels becomes a thumbnail of the entire photograph.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -226,8 +251,9 @@ predict(
     "accuracy of about 90%. What does a single patch reach, a thumbnail of 10 x 10 pixels?",
     ["about 50%: attention has nothing to compare", "about 80%", "about 95%"],
     answer=2,
-    explain="These hands are all in the middle of the image, so one projection can respond to a "
-    "finger at a given position. With 25 tokens, attention has to learn how to combine them.",
+    explain="Probably because these hands are all in the middle of the image, so one projection "
+    "can respond to a finger at a given position. With 25 tokens, attention has to learn how to "
+    "combine them.",
     key="06b_vision/patch-size",
 )  # fmt: skip
 
@@ -240,6 +266,11 @@ from deepdive_book.kit import rows
 saved = rows.load_or_measure(runs.measure, "06b_vision", "vit", points=runs.experiment(),
                              few=runs.few(), data="sign_digits").rows  # fmt: skip
 print(f"{len(data.train):,} images for training, {len(data.test)} for testing")
+
+# %% [markdown]
+# The table compares ViTs that see every pixel with pooled ViTs. The column "MFLOPs per image" is
+# the compute for one photograph, and the last two columns are the accuracy on the test photographs
+# after a short and a longer training.
 
 # %% Accuracy by patch size tags=["surprise", "slide"]
 from deepdive_book.kit.tables import table
@@ -261,6 +292,11 @@ table(lines, ["model", "patch, pixels", "patches", "parameters", "MFLOPs per ima
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run; MFLOPs: millions "
       "of floating-point operations")  # fmt: skip
 
+# %% [markdown]
+# Are these differences larger than the variation between seeds? We subtract the accuracies of two
+# models seed by seed. Because we compare four pairs of models, we correct the intervals with
+# Bonferroni's method, which makes each of them wider.
+
 # %% Differences at equal steps
 pairs = [(("pooled", 50), ("pooled", 20)), (("pooled", 100), ("pooled", 20)),
          (("pooled", 100), ("pooled", 50)), (("pooled", 20), ("ViT", 20))]  # fmt: skip
@@ -270,28 +306,36 @@ table(lines, ["models", "difference, points"], formats={"difference, points": ".
       caption=f"test accuracy after {long:,} steps, paired by seed [95% t interval, Bonferroni "
       "corrected for four contrasts]")  # fmt: skip
 
+# %% [markdown]
+# Was the training long enough? We look at the accuracy of one ViT on its *training* photographs:
+
 # %% Is it undertrained?
 trained = accuracy("ViT", P, short, "train_accuracy")
 print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {trained:.0%}")
 
 # %% [markdown]
-# **One patch is better than 25, and not because of its parameters.** Among the pooled ViTs, a
-# single patch reaches 95.4% after 4,800 steps, and 25 patches reach 90.1%. The interval of this
-# difference excludes zero. For four patches, the corrected interval just includes it. The larger
-# embedding doesn't help here either: with patches of 20 pixels, the pooled ViT is better than the
-# ViT that sees every pixel, though pooling may also help by itself.
+# **At nearly equal parameters, one patch is better than 25.** With pooling, a single patch reaches
+# 95.4% after 4,800 steps, and 25 patches reach 90.1%. The interval of this difference excludes zero
+# (second table). For four patches compared with 25, the corrected interval just includes zero. With
+# patches of 20 pixels, the pooled ViT is even better than the ViT that sees every pixel and has
+# more parameters, though pooling may help by itself.
 #
 # Why is one patch enough? With a single patch, attention only passes the patch on to the class
-# token, so the pooled model is nearly an MLP on a thumbnail. This probably works because all hands
-# are in the middle of the image, in front of a plain wall. With 25 or 100 patches, the model first
-# has to learn how to combine them. After 1,200 steps, one of the ViTs with patches of 20 classifies
-# only 71% of its *training* photographs correctly, so it is undertrained. With 4,800 steps the gap
-# between one patch and 25 is smaller, and we didn't train longer. Other learning rates don't
-# reverse the order ([more experiments](01b_patches_more.ipynb)).
+# token, so the pooled model is nearly an MLP on a thumbnail. Such a thumbnail is probably enough
+# because all hands are in the middle of the image, in front of a plain wall. With 25 or 100
+# patches, in contrast, the model first has to learn how to combine them.
 #
-# How good are these accuracies? Here are two simple kinds of baselines, trained on the same
-# photographs: a linear classifier on the pixels or on the thumbnail, and a small CNN with four
-# convolutions and about the same number of parameters as the pooled ViTs.
+# The result therefore depends on the length of the training. After 1,200 steps, one of the ViTs
+# with patches of 20 pixels classifies only 71% of its training photographs correctly, so it is
+# undertrained. After 4,800 steps, the gap between one patch and 25 is smaller, and we didn't train
+# longer. The learning rate doesn't seem to explain the gap, because ViTs with patches of 50 pixels
+# are also better than ViTs with patches of 20 at two other rates ([more
+# experiments](01b_patches_more.ipynb), one seed and 1,200 steps).
+#
+# How good are these accuracies? We compare them with two simple kinds of baselines, trained in the
+# same way. One is a linear classifier on the thumbnail or on all pixels (with a lower learning
+# rate, which was better with one seed). The other is a small CNN with four convolutions and about
+# the same number of parameters as the pooled ViTs.
 
 # %% Baselines tags=["slide"]
 lines = [[name, runs.cost(arm, patch).parameters, runs.cost(arm, patch).mflops,
@@ -303,21 +347,26 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 
 # %% [markdown]
 # **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT we
-# trained, even those with 4,800 steps. It needs 27.5 million **FLOPs** per image (a multiply-add
-# counts as two), more than the ViT with 100 patches, and far more than the pooled ViTs that it has
-# the parameters of. The likely reason is its inductive bias: a CNN doesn't have to learn that
-# neighboring pixels belong together. After 1,200 steps, even a linear classifier on the pixels is
-# better than the ViTs with patches of 10 or 20.
+# trained, even after 4,800 steps. The likely reason is its inductive bias, because a CNN doesn't
+# have to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier
+# on the pixels is better than the ViTs with patches of 10 or 20 pixels. However, the CNN also needs
+# more compute than any of the ViTs, 27.5 million **FLOPs** per image (floating-point operations,
+# where a multiply-add counts as two).
 #
-# So don't choose a patch size by these tables if you have much more data, or images whose objects
-# differ in position and size. With enough training, smaller patches are better (see "In practice").
+# These results are for one small data set. Don't choose a patch size by them if you have much more
+# data, or if the objects in your images differ in position and size. With enough training, smaller
+# patches tend to be better (see "In practice").
 
 # %% [markdown]
 # ### 2. Does ViT need positions?
 #
-# Self-attention has no notion of order. So without position embeddings, a **permutation** of the
-# patches doesn't change the logits, whatever the weights are. We check this with the untrained ViT
-# from above:
+# Self-attention has no notion of order, because each token receives a weighted sum over all tokens,
+# and a sum is the same in any order. So without position embeddings, a **permutation** of the
+# patches (the same patches in another order) doesn't change the logits, whatever the weights are.
+#
+# We check this with the untrained ViT from above. The three lines of output compare its logits
+# before and after a permutation: with position embeddings, with position embeddings that are
+# permuted in the same way, and without any.
 
 # %% Permute the patches tags=["nbval-check-output"]
 import copy
@@ -334,6 +383,11 @@ with torch.no_grad():
     model.positions.zero_()
     print("without positions:          ", torch.allclose(model(mixed), model(images), atol=1e-4))
 
+# %% [markdown]
+# The logits change only if the patches move and their position embeddings stay. But do positions
+# matter after training? We train ViTs with patches of 20 pixels on ordered photographs, on shuffled
+# ones, and without position embeddings.
+
 # %% tags=["fold"]
 predict(
     "Cut all photographs into 25 patches and put them together in one fixed wrong order, in "
@@ -348,6 +402,12 @@ predict(
 
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
+
+# %% [markdown]
+# In the column "accuracy", the test photographs are ordered or shuffled like the training
+# photographs. The differences are to the model trained on ordered patches, with intervals corrected
+# for three comparisons. The last column shows the accuracy of models trained on ordered patches if
+# only the test photographs are shuffled.
 
 # %% Four trainings, with and without positions tags=["surprise", "slide"]
 arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
@@ -364,36 +424,42 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
 
 # %% [markdown]
 # **The order of the patches doesn't matter, as long as it is always the same.** With one shuffle
-# for all images, the ViT is about as accurate as with ordered patches. To you, a shuffle destroys
-# the hand. To the model, it only assigns the positions to other patches.
+# for all images (second row of the table), the ViT is about as accurate as with ordered patches. To
+# you, a shuffle destroys the hand. To the model, it only assigns the position embeddings to other
+# patches.
 #
 # **Most of the accuracy doesn't need positions.** With a new shuffle for each image, the ViT can
 # only use the patches as a bag, without their positions, and it loses 3.3 points. Without position
 # embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this result is
-# inconclusive. The paper reports a similar difference on ImageNet: 61.4% without and 64.2% with
-# position embeddings (table 8, where a linear classifier learns from five images per class).
+# inconclusive. The paper reports a similar difference on ImageNet, the standard data set for image
+# classification. There, accuracy is 61.4% without and 64.2% with position embeddings (table 8,
+# where a linear classifier learns from five images per class).
 #
-# Still, a model trained with position embeddings makes some use of them. If only the test images
-# are shuffled, accuracy falls in all three runs, on average to 81.5%.
+# Still, a model that is trained with position embeddings makes some use of them. If only the test
+# images are shuffled (first row of the table, last column), accuracy falls in all three runs, on
+# average to 81.5%.
 
 # %% [markdown]
 # ### 3. Which patches does a prediction depend on?
 #
-# The attention weights of a block show which of *its* inputs it combines. From the second block on,
-# these inputs are already mixtures of patches. **Attention rollout** ([Abnar and Zuidema
-# 2020](https://arxiv.org/abs/2005.00928)) therefore follows the weights through all blocks. For
-# block $l$ it takes the mean $W_l$ over the heads, averages it with the identity $I$ for the
-# residual connection, and multiplies the results:
+# The attention weights of a block show which of *its* inputs it combines, but from the second block
+# on, these inputs are already mixtures of patches. **Attention rollout** ([Abnar and Zuidema
+# 2020](https://arxiv.org/abs/2005.00928)) therefore follows the weights through all blocks, back to
+# the patches.
+#
+# For each block $l$, rollout starts with the block's attention matrix $W_l$, averaged over the
+# heads. It then averages $W_l$ with the identity $I$, which stands for the residual connection, and
+# finally multiplies the results of all blocks, because each block mixes the outputs of the block
+# before:
 #
 # $$A_l = \tfrac12 (W_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
-# $W_l$ is the attention matrix of block $l$, averaged over the heads. Without its first entry, the
-# first row of $R$ is the class token's rollout, one number for each patch. Suppose there is one
-# block and one patch, and the class token's attention is 0.4 to itself and 0.6 to the patch. Then
-# the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
+# The first row of $R$, without its first entry, is the class token's rollout, one number for each
+# patch. For example, suppose there is one block and one patch, and the class token's attention is
+# 0.4 to itself and 0.6 to the patch. Then the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
 #
-# In the figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of $2 \times 2$. It
-# runs in your browser, and your drawing stays there.
+# In the next figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of
+# $2 \times 2$. The model runs in your browser, and your drawing stays there.
 
 # %% Interactive figure: draw a digit
 from deepdive_book.ch06b.figures.drawing import drawing
@@ -415,18 +481,24 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. It changes from 7 to 3, with a probability of at least 99% both times. Most people whose digits
-#    the model was trained on cross their sevens. So a confident prediction can be wrong.
-# 2. That depends on your drawing. The strokes of our example 9, one after the other, are classified
-#    as 1, 3, 0, 7, 0, 4, and only then as 9.
-# 3. To row 3, column 4, then to row 4, column 4, then to row 4, column 2. The attention pattern is
-#    different in every layer.
+# 1. The prediction changes from 7 to 3, and the probability is at least 99% both times. The likely
+#    reason is that most people in the training data cross their sevens. So a confident prediction
+#    can be wrong.
+# 2. That depends on your drawing. When we add the strokes of our example 9 one after the other, the
+#    model predicts 1, 3, 0, 7, 0, 4, and only then 9.
+# 3. It attends most to row 3, column 4 (layer 1), to row 4, column 4 (layer 2), and to row 4,
+#    column 2 (layer 3). The attention pattern is different in every layer.
 #
 # </details>
 #
-# Does rollout show what a prediction depends on? It ignores values and MLPs, so we test it by
-# **occlusion**. For the photographs of experiment 1, we make a fifth of the patches gray, without
-# retraining: those with the most rollout, random ones, or those with the least.
+# Does rollout show what a prediction depends on? It might not, because it ignores the values and
+# the MLPs. We test it by **occlusion**, which means that we cover some patches and measure how much
+# accuracy falls. If rollout finds the patches that matter, covering those with the most rollout
+# should hurt most.
+#
+# For the ViTs of experiment 1, we make a fifth of the patches of each test photograph gray, without
+# retraining. The last four columns are the accuracies when no patches are gray, those with the most
+# rollout, random ones, or those with the least.
 
 # %% Occlude patches by attention rollout tags=["slide"]
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
@@ -436,6 +508,9 @@ which = ["none", "most rollout", "random", "least rollout"]
 table(lines, ["patch, pixels", "steps", *which], formats=dict.fromkeys(which, ".1%"),
       caption="test accuracy with a fifth of the patches gray, by which ones; mean of 3 seeds "
       "[95% t interval, which can exceed 100%]")  # fmt: skip
+
+# %% [markdown]
+# Averages can hide exceptions, so we also count single runs:
 
 # %% In how many runs?
 tested = [row for row in saved if "occluded_most" in row and row["rate"] == runs.RATE]
@@ -448,11 +523,11 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
 # **Rollout finds patches that matter.** In every run, occluding the patches with the most rollout
 # hurts more than occluding random ones. With patches of 20 pixels and 4,800 steps, accuracy falls
 # to 30.4% for the most rollout and to 56.2% for random patches. Occluding the patches with the
-# least rollout hurts less than random ones in most runs, but not in all.
+# least rollout hurts less than occluding random ones in most runs, but not in all.
 #
-# There are two limits. Random patches often show only the wall, so the test may say only that
-# rollout finds the hand, not that it ranks the patches of a hand. And gray patches are out of
-# distribution, because no training photograph had any.
+# This test has two limits. First, random patches often show only the wall. So the test may say only
+# that rollout finds the hand, not that it ranks the patches of a hand. Second, gray patches are
+# **out of distribution**, because no training photograph had any.
 #
 # Another way to summarize attention is the mean **attention distance** between a patch and the
 # patches it attends to. In a pretrained ViT, some heads of the first blocks attend to nearby
@@ -460,8 +535,8 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
 #
 # ## With the real library
 #
-# The transformers library has ViT as `ViTForImageClassification`. With the weights of our ViT, it
-# computes the same logits:
+# In a project, you would use the transformers library, whose class is `ViTForImageClassification`.
+# With the weights of our ViT, it computes the same logits:
 
 # %% transformers' ViT tags=["nbval-check-output"]
 from transformers import ViTConfig, ViTForImageClassification
@@ -474,8 +549,8 @@ with torch.no_grad():
     print("same logits:", torch.allclose(theirs(images).logits, ours(images), atol=1e-5))
 
 # %% [markdown]
-# The next lines classify a photograph of yours with pretrained weights. These can't be downloaded
-# here, so the output isn't shown.
+# To classify a photograph of yours, use pretrained weights as in the following lines. These weights
+# can't be downloaded here, so the output isn't shown.
 #
 # ```python
 # from PIL import Image
@@ -490,7 +565,8 @@ with torch.no_grad():
 # ```
 #
 # For your own classes, pass `num_labels=10, ignore_mismatched_sizes=True` to `from_pretrained`.
-# This replaces the head. Then **fine-tune** the model.
+# This replaces the head with an untrained one, so you then have to continue the training on your
+# own data, which is called **fine-tuning**.
 #
 # ## How it differs: ViT and a CNN
 #
@@ -499,20 +575,21 @@ with torch.no_grad():
 # | first layer | small overlapping kernels | one projection of disjoint patches |
 # | an output of one layer depends on | neighboring pixels | all patches |
 # | positions | shared kernels: a shifted input gives a shifted output | learned embeddings |
-# | another image size | with global pooling | with **interpolation** of the positions |
+# | another image size | with global pooling | with interpolation of the positions |
 # | compute, in the number of pixels | linear | quadratic in attention |
-# | with little training data | strong | needs **pretraining** or distillation |
+# | with little training data | strong | needs **pretraining** or [distillation](03_deit.ipynb) |
 #
-# The last line reflects the paper's main finding. Trained on ImageNet only, ViT is a few points
-# below comparable ResNets. Pretraining on a much larger data set, up to 300 million images,
-# reverses the order ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and
-# 4.3).
+# **Interpolation** of the positions means that a larger table of position embeddings is computed
+# from the learned one. The last row of the table reflects the paper's main finding. Trained on
+# ImageNet only, ViT is a few points below comparable ResNets, which are CNNs with residual
+# connections. Pretraining on a much larger data set, up to 300 million images, reverses the order
+# ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
 #
 # ## Common mistake: `reshape` without `permute`
 #
-# `images.reshape(B, N, -1)` also gives $N$ vectors of the right length. But `reshape` never moves a
-# number, so each vector is a run of consecutive pixels, line by line, which may even cross from one
-# channel into the next.
+# It is tempting to cut patches with `images.reshape(B, N, -1)`, because this also gives $N$ vectors
+# of the right length. But `reshape` never moves a number. Each vector is therefore a run of
+# consecutive pixels, line by line, which may even cross from one channel into the next.
 
 # %% Strips instead of squares tags=["nbval-check-output"]
 pixels = torch.arange(16).view(1, 1, 4, 4)  # each pixel is its own number
@@ -522,36 +599,36 @@ print("with permute:         ", squares[0, 1].tolist())
 
 # %% [markdown]
 # **Symptom:** there is no error, but a patch drawn as an image shows stripes. **Fix:** use the
-# `permute` above, or a convolution as in our ViT. Test it on an image whose pixels are their own
-# numbers.
+# `permute` above, or a convolution as in our ViT. Test your code on an image whose pixels are their
+# own numbers.
 #
 # ## In practice
 #
-# - **Start from pretrained weights.** For fine-tuning, use a higher resolution if you can, with
-#   interpolated position embeddings (section 3.2 of the paper).
-# - **Smaller patches are better with enough training, but cost more.** Torchvision's ViT-B reaches
-#   81.1% on ImageNet with patches of 16 pixels and 75.9% with patches of 32 ([table of
-#   weights](https://docs.pytorch.org/vision/stable/models.html)). Patches of 16 take four times the
-#   compute, 17.6 billion multiply-adds per image instead of 4.4 billion.
+# - **Start from pretrained weights.** For fine-tuning, use a higher resolution than in pretraining
+#   if you can, with interpolated position embeddings (section 3.2 of the paper).
+# - **Smaller patches tend to be better with enough training, but they cost more.** For example,
+#   torchvision's ViT-B reaches 81.1% on ImageNet with patches of 16 pixels and 75.9% with patches
+#   of 32 ([table of weights](https://docs.pytorch.org/vision/stable/models.html)). But patches of
+#   16 pixels take four times the compute.
 # - **Check the initialization when you train from scratch.** [The authors'
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
-#   attention and MLPs with Glorot's uniform distribution, and only the position embeddings with a
-#   standard deviation of 0.02. timm, transformers, and our library use 0.02 for both. The runs on
-#   this page use Glorot's; the class above is only compared with trained weights.
+#   attention and MLPs with Glorot's uniform distribution, and so do the runs on this page. The
+#   libraries timm, transformers, and `deepdive` use a standard deviation of 0.02 instead.
 # - **Split by person.** Each student signed ten digits, so a random split would put photographs of
-#   one hand into both the training and the test data.
+#   the same hand into both the training and the test data.
 #
 # ## Summary
 #
-# ViT cuts an image into patches, projects each one to an embedding, and adds position embeddings. A
-# Transformer encoder does the rest, and the final state of the class token is classified.
+# ViT cuts an image into patches, projects each patch to an embedding, and adds position embeddings.
+# A Transformer encoder processes these tokens, and a linear head classifies the final state of the
+# class token.
 #
 # How large should a patch be? For 1,642 photographs of centered hands, large: at nearly equal
 # parameters, one patch reaches 95.4% and 25 patches reach 90.1%. Does the model need to know where
-# each patch was? Only a little here: with a new shuffle for each image, it loses 3.3 points. A
-# fixed shuffle makes no clear difference.
+# each patch was? Only a little here, because with a new shuffle for each image, it loses 3.3
+# points. A fixed shuffle makes no clear difference.
 #
-# Dosovitskiy et al. (2021) lose about three points without position embeddings; our loss is
+# Dosovitskiy et al. (2021) lose about three points without position embeddings, while our loss is
 # inconclusive. We did not reproduce their main result, that pretraining on many millions of images
 # lets ViT outperform CNNs. Without pretraining, our CNN outperforms every ViT.
 #
@@ -569,8 +646,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its kernels combine neighboring pixels, and at the edges of shuffled patches these don't belong
-#    together. We expect lower accuracy, but didn't test it here.
+#    Its kernels combine neighboring pixels, and at the edges of shuffled patches these pixels don't
+#    belong together. We expect lower accuracy, but didn't test it here.
 #
 #    </details>
 # 3. You halve the patch's side. How do the numbers of patches and of attention weights change?
@@ -584,8 +661,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Values, MLPs, and the differences between heads. It uses only averaged attention weights, so
-#    test it by occlusion.
+#    It leaves out the values, the MLPs, and the differences between heads. Rollout uses only
+#    averaged attention weights, so you should test it by occlusion.
 #
 #    </details>
 #
@@ -597,8 +674,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer</summary>
 #
-#    A patch has $3 \cdot 256 = 768$ values, so $768 \cdot 768 = 589{,}824$ weights (and 768
-#    biases). $14 \cdot 14 + 1 = 197$ position embeddings.
+#    A patch has $3 \cdot 256 = 768$ values, so the patch embedding has $768 \cdot 768 = 589{,}824$
+#    weights (and 768 biases). There are $14 \cdot 14 + 1 = 197$ position embeddings.
 #
 #    </details>
 # 2. *(in code, 10 min)* Change `ViT` so that the head uses the mean of the final patch states
@@ -607,8 +684,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #    <details><summary>Answer</summary>
 #
 #    Return `self.head(x[:, 1:].mean(1))`. If you also drop the class token from `tokens`, return
-#    `self.head(x.mean(1))`; then its embedding and its position embedding are unnecessary, $2d$
-#    parameters.
+#    `self.head(x.mean(1))`. Then the class token's embedding and its position embedding are
+#    unnecessary, $2d$ parameters.
 #
 #    </details>
 # 3. *(measure, 15 min)* Train `runs.train("ViT", 20, seed=1, steps=1200)`, and shuffle only the
@@ -617,8 +694,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer</summary>
 #
-#    Few: in our run 2.9 points, probably because the model barely uses positions after so short a
-#    training. After 4,800 steps it loses more (experiment 2).
+#    The model loses few points. In our run it lost 2.9 points, probably because it barely uses
+#    positions after such a short training. After 4,800 steps it loses more (experiment 2).
 #
 #    </details>
 

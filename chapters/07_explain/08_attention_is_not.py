@@ -2,32 +2,34 @@
 # # Attention is not explanation
 #
 # A classifier reads *I do not find the ending cold, others find the story dull* and predicts
-# "positive". Almost all of its **attention weight** is on *not*. Now the weights are replaced by
-# very different ones, and the prediction stays. Was *not* the reason? *Attention is not
-# explanation*, Jain and Wallace concluded from such tests. Do the tests show that?
+# "positive", with almost all of its **attention weight** on *not*. When very different weights
+# replace these, the prediction stays "positive". So was *not* the reason? From such tests, Jain and
+# Wallace concluded that *attention is not explanation*. Do the tests show that?
 #
 # **What it is.** [Jain and Wallace (2019)](https://arxiv.org/abs/1902.10186) test whether attention
-# weights explain a text classifier's prediction. If they do, weights should correlate with other
-# measures of importance, and other weights should change the prediction. The [next
-# page](09_attention_is_not_not.ipynb) is about the reply of Wiegreffe and Pinter (2019).
+# weights explain the prediction of a text classifier. If they do, the weights should agree with
+# other measures of a word's importance, and different weights should change the prediction. The
+# [next page](09_attention_is_not_not.ipynb) is about the reply by Wiegreffe and Pinter (2019).
 #
-# **What you'll be able to do.** Implement both tests, that is, leave-one-out importance, Kendall's
-# tau, permuted and adversarial attention; say what they show and what they don't; and test an
-# attribution against ground truth.
+# **What you'll be able to do.** Implement both tests, with leave-one-out importance, Kendall's tau,
+# and permuted and adversarial attention; say what the tests show and what they don't; and compare
+# an attribution with ground truth.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Not quite. With a BiLSTM, attention agrees little with leave-one-out (Kendall's tau 0.26 [0.16,
-# 0.36] on movie reviews), and very different weights leave the predictions unchanged. But such a
-# model depends little on its attention: uniform weights change its predictions as little as
-# permuted ones. Where the deciding words are known, attention ranks them above other words with an
-# AUC of 0.77 [0.71, 0.84], leave-one-out with 0.90 [0.88, 0.93].
+# Not quite. In a classifier with a bidirectional LSTM (BiLSTM), attention ranks the words
+# differently from leave-one-out, which deletes one word at a time. On movie reviews, their rank
+# correlation (Kendall's tau) is 0.26 [0.16, 0.36]. Very different weights also leave the
+# predictions unchanged. But such a model depends little on its attention: uniform weights change
+# its predictions as little as permuted ones do. Where the deciding words are known, attention ranks
+# them above other words with a probability (AUC) of 0.77 [0.71, 0.84], and leave-one-out with 0.90
+# [0.88, 0.93]. The brackets hold 95% confidence intervals.
 #
 # </details>
 #
-# <small>Prerequisites: [recurrent networks](../01_before/07_rnn.ipynb),
-# [what explanations are](00_opening.ipynb) · 20 min · runs on a laptop; results of the long runs
-# are included · book 7.4.1</small>
+# <small>Prerequisites: [recurrent networks](../01_before/07_rnn.ipynb), [what explanations
+# are](00_opening.ipynb) · 20 min · runs on a laptop; results of the long runs are included · book
+# 7.4.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -47,19 +49,30 @@ from deepdive_book.kit.plotting import show
 show(attention_classifier(), ALT)
 
 # %% [markdown]
-# *The classifier and the test. A bidirectional LSTM (BiLSTM) turns the embeddings of the words into
-# **hidden states** $h_t$; a learned query turns these into an **attention distribution**, weights
-# that sum to 1. The weighted sum of the hidden states is classified. The test replaces the weights
-# and leaves everything else.*
+# *The classifier and the test, from bottom to top. A bidirectional LSTM (BiLSTM) turns the
+# embeddings of the words into **hidden states** $h_t$. A learned query turns the hidden states into
+# an **attention distribution**, one weight per word with a sum of 1. A linear classifier receives
+# the weighted sum of the hidden states. The test replaces the weights and nothing else.*
 #
-# $u$ is the query, and $W$, $b$, $C$, $c$ are learned:
+# The weights come from a softmax over one score per position. The score is the dot product of a
+# learned query vector $u$ with the hidden state, after a linear layer and a tanh ($W$, $b$, $C$,
+# and $c$ are learned as well):
 #
 # $$\alpha_t = \operatorname{softmax}_t\big(u \cdot \tanh(W h_t + b)\big), \qquad
 # \text{logits} = C \sum_t \alpha_t h_t + c$$
 #
-# With two classes, the log-odds of "positive", called *the logit* below, are a weighted sum, too:
-# $\sum_t \alpha_t v_t$ plus a constant, where $v_t = (C_1 - C_0) \cdot h_t$ is the **logit
-# contribution** of position $t$.
+# With two classes, one number decides: the logit of "positive" minus the logit of "negative". The
+# difference equals the **log-odds** of "positive", $\ln \frac{p}{1-p}$ for a probability $p$, and
+# below we call it *the logit*. Because the classifier is linear, the logit is a weighted sum as
+# well: $\sum_t \alpha_t v_t$ plus a constant. Here $v_t = (C_1 - C_0) \cdot h_t$ is the **logit
+# contribution** of position $t$, where $C_1$ and $C_0$ are the rows of $C$ for "positive" and
+# "negative".
+#
+# In the next figure you can replace the weights yourself. Its reviews are generated by a known
+# rule: what the reviewer (*i*) finds decides the class, and what others find doesn't. The BiLSTM
+# has 32 units per direction. We trained it on 2,000 such reviews for four epochs with Adam, a batch
+# size of 32, and a learning rate of 0.002 (`classifier` in
+# `deepdive_book.ch07.runs.attention_not_explanation`).
 
 # %% Interactive figure: replace the attention weights tags=["fold"]
 import torch
@@ -75,9 +88,10 @@ shown = [runs.weighted(review) for review in REVIEWS]
 attention_weight_editor(shown, texts.names)
 
 # %% [markdown]
-# **Interactive figure: replace the attention weights.** *Three generated reviews and a small BiLSTM
-# trained on such reviews. Each line has a word, its attention weight, and its logit contribution,
-# above zero for "positive". Move the sliders; the weights are normalized.* *Try this:*
+# **Interactive figure: replace the attention weights.** *Each line has a word, its attention
+# weight, and its logit contribution, which is above zero for "positive". Move the sliders to change
+# the weights; the figure normalizes them. The adversarial buttons show very different weights,
+# found by a search, that keep the probability or the logit almost the same.* *Try this:*
 #
 # 1. Take all weight from the word with the most. What happens to the logit?
 # 2. Press *adversarial: same probability*, and compare the probability with the logit. Then press
@@ -87,20 +101,22 @@ attention_weight_editor(shown, texts.names)
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. In the first review the logit falls from 6.94 to 4.45, but the probability only from 0.999 to
-#    0.989. Most of the weight is now on *do*, which also has a positive contribution.
-# 2. The first search finds weights with the probability 0.989. The logit is 4.54, a third lower:
-#    near a probability of 1 the sigmoid is flat. The second search keeps the logit, 6.88, and its
-#    weights are still very different, with a divergence of 0.66. *Not* has no weight in either.
-# 3. The first review stays "positive" (logit 4.75). The second becomes "positive", too (2.87),
-#    because all positions of its first clause have positive contributions. Here the model needs its
-#    weights, to select the second clause.
+#    0.989. Most of the weight is now on *do*, whose contribution is also positive.
+# 2. The first search finds weights with the probability 0.989. Their logit is 4.54, a third lower
+#    than the model's, but the probability barely shows it, because the sigmoid is flat near a
+#    probability of 1. The second search keeps the logit at 6.88. Its weights are still very
+#    different from the model's: their divergence, shown below the sliders, is 0.66 of at most 0.69.
+#    *Not* has no weight in either result.
+# 3. The first review stays "positive", with a logit of 4.75. The second review becomes "positive"
+#    as well (2.87), because all positions of its first clause have positive contributions. For this
+#    review the model needs its weights, to select the second clause.
 #
 # </details>
 #
-# The rule of the generated reviews is known: what the reviewer finds decides, what others find
-# doesn't. Later this gives us a ground truth.
-#
 # ## By hand: two weightings with the same logit
+#
+# How can very different weights give the same logit? Four words with made-up logit contributions
+# are enough to see it:
 #
 # | word | music | is | cold | . |
 # |---|---|---|---|---|
@@ -108,25 +124,46 @@ attention_weight_editor(shown, texts.names)
 # | attention weights | 0 | 0 | 1 | 0 |
 # | other weights | ½ | 0 | 0 | ½ |
 #
-# The attention weights give the logit $-3$; the other weights give $\frac12 (-2) + \frac12 (-4) =
-# -3$, too. No word has weight in both lines, so their **Jensen-Shannon divergence** (JSD), the
-# measure of how different two distributions are, has its maximum, $\ln 2 = 0.69$:
+# The attention weights put everything on *cold*, so the logit is $-3$. The other weights average
+# the contributions of *music* and the full stop, and the logit is
+# $\frac12 (-2) + \frac12 (-4) = -3$ again.
+#
+# The **Jensen-Shannon divergence** (JSD) measures how different two weightings $p$ and $q$ are. It
+# should be 0 if they're equal, and largest if no word has weight in both:
 #
 # $$\text{JSD}(p, q) = H\big(\tfrac{p + q}{2}\big) - \tfrac12 H(p) - \tfrac12 H(q), \qquad
 # H(p) = -\sum_t p_t \ln p_t$$
 #
-# Predictions are compared by **total variation distance** (TVD), half the sum of the absolute
-# differences of the class probabilities. Here it is 0.
+# In words, the JSD is the entropy $H$ of the average weighting minus the average of the two
+# entropies. In the table no word has weight in both lines, so the JSD has its maximum,
+# $\ln 2 = 0.69$.
+#
+# Predictions are compared by their **total variation distance** (TVD), half the sum of the absolute
+# differences of the class probabilities. With two classes, this is just the difference in the
+# probability of "positive". Here both weightings give the same prediction, so the TVD is 0.
 #
 # Why does the full stop have a logit contribution at all? Its hidden state comes from an LSTM that
-# has read *cold*. An attention weight belongs to a hidden state, and each hidden state depends on
-# the entire text.
+# has already processed *cold*. An attention weight belongs to a hidden state, and in a BiLSTM each
+# hidden state depends on the entire text.
 #
-# **Kendall's tau** compares two rankings: of all pairs of words, the fraction that both measures
-# order in the same way, minus the fraction that they order in opposite ways. For the importances
-# $(3, 2, 1)$ and $(2, 3, 1)$, two pairs agree and one doesn't, so tau is $(2 - 1) / 3 = 0.33$.
+# The tests also compare two rankings of the words of a text, by **Kendall's tau**. Of all pairs of
+# words, tau is the fraction that both rankings order in the same way, minus the fraction that they
+# order in opposite ways. Equal rankings have a tau of 1, reversed rankings −1, and unrelated
+# rankings about 0. For the importances $(3, 2, 1)$ and $(2, 3, 1)$, two of the three pairs agree
+# and one doesn't, so tau is $(2 - 1) / 3 = 0.33$.
 #
 # ## In code: leave-one-out, permuted and adversarial attention
+#
+# The next cell has the classifier, the three measures from above, and three functions for the
+# tests:
+#
+# - **Leave-one-out** deletes each word in turn. The word's importance is the change of the
+#   prediction, in TVD.
+# - **Permuted attention** shuffles the weights among the words at random, several times.
+# - **Adversarial attention** searches for weights far from the model's own that move the prediction
+#   by at most `close`. From a random start, Adam maximizes the JSD, with a penalty if the
+#   prediction moves by more. Of all weights within the limit that the search passes through, it
+#   returns those with the largest JSD.
 
 # %% The classifier and Jain and Wallace's tests tags=["concept"]
 import torch
@@ -191,10 +228,7 @@ def adversarial(predict, weights, z, close=0.01, steps=300):  # z: start (B, T)
     return best
 
 # %% [markdown]
-# **Leave-one-out** deletes each word in turn and measures the change of the prediction. **Permuted
-# attention** shuffles the weights among the words. **Adversarial attention** maximizes the JSD to
-# the model's weights by gradient ascent, with a penalty if the prediction moves by more than
-# `close`. The examples by hand:
+# With these functions we can check the examples by hand:
 
 # %% The worked example tags=["nbval-check-output"]
 contribution = torch.tensor([-2.0, 0.0, -3.0, -4.0])
@@ -204,9 +238,11 @@ print(f"JSD {jsd(own, other).item():.2f}")
 print(f"tau {kendall(torch.tensor([3.0, 2, 1]), torch.tensor([2.0, 3, 1])):.2f}")
 
 # %% [markdown]
-# And on a trained model of `deepdive`, this book's own library, with the same parameters:
+# We also compare our code with `deepdive`, the small library that accompanies this book. Our
+# classifier gets the parameters of a trained `deepdive` model, and the cell asserts that both give
+# the same predictions, gradients, and test results:
 
-# %% They equal the library tags=["equals-library"]
+# %% Our functions equal deepdive's tags=["equals-library"]
 from deepdive.explain.attention_weights import alternatives as library
 from deepdive_book.ch07.runs.attention_debate import from_states
 from deepdive_book.ch07.runs.attention_debate_results import importances
@@ -237,18 +273,33 @@ assert torch.allclose(adversarial(reweighted, weights, z), found.weights, atol=1
 # %% [markdown] tags=["slide"]
 # ## Experiments
 #
-# Movie reviews (rt_polarity, 8,000 for training) and medical abstracts (medical_abstracts, about
-# 1,300, four classes, cut after 100 words). Tests are on 200 texts of each, with three training
-# seeds. The **BiLSTM** has 64 units per direction and learned embeddings. As a control,
-# **embeddings only** is the same model without the LSTM: its attention is over word embeddings,
-# which don't depend on the other words. Jain and Wallace use 128 units and fastText embeddings.
+# We run both tests on two sets of real texts. The movie reviews (rt_polarity) are positive or
+# negative, and 8,000 of them are used for training. The medical abstracts (medical_abstracts) have
+# four classes. About 1,300 of the abstracts are used for training, and each is cut after 100 words.
+#
+# On each data set we compare two classifiers. The **BiLSTM** has 64 units per direction and learned
+# embeddings. The control, **embeddings only**, is the same model without the LSTM. Its attention is
+# over word embeddings, which don't depend on the other words.
+#
+# Each classifier is trained from three seeds with Adam, a batch size of 32, and a learning rate of
+# 0.002, for 4 epochs on the reviews and 12 on the abstracts (`train_model` in
+# `deepdive_book.ch07.runs.attention_debate`). The numbers in the tables are means over 200 test
+# texts and the three seeds. The brackets hold a 95% confidence interval for the mean over the seeds
+# (Student's t).
 #
 # ### 1. Does attention agree with other importance measures?
 #
-# Kendall's tau between attention weights and two measures that Jain and Wallace use, the gradient
-# (times input, with the attention weights held fixed) and leave-one-out. For comparison, the table
-# also has the tau of the two measures with each other, and the tau of one method between two models
-# that differ only in their seed.
+# If attention weights show which words matter, they should rank the words as other measures of
+# importance do. Jain and Wallace use two such measures. One is leave-one-out. The other, called
+# "gradient" in the table, is **gradient × input**. It takes the gradient of the predicted class's
+# log probability with respect to a word's embedding, and the importance is the absolute dot product
+# of this gradient with the embedding. The attention weights are held fixed, so the gradient only
+# passes through the hidden states.
+#
+# For each text we compute Kendall's tau between attention and each measure, and the table has the
+# mean. Whether such a tau is low depends on what you compare it with. So the column "gradient and
+# leave-one-out" has the tau of the two measures with each other. The columns with "two seeds" have
+# the tau of one method between two models that differ only in their seed.
 
 # %% Predict tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -258,7 +309,7 @@ predict(
     ["attention with leave-one-out", "attention with the gradient",
      "the gradient with leave-one-out"],
     answer=2,
-    explain="But it is only 0.54: the two measures that attention is judged by agree moderately.",
+    explain="But its tau is only 0.54, so these two measures agree only moderately.",
     key="07_explain/two-gradients",
 )  # fmt: skip
 
@@ -270,88 +321,128 @@ from deepdive_book.kit.tables import table
 
 tests, logits = runs.results()
 table(runs.summary(tests, runs.AGREEMENT), formats=dict.fromkeys(runs.AGREEMENT, ".2f"),
-      caption="Kendall's tau, mean over 200 texts; mean over three seeds [95% t interval]")
+      caption="Kendall's tau; mean over 200 texts and three seeds [95% confidence interval]")
 
 # %% [markdown]
-# With the BiLSTM, attention agrees little with either measure: tau is about 0.27 on the reviews and
-# 0.1 on the abstracts. That is Jain and Wallace's first result. Without the LSTM the agreement is
-# higher. On the abstracts attention agrees with leave-one-out (0.88) more than the two measures
-# agree with each other.
+# With the BiLSTM, attention agrees little with either measure. Tau is about 0.27 on the reviews and
+# 0.1 on the abstracts, which is Jain and Wallace's first result. Without the LSTM the agreement is
+# higher. On the abstracts, attention then agrees with leave-one-out (0.88) even more than the two
+# measures agree with each other.
 #
-# But a low tau proves little. The two measures themselves reach only 0.54 and 0.46 with the BiLSTM.
-# And with the BiLSTM, the same method on two models that differ only in their seed has a tau of at
-# most 0.35. Part of this may be real, since two models can rely on different words.
+# However, a low tau proves little, because the taus for comparison aren't high either. With the
+# BiLSTM, the two measures reach only 0.54 and 0.46 with each other. Between two seeds of the
+# BiLSTM, neither attention nor leave-one-out has a tau above 0.35. Part of this disagreement may be
+# real, since two models can rely on different words.
 #
-# Why is attention closer to the measures without an LSTM? There, a weight belongs to one word's
-# embedding. With the LSTM, it belongs to a hidden state, which mixes words; leave-one-out and the
-# gradient measure words.
+# Why is attention closer to the measures without an LSTM? There, a weight belongs to the embedding
+# of one word, and leave-one-out and the gradient also measure single words. With the LSTM, in
+# contrast, a weight belongs to a hidden state, which mixes information from many words.
 #
-# Rank correlation also has a problem of its own. Most words of a text change the prediction by
-# almost nothing, so their order is noise, and their pairs are most of all pairs
+# Rank correlation also has a problem of its own. Many words of a text change the prediction by
+# almost nothing, so their order is noise. Yet tau counts each pair of such words as much as the
+# pair of the two most important words
 # ([more](08b_attention_is_not_more.ipynb#why-rank-correlation-fails)).
 
 # %% [markdown] tags=["slide"]
 # ### 2. Do other weights leave the prediction unchanged?
 #
-# First without a search. **Uniform** attention gives each word the same weight: the simplest
-# alternative. For **permuted** attention we take the median change over 100 permutations of a
-# text's weights. TVD hides changes where a probability is near 1, because the sigmoid is flat
-# there. So the table also has the change in the **log-odds** of the predicted class, $\ln
-# \frac{p}{1-p}$, next to the log-odds that the model itself gives.
+# If the weights explain the prediction, different weights should change it. We start with two
+# alternatives that need no search. **Uniform** attention gives each word the same weight. For
+# **permuted** attention, we take the median change over 100 permutations of a text's weights.
+#
+# We measure the change of the prediction in TVD, as in the paper, and also in the **log-odds** of
+# the predicted class, $\ln \frac{p}{1-p}$ for its probability $p$. The log-odds are needed because
+# of **saturation**: near a probability of 1, the log-odds can move a lot while the probability
+# barely changes. For scale, the column "model's log-odds" has the log-odds under the model's own
+# weights.
 
 # %% Permuted and uniform attention tags=["slide"]
 table(runs.replaced_weights(tests, logits),
       formats={"TVD, permuted": ".3f", "TVD, uniform": ".3f"},
-      caption="mean over 200 texts of the absolute change; "
-      "mean over three seeds [95% t interval]")  # fmt: skip
+      caption="absolute change of the prediction; mean over 200 texts and three seeds "
+      "[95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
 # **The BiLSTM depends little on its weights.** Uniform attention changes its predictions by a TVD
-# of 0.04, no more than permuted attention does. In log-odds the change is about a sixth of the
+# of 0.04, no more than permuted attention does. In log-odds, the change is about a sixth of the
 # model's own value on the reviews and an eighth on the abstracts. Probably the hidden states
-# already contain what the classifier needs. The control without an LSTM does need its weights:
-# there uniform attention moves the log-odds by most of their value on the reviews, and by more than
-# their value on the abstracts.
+# already contain what the classifier needs.
 #
-# Now the search. **Adversarial** weights may move the probabilities by a TVD of at most 0.01, as in
-# the paper, or, in a second search, the log-odds by at most 0.1.
+# In contrast, the control without an LSTM does need its weights. There, uniform attention moves the
+# log-odds by most of their value on the reviews, and by more than their value on the abstracts.
+#
+# Now we search for **adversarial** weights, as different as possible from the model's own but with
+# almost the same prediction. We run the search with two criteria for "almost the same". In the
+# first, which is the paper's, the class probabilities may move by a TVD of at most 0.01. In the
+# second, the log-odds of the predicted class may move by at most 0.1, so saturation can't hide a
+# change.
+#
+# The best strength of the penalty depends on the unit of the limit, so one strength doesn't suit
+# both criteria. We therefore run each search three times, with penalties of 50 (as in the code
+# above), 10, and 2, and for each text use the weights with the largest JSD.
+#
+# In the table, "JSD" is the divergence between the model's own weights and the weights found under
+# each criterion. The column "change of log-odds" says how far the paper's criterion lets the
+# log-odds move. For comparison, "another seed" has the JSD between the attention weights of two
+# models from different seeds.
 
 # %% Adversarial attention tags=["slide"]
-table(runs.adversarial_weights(tests, logits), caption="mean over 200 texts; JSD of the weights "
-      "found and the model's, at most 0.69; mean over three seeds [95% t interval]")  # fmt: skip
+table(runs.adversarial_weights(tests, logits), caption="JSD from the model's weights, at "
+      "most 0.69; mean over 200 texts and three seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# **Very different weights leave the prediction unchanged.** With the BiLSTM, the weights found are
-# almost as different as possible from the model's. Another seed changes them by only 0.06.
+# **Very different weights leave the prediction unchanged.** With the BiLSTM, both searches find
+# weights with a JSD of at least 0.58 on average, close to the maximum of 0.69. In contrast,
+# training from another seed changes the weights by a JSD of only 0.06.
 #
-# **Saturation isn't the reason.** It does hide something: on the abstracts the paper's criterion
-# lets the log-odds move by 0.94 on average. But weights that keep the log-odds within 0.1 are
-# almost as different. The control shows a simpler reason. It needs its attention, and still other
-# weights give the same prediction: a text has many weights, and the prediction fixes only one or a
-# few weighted sums of them. A model can need attention without needing these particular weights.
+# You might suspect that saturation explains this result. It does hide some of the change: on the
+# abstracts, the weights found under the paper's criterion move the log-odds by 0.94 on average.
+# However, when the log-odds must stay within 0.1 of the model's own, the search still finds weights
+# that are almost as different. So **saturation isn't the main reason**.
 #
-# The search must be tuned, too. Each number is the farthest of three searches, with penalties of 50
-# (as in the cell above), 10, and 2. With 50 alone, the second search found much less on the
-# reviews, and we would have concluded that saturation explains the paper's result.
+# The control suggests a simpler reason. It needs its attention, and still the search finds very
+# different weights with the same prediction. A text has many attention weights, but the prediction
+# fixes only one weighted sum of them (a few, with more classes), so many different weightings give
+# the same prediction. A model can therefore need attention without needing these particular
+# weights.
+#
+# The three penalties turned out to matter. With a penalty of 50 alone (not shown), the search in
+# log-odds found much less on the reviews, and we would have concluded that saturation explains the
+# paper's result.
 
 # %% [markdown]
 # ### 3. Which attribution finds the words that decide?
 #
-# Agreement with another method isn't truth. An explanation can be **plausible**, convincing to
-# people, without being **faithful**, true of the model ([Jacovi and Goldberg
-# 2020](https://arxiv.org/abs/2004.03685)). In the generated reviews we know the words that decide
-# by the rule: the adjectives of the reviewer's own clauses, and their *not*. A model that predicts
-# nearly all test reviews correctly must use them. (It must also use *i*, which says whose opinion
-# counts; the ground truth leaves it out.) The **AUC** is the probability that an attribution ranks
-# such a word above another word of the review (0.5 is chance).
+# Agreement with another method doesn't make an explanation true. An explanation can be
+# **plausible**, convincing to people, without being **faithful**, true of the model ([Jacovi and
+# Goldberg 2020](https://arxiv.org/abs/2004.03685)). To test for faithfulness, you need texts for
+# which you know what the model must use.
+#
+# The generated reviews of the interactive figure are such texts. By their rule, the deciding words
+# are the adjectives of the reviewer's own clauses and the *not* in these clauses. A model that
+# predicts nearly all test reviews correctly must use them. (It must also use *i*, which says whose
+# opinion counts, but our ground truth leaves it out.) We train the small BiLSTM of the figure from
+# five seeds and compute each attribution for 100 test reviews.
+#
+# The score of an attribution is its **AUC** (area under the ROC curve): the probability that it
+# ranks a deciding word above another word of the same review. A perfect attribution has an AUC of
+# 1, and chance is 0.5.
+#
+# The table starts with the three measures of experiment 1. Three [gradient
+# methods](02_gradients.ipynb) follow in which the gradient also passes through the attention
+# weights: the norm of the gradient, gradient × input, and integrated gradients, which average the
+# gradient along a path from a baseline to the text. Then come the adversarial weights under both
+# criteria of experiment 2. The last line is a baseline that doesn't use the model, the **naive
+# Bayes weight** of a word. It's the absolute log ratio of the word's frequencies in positive and in
+# negative training reviews.
 
 # %% Predict tags=["fold"]
 predict(
     "Which finds the deciding words more reliably: attention weights or leave-one-out?",
     ["attention weights", "leave-one-out", "no difference beyond the seeds"],
     answer=1,
-    explain="A weight says which hidden state is used; leave-one-out says which words the "
-    "prediction depends on.",
+    explain="Probably because an attention weight only says which hidden state is used, while "
+    "leave-one-out measures which words the prediction depends on.",
     key="07_explain/who-finds-it",
 )
 
@@ -361,18 +452,25 @@ predict(
 # %% Attributions against ground truth tags=["surprise"]
 truth = runs.ground_truth()
 table(runs.ground_truth_table(truth), formats={"AUC": ".2f"},
-      caption="AUC, mean over 100 generated reviews; mean over five seeds [95% t interval]")
+      caption="mean over 100 generated reviews and five seeds [95% confidence interval]")
 
 # %% [markdown]
-# Leave-one-out finds the deciding words best, with an AUC of 0.90. Attention weights have 0.77,
-# about as much as gradient × input and integrated gradients; the intervals overlap. Adversarial
-# weights are near chance. So the model's own weights contain information that the adversarial ones
-# mostly lack, as expected of weights chosen to differ. An unchanged prediction doesn't make both
-# explanations equally good.
+# Leave-one-out finds the deciding words best, with an AUC of 0.90. Attention weights reach 0.77,
+# about as much as gradient × input and integrated gradients, whose intervals overlap with the
+# interval for attention.
 #
-# The last line is a warning. A naive Bayes weight, which knows only how often a word occurs in each
-# class and nothing about the model, has an AUC of 0.86, more than attention. Finding the right
-# words is necessary for a faithful explanation of this model, but not sufficient.
+# Both kinds of adversarial weights are near chance (0.51 and 0.57). The model's own weights
+# therefore contain information about the deciding words that the adversarial weights mostly lack,
+# as you'd expect of weights chosen to differ. So even if two sets of weights give the same
+# prediction, they needn't be equally good explanations.
+#
+# The last line of the table is a warning. The naive Bayes weight knows only how often a word occurs
+# in each class and nothing about the model, and yet its AUC of 0.86 is higher than that of
+# attention. Finding the right words is necessary for a faithful explanation of this model, but it
+# isn't sufficient.
+#
+# The next two cells print the test accuracy of the five models, and the attention weight and
+# leave-one-out importance of two words in the opening's review.
 
 # %% Accuracy of the classifiers
 print("test accuracy by seed:", ", ".join(f"{row['accuracy']:.1%}" for row in truth))
@@ -386,8 +484,9 @@ for i, word in ((2, "not"), (0, "i")):
 # %% [markdown]
 # ## With the real library
 #
-# [captum](https://captum.ai) has the alternatives. It needs a function of the embeddings; then
-# `InputXGradient` and `IntegratedGradients` are one line each:
+# [captum](https://captum.ai), PyTorch's library for explaining models, has the gradient methods of
+# experiment 3. It needs a function of the embeddings, and then `InputXGradient` and
+# `IntegratedGradients` are one line each:
 
 # %% captum tags=["nbval-check-output"]
 from captum.attr import InputXGradient, IntegratedGradients
@@ -407,12 +506,12 @@ along_path = IntegratedGradients(log_probabilities).attribute(
 )
 for name, found in (("x input", by_gradient), ("integrated", along_path)):
     ours = found.sum(-1).abs()[0]
-    print(f"{runs.METHODS[name]} equals the library's:",
+    print(f"{runs.METHODS[name]} equals deepdive's:",
           torch.allclose(ours, expected[name], atol=1e-5))  # fmt: skip
 
 # %% [markdown]
-# A Transformer returns its attention weights on request (the code a user runs; the weights can't be
-# downloaded here, so its output isn't shown):
+# A Transformer returns its attention weights on request. (We couldn't download this model, so the
+# output isn't shown.)
 #
 # ```python
 # from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -431,17 +530,19 @@ for name, found in (("x input", by_gradient), ("integrated", along_path)):
 # | | paper | this page |
 # |---|---|---|
 # | tau of attention and gradient, BiLSTM | 0.34 to 0.47 | 0.27 (reviews), 0.08 (abstracts) |
-# | the same, embeddings only | 0.60 and 0.61 | 0.51 (reviews), 0.78 (abstracts) |
+# | the same tau, embeddings only | 0.60 and 0.61 | 0.51 (reviews), 0.78 (abstracts) |
 # | adversarial attention | limited in TVD | limited in TVD or in log-odds |
 # | controls | permuted attention | also uniform attention, other seeds, ground truth |
 #
-# The paper's taus are the mean taus of each class of SST, IMDB, and Anemia (embeddings only: SST),
-# from the outputs in the authors' repository (`graph_outputs`).
+# Each of the paper's taus is a mean over the texts of one class. The classes are those of three of
+# its data sets, SST, IMDB, and Anemia (embeddings only: SST), and we took the taus from the outputs
+# in the authors' repository (`graph_outputs`).
 #
 # ## Common mistake: testing on saturated predictions
 #
-# "The prediction moved by less than 0.01, so the weights don't matter." At a probability of 0.999
-# the test passes almost for free.
+# "The prediction moved by less than 0.01, so the weights don't matter." At a probability of 0.999,
+# the test passes almost for free, because the logit can fall far before the probability does. The
+# first review of the interactive figure is an example:
 
 # %% The first review, in probabilities and in logits
 from deepdive_book.ch07.figures.attention_weight_editor import logit, probability
@@ -452,36 +553,38 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 
 # %% [markdown]
 # **Symptom:** adversarial weights exist for almost every text, and the logit has changed by much
-# more than the probability suggests. **Fix:** constrain or report the log-odds, and compare with
-# uniform attention. If uniform attention changes nothing either, the model doesn't need its
-# attention, and nothing follows about attention in general.
+# more than the probability suggests. **Fix:** limit the change of the log-odds, or at least report
+# it, and compare with uniform attention. If uniform attention changes nothing either, the model
+# doesn't need its attention, and nothing follows about attention in general.
 #
 # ## In practice
 #
 # - Don't read an attention heat map as a list of reasons. It shows which hidden states were mixed.
-# - To know what a word does to a prediction, [delete it](04_perturbation.ipynb) and look, or use
-#   [integrated gradients](02_gradients.ipynb), whose attributions sum to the difference from a
-#   baseline's output.
-# - First try uniform attention. It's one line, and it tells whether the model needs its weights.
+# - To know what a word does to a prediction, [delete it](04_perturbation.ipynb) and see what
+#   changes. Or use [integrated gradients](02_gradients.ipynb), whose attributions sum to the
+#   difference between the output and a baseline's output.
+# - Try uniform attention first. It takes one line of code, and it shows whether the model needs its
+#   weights.
 # - Measure changes in log-odds, and report several training seeds.
-# - Test an attribution on data where you know the cause before you trust it.
+# - Before you trust an attribution, test it on data where you know the cause.
 #
 # ## Summary
 #
-# Jain and Wallace's two observations hold for our BiLSTM: attention agrees little with the gradient
-# and leave-one-out, and very different weights leave the predictions unchanged, also when log-odds
-# are what must not change. But neither observation shows that attention isn't an explanation. The
-# other two measures agree only moderately, agreement between seeds is low as well, and a model that
-# depends so little on its attention can't tell us about attention that matters.
+# Jain and Wallace's two observations hold for our BiLSTM. Attention agrees little with the gradient
+# and leave-one-out, and very different weights leave the predictions unchanged, even when the
+# log-odds may move by at most 0.1. But neither observation shows that attention isn't an
+# explanation. The gradient and leave-one-out agree only moderately with each other, and the
+# agreement between seeds is low as well. Moreover, a model that depends so little on its attention
+# can't tell us about attention that matters.
 #
-# Was *not* the reason in the first review? Partly. By the rule it decides, and it has 0.89 of the
-# attention; but deleting it changes the probability by only 0.16, less than deleting *i*, and other
-# weights, with none on *not*, give nearly the same logit. Attention ranks the deciding words above
-# others with an AUC of 0.77, above chance, below leave-one-out (0.90), and below a naive Bayes
-# weight (0.86).
+# Was *not* the reason in the first review? Partly. By the rule it's a deciding word, and it has
+# 0.89 of the attention. But deleting it changes the probability by only 0.16, less than deleting
+# *i*, and other weights, with none on *not*, give nearly the same logit. Over many reviews,
+# attention ranks the deciding words above others with an AUC of 0.77. This is above chance, but
+# below leave-one-out (0.90) and a naive Bayes weight (0.86).
 #
-# Not reproduced: the paper's data sets, sizes, and fastText embeddings. Our models are smaller, and
-# experiments 1 and 2 have three training seeds.
+# Not reproduced: the paper's data sets, its model sizes, and its fastText embeddings. Our models
+# are smaller, and experiments 1 and 2 have only three training seeds.
 #
 # ## Check your understanding
 #

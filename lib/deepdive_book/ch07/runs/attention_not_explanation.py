@@ -211,11 +211,12 @@ AGREEMENT = {
     "leave-one-out, two seeds": "tau seeds / left out",
 }
 REPLACED = {  # of `logit_tests`, all in log-odds
-    "model's log-odds": "log-odds", "change, permuted": "permuted", "change, uniform": "uniform",
+    "model's log-odds": "log-odds", "change of log-odds, permuted": "permuted",
+    "change of log-odds, uniform": "uniform",
 }  # fmt: skip
 ADVERSARIAL_SEARCH = {  # of `logit_tests`
     "TVD ≤ 0.01: JSD": "divergence, tvd 0.01",
-    "TVD ≤ 0.01: change in log-odds": "log-odds moved",
+    "TVD ≤ 0.01: change of log-odds": "log-odds moved",
     "log-odds ± 0.1: JSD": "divergence",
 }
 
@@ -228,7 +229,7 @@ def replaced_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
 
 def adversarial_weights(tests: Sequence[Row], logits: Sequence[Row]) -> list[Row]:
     """Return how different adversarial attention is, next to a model from another seed."""
-    seeds = summary(tests, {"model from another seed: JSD": "seeds apart"})
+    seeds = summary(tests, {"another seed: JSD": "seeds apart"})
     return [a | b for a, b in zip(summary(logits, ADVERSARIAL_SEARCH), seeds, strict=True)]
 
 
