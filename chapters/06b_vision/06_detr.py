@@ -284,7 +284,7 @@ assert torch.allclose(*gradients, atol=1e-5)
 
 paid = costs(torch.zeros(2, 2), predicted, Truth(*target))[:, 0]  # the two costs by hand
 assert torch.allclose(paid, torch.tensor([-0.5 + 1 - 2 / 3, -0.5 + 5 * 0.7 + 2 / 4]))
-average = precisions([0.9, 0.8, 0.7], [True, False, True], things=3).mean()
+average = precisions([0.9, 0.8, 0.7], [True, False, True], n_objects=3).mean()
 assert abs(average - (34 + 22) / 101) < 1e-12
 print("equal: class scores, boxes, loss, gradient of the object queries")
 
@@ -474,7 +474,7 @@ config = DetrConfig(use_timm_backbone=False, backbone_config=resnet, num_labels=
                     decoder_attention_heads=4, encoder_ffn_dim=96, decoder_ffn_dim=96)  # fmt: skip
 torch.manual_seed(0)
 model = DetrForObjectDetection(config).eval()
-labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in true[:8]]
+labels = [{"class_labels": t.classes, "boxes": t.boxes} for t in true[:8]]
 out = model(pixel_values=images, labels=labels)
 
 pairs = HungarianMatcher(1, 5, 2)({"logits": outputs[0], "pred_boxes": outputs[1]}, labels)
@@ -651,7 +651,7 @@ print(f"one run: {run['boxes']:.1f} confident boxes per scene, {run['duplicates'
 four = torch.cat([table_by_hand, torch.tensor([[3.0, 1]])])
 i, j = linear_sum_assignment(four)
 small, large = (torch.tensor([0.5, 0.5, side, side]) for side in (0.2, 0.4))
-late = precisions([0.9, 0.8, 0.7], [False, True, True], things=3).mean()
+late = precisions([0.9, 0.8, 0.7], [False, True, True], n_objects=3).mean()
 print([f"{'AB'[b]}: query {a + 1}" for a, b in zip(i, j, strict=True)], four[i, j].sum().item())
 print("GIoU", round(giou(small, large).item(), 3), "average precision", round(float(late), 3))
 

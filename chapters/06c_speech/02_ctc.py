@@ -250,7 +250,7 @@ assert torch.allclose(ours, log_probs.exp() - alignment(log_probs, text), atol=1
 (found,) = objectives.align(log_probs[None], T, target, U)
 assert alignment(log_probs, text, total=torch.amax).argmax(-1).tolist() == found.path
 assert greedy(log_probs) == decoding.greedy(log_probs[None], T)[0]
-exact = decoding.prefix_beam(log_probs, beams=16, least=0.0)
+exact = decoding.prefix_beam(log_probs, beams=16, min_prob=0.0)
 assert [each[1] for each in prefix_beam_search(log_probs)] == [each.symbols for each in exact]
 print("the same loss, gradient, forced alignment, and decodings")
 

@@ -124,7 +124,7 @@ def test_what_it_cannot_show_is_refused() -> None:
         bipartite_matching(
             scene, SCENES.names, truth, LOGITS[:2], BOXES[:2], FAR[:, :2], SURE[:, :2]
         )
-    empty = Truth(truth.kinds[:0], truth.boxes[:0])
+    empty = Truth(truth.classes[:0], truth.boxes[:0])
     with pytest.raises(ValueError, match="0 objects"):
         bipartite_matching(scene, SCENES.names, empty, LOGITS, BOXES, FAR, SURE)
     with pytest.raises(ValueError, match="expected 6 queries"):

@@ -179,7 +179,7 @@ def test_the_gradient_of_a_frame_is_what_is_said_less_what_is_asked() -> None:
 def test_a_beam_finds_a_text_of_many_paths_and_greedy_another() -> None:
     shares = torch.tensor([[0.6, 0.4], [0.6, 0.4]])  # the blank, a
     assert greedy(shares[None], torch.tensor([2])) == [[]]
-    assert prefix_beam(shares.log(), beams=9, least=0.0)[0].symbols == [1]
+    assert prefix_beam(shares.log(), beams=9, min_prob=0.0)[0].symbols == [1]
 
 
 def test_a_low_temperature_makes_a_small_lead_a_large_share() -> None:

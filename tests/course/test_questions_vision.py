@@ -288,7 +288,7 @@ def images_or_pixels() -> bool:
 
 def found_once() -> bool:
     """The surer call is right, the second one finds the thing taken; nothing is lost by it."""
-    return float(precisions([0.9, 0.7], [True, False], things=1).mean()) == 1.0
+    return float(precisions([0.9, 0.7], [True, False], n_objects=1).mean()) == 1.0
 
 
 @torch.no_grad()

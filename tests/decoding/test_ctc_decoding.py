@@ -49,7 +49,7 @@ def model_of(opened: bool) -> NGram:
 def test_a_wide_beam_finds_every_text_with_its_probability(T, seed, blank):
     scores = logits(T, seed)
     expected = every_text(scores, blank)
-    found = prefix_beam(scores.log_softmax(-1), beams=ALL, blank=blank, least=0)
+    found = prefix_beam(scores.log_softmax(-1), beams=ALL, blank=blank, min_prob=0)
     assert {tuple(one.symbols): one.log_prob for one in found} == pytest.approx(expected, abs=1e-10)
     assert [one.score for one in found] == sorted((one.log_prob for one in found), reverse=True)
 
@@ -65,7 +65,7 @@ def test_with_words_the_best_of_all_texts(T, seed, opened, alpha, beta):
         if lm > -math.inf:
             expected[text] = log_p + alpha * lm + beta * len(words)
     fused = WordScores(model, LETTERS, alpha, beta)
-    found = prefix_beam(scores.log_softmax(-1), beams=ALL, language_model=fused, least=0)
+    found = prefix_beam(scores.log_softmax(-1), beams=ALL, language_model=fused, min_prob=0)
     assert {tuple(one.symbols): one.score for one in found} == pytest.approx(expected, abs=1e-10)
     assert found[0].score == pytest.approx(max(expected.values()), abs=1e-10)
 
@@ -84,7 +84,7 @@ def test_a_narrow_beam_keeps_the_paths_that_meet_in_one_text():
     """It finds the text that the search among nearly all finds, and loses a few of its paths."""
     for seed in range(5):
         scores = logits(12, seed, wide=4.0)
-        exact = prefix_beam(scores.log_softmax(-1), beams=3000, least=0)[0]
+        exact = prefix_beam(scores.log_softmax(-1), beams=3000, min_prob=0)[0]
         quick = prefix_beam(scores.log_softmax(-1), beams=16)[0]
         assert quick.symbols == exact.symbols
         assert exact.log_prob - 0.1 < quick.log_prob <= exact.log_prob + 1e-9
@@ -159,7 +159,7 @@ def test_greedy_reads_no_padding():
 def test_rows_without_frames_and_symbols_that_cannot_be():
     assert prefix_beam(torch.zeros(0, 3)) == [([], 0.0, 0.0)]
     certain = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]).log()
-    assert prefix_beam(certain, least=0.0) == [([1, 1], 0.0, 0.0)]
+    assert prefix_beam(certain, min_prob=0.0) == [([1, 1], 0.0, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_rows_without_frames_and_symbols_that_cannot_be():
         (lambda p: prefix_beam(p.exp() + 1), "above 0 or NaN"),
         (lambda p: prefix_beam(p * math.nan), "above 0 or NaN"),
         (lambda p: prefix_beam(p, beams=0), "beams=0"),
-        (lambda p: prefix_beam(p, least=1.0), "least=1.0"),
+        (lambda p: prefix_beam(p, min_prob=1.0), "min_prob=1.0"),
         (lambda p: greedy(p, torch.tensor([3])), r"logits: got float64 \(3, 4\)"),
     ],
 )

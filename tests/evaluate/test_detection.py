@@ -10,12 +10,12 @@ import torch
 
 from deepdive.evaluate.detection import (
     THRESHOLDS,
-    Marked,
+    Matches,
     _iou,
     ap_interval,
     average_precision,
-    mark,
-    mark_all,
+    match_all_boxes,
+    match_boxes,
     precisions,
 )
 from deepdive.layers.boxes import iou
@@ -34,10 +34,10 @@ def test_a_thing_is_found_once() -> None:
     """Two boxes on one thing: the surer is right, the other wrong, though it fits better."""
     thing = [[0.5, 0.5, 0.4, 0.4]]
     said = [[0.52, 0.5, 0.4, 0.4], [0.5, 0.5, 0.4, 0.4]]
-    found = mark([0.6, 0.9], [0, 0], said, [0], thing, 2)
+    found = match_boxes([0.6, 0.9], [0, 0], said, [0], thing, 2)
     assert found.scores.tolist() == [0.9, 0.6]
-    assert found.right.tolist() == [[True, False]] * 10
-    assert not mark([0.6], [1], thing, [0], thing, 2).right.any(), "another kind"
+    assert found.correct.tolist() == [[True, False]] * 10
+    assert not match_boxes([0.6], [1], thing, [0], thing, 2).correct.any(), "another kind"
     assert np.isnan(average_precision([found])[:, 1]).all(), "no thing of kind 1"
 
 
@@ -60,23 +60,23 @@ def scenes(number: int, seed: int = 0) -> list[dict[str, Any]]:
         said = np.abs(np.concatenate([near, far]))
         guessed = np.concatenate([np.repeat(kinds, 2), draw.integers(0, 2, 2)])
         guessed = np.where(draw.random(len(said)) < 0.2, 1 - guessed, guessed)
-        made.append({"scores": draw.random(len(said)).round(3), "kinds": guessed, "boxes": said,
-                     "true_kinds": kinds, "true_boxes": boxes})  # fmt: skip
+        made.append({"scores": draw.random(len(said)).round(3), "classes": guessed, "boxes": said,
+                     "true_classes": kinds, "true_boxes": boxes})  # fmt: skip
     return made
 
 
 def slow(made: list[dict[str, Any]], kind: int, threshold: float) -> float:
     """The definition, box by box: no envelope, no search."""
     said = sorted(((s, i, d) for i, m in enumerate(made) for d, s in enumerate(m["scores"])
-                   if m["kinds"][d] == kind), key=lambda one: -one[0])  # fmt: skip
+                   if m["classes"][d] == kind), key=lambda one: -one[0])  # fmt: skip
     taken = set()
-    things = sum(int((m["true_kinds"] == kind).sum()) for m in made)
+    things = sum(int((m["true_classes"] == kind).sum()) for m in made)
     points, hits = [], 0
     for n, (_, i, d) in enumerate(said, 1):
         m = made[i]
         shares = [
             (_iou(m["boxes"][d : d + 1], m["true_boxes"][j : j + 1])[0, 0], j)
-            for j, k in enumerate(m["true_kinds"])
+            for j, k in enumerate(m["true_classes"])
             if k == kind and (i, j) not in taken
         ]
         best = max(shares, default=(0.0, -1))
@@ -89,8 +89,8 @@ def slow(made: list[dict[str, Any]], kind: int, threshold: float) -> float:
     return float(np.mean(at))
 
 
-def marked(made: list[dict[str, Any]]) -> list[Marked]:
-    return [mark(**one, n_kinds=2) for one in made]
+def marked(made: list[dict[str, Any]]) -> list[Matches]:
+    return [match_boxes(**one, n_classes=2) for one in made]
 
 
 def test_against_the_definition() -> None:
@@ -119,11 +119,11 @@ def test_as_pycocotools_counts() -> None:
 def test_a_query_says_its_most_probable_kind_never_nothing() -> None:
     logits = torch.tensor([[[0.0, 2, 3], [1, 0, -5]]])
     boxes = torch.tensor([[[0.5, 0.5, 0.4, 0.4], [0.2, 0.2, 0.1, 0.1]]])
-    (found,) = mark_all(logits, boxes, [(torch.tensor([1]), boxes[0, :1])])
-    assert found.kinds.tolist() == [0, 1]
+    (found,) = match_all_boxes(logits, boxes, [(torch.tensor([1]), boxes[0, :1])])
+    assert found.classes.tolist() == [0, 1]
     share = logits[0].softmax(-1)
     assert found.scores.tolist() == pytest.approx([share[1, 0].item(), share[0, 1].item()])
-    assert found.right[0].tolist() == [False, True]
+    assert found.correct[0].tolist() == [False, True]
 
 
 def test_the_interval_holds_the_value() -> None:
@@ -134,8 +134,8 @@ def test_the_interval_holds_the_value() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="1, 2, 1, expected equal counts"):
-        mark([0.5], [0, 1], [[0.5] * 4], [0], [[0.5] * 4], 2)
+        match_boxes([0.5], [0, 1], [[0.5] * 4], [0], [[0.5] * 4], 2)
     with pytest.raises(ValueError, match="scenes: got none"):
         average_precision([])
-    only = mark([0.1 * i for i in range(5)], [0] * 5, [[0.5] * 4] * 5, [], [], 1, most=2)
+    only = match_boxes([0.1 * i for i in range(5)], [0] * 5, [[0.5] * 4] * 5, [], [], 1, limit=2)
     assert only.scores.tolist() == pytest.approx([0.4, 0.3])

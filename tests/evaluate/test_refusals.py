@@ -33,8 +33,13 @@ BOX = np.array([[0.5, 0.5, 0.2, 0.2], [0.2, 0.2, 0.1, 0.1]])
 
 
 def marked(scores: Any = (0.9, 0.8), boxes: Any = BOX, **changes: Any) -> Any:
-    settings = {"kinds": [0, 1], "true_kinds": [0, 1], "true_boxes": BOX, "n_kinds": 2} | changes
-    return detection.mark(scores, boxes=boxes, **settings)
+    settings = {
+        "classes": [0, 1],
+        "true_classes": [0, 1],
+        "true_boxes": BOX,
+        "n_classes": 2,
+    } | changes
+    return detection.match_boxes(scores, boxes=boxes, **settings)
 
 
 def rows_of(numbers: float) -> Game:
@@ -97,8 +102,8 @@ def test_a_beam_search_takes_log_softmax_alone() -> None:
 
 def test_boxes_that_are_none_are_refused() -> None:
     for changes, told in (
-        ({"kinds": [0, 2]}, "kinds: got 0 to 2, expected 0 to 1"),
-        ({"true_kinds": [-1, 0]}, "true_kinds: got -1 to 0"),
+        ({"classes": [0, 2]}, "classes: got 0 to 2, expected 0 to 1"),
+        ({"true_classes": [-1, 0]}, "true_classes: got -1 to 0"),
         ({"boxes": -BOX}, "boxes: a size is negative"),
         ({"true_boxes": BOX * [1, 1, 1, -1]}, "true_boxes: a size is negative"),
     ):

@@ -61,7 +61,7 @@ def test_the_loss_by_hand() -> None:
     truth = Truth(torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.4, 0.2]], dtype=torch.float64))
     found = set_losses(p.log(), boxes, [truth])
     kinds = -(math.log(0.5) + 0.1 * math.log(0.8)) / 1.1
-    assert found.kinds.item() == pytest.approx(kinds)
+    assert found.classes.item() == pytest.approx(kinds)
     assert found.l1.item() == pytest.approx(0.2)
     assert found.giou.item() == pytest.approx(1 - 0.5)
     twice = set_loss(torch.stack([p.log()] * 2), torch.stack([boxes] * 2), [truth])
@@ -76,7 +76,7 @@ def test_the_order_of_queries_and_things_does_not_matter() -> None:
         torch.tensor([2, 0, 1]), 0.2 + 0.3 * torch.rand(3, 4, generator=generator).double()
     )
     queries, things = torch.tensor([3, 0, 4, 2, 1]), torch.tensor([1, 2, 0])
-    moved = Truth(truth.kinds[things], truth.boxes[things])
+    moved = Truth(truth.classes[things], truth.boxes[things])
     plain = set_losses(logits, boxes, [truth]).total
     assert set_losses(logits[:, queries], boxes[:, queries], [moved]).total.item() == pytest.approx(
         plain.item()
@@ -89,7 +89,7 @@ def test_scenes_without_things_and_too_many() -> None:
     empty = Truth(torch.zeros(0, dtype=torch.long), torch.zeros(0, 4))
     found = set_losses(torch.zeros(1, 2, 3), torch.full((1, 2, 4), 0.5), [empty])
     assert (found.l1.item(), found.giou.item()) == (0, 0)
-    assert found.kinds.item() == pytest.approx(math.log(3))
+    assert found.classes.item() == pytest.approx(math.log(3))
     with pytest.raises(ValueError, match="got 2, expected one for each of 1 scenes"):
         set_losses(torch.zeros(1, 2, 3), torch.full((1, 2, 4), 0.5), [empty, empty])
     many = Truth(torch.zeros(3, dtype=torch.long), torch.full((3, 4), 0.5))

@@ -87,16 +87,16 @@ def prefix_beam(
     beams: int = 16,
     language_model: LanguageModel | None = None,
     blank: int = 0,
-    least: float = 1e-3,
+    min_prob: float = 1e-3,
 ) -> list[Found]:
     """Return the texts of one example from prefix beam search of width `beams`, best first.
 
     log_probs  (T, V), log p of each symbol in each frame, the output of `log_softmax`
-    least      symbols below this probability are pruned in a frame, except the best; with 0, and
+    min_prob   symbols below this probability are pruned in a frame, except the best; with 0, and
                enough beams for all prefixes, the search is exact
 
     The list is empty if the language model allows no text. Raises ValueError for another shape, for
-    values that are not log-probabilities, and for a width or `least` out of range.
+    values that are not log-probabilities, and for a width or `min_prob` out of range.
     """
     positive(beams=beams)
     if log_probs.ndim != 2 or not 0 <= blank < log_probs.shape[1]:
@@ -109,10 +109,10 @@ def prefix_beam(
             f"log_probs: a frame's probabilities sum to 1 only within {float(error):.2g}; "
             "expected the log_softmax of logits"
         )
-    if not 0 <= least < 1:
-        raise ValueError(f"least={least}: expected a probability, 0 or more and below 1")
+    if not 0 <= min_prob < 1:
+        raise ValueError(f"min_prob={min_prob}: expected a probability, 0 or more and below 1")
     model = _Silent() if language_model is None else language_model
-    floor = math.log(least) if least else NONE
+    floor = math.log(min_prob) if min_prob else NONE
     best: dict[Text, Ends] = {(): [0.0, NONE]}
     lm_states: dict[Text, tuple[float, Any]] = {(): (0.0, model.begin())}
     for frame in log_probs.tolist():

@@ -182,7 +182,7 @@ def loss_agrees() -> None:
     boxes, again = (0.1 + 0.4 * raw.sigmoid() for _ in range(2))
     config = DetrConfig(**{**SETTINGS, "backbone_config": body()}, auxiliary_loss=True)
     config.decoder_layers = 3
-    labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in truths()]
+    labels = [{"class_labels": t.classes, "boxes": t.boxes} for t in truths()]
     with double_precision():
         total, terms, _ = ForObjectDetectionLoss(
             logits[-1], labels, "cpu", again[-1], config, outputs_class=logits, outputs_coord=again
@@ -197,7 +197,7 @@ def loss_agrees() -> None:
 
 def matching_agrees() -> None:
     logits, boxes = rows(3, 5, 4).detach(), 0.1 + 0.4 * rows(3, 5, 4, seed=1).sigmoid().detach()
-    labels = [{"class_labels": t.kinds, "boxes": t.boxes} for t in truths()]
+    labels = [{"class_labels": t.classes, "boxes": t.boxes} for t in truths()]
     expected = HungarianMatcher(1, 5, 2)({"logits": logits, "pred_boxes": boxes}, labels)
     for b, truth in enumerate(truths()):
         found = set_prediction.hungarian(set_prediction.costs(logits[b], boxes[b], truth))

@@ -55,8 +55,8 @@ class Canine(Bert):
         super().__init__(embeddings, stack, config)
         self.first, self.last = block(config.but(attention=in_chunks), 0), block(config, 0)
         sizes = config.d_model, config.activation, config.eps
-        self.shorten = Downsample(config.rate, *sizes)
-        self.lengthen = Upsample(config.kernel, *sizes, config.dropout)
+        self.downsample = Downsample(config.rate, *sizes)
+        self.upsample = Upsample(config.kernel, *sizes, config.dropout)
 
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
@@ -68,9 +68,9 @@ class Canine(Bert):
         real = padding(mask, tokens, "mask")
         positions = self.embeddings.positions(tokens, mask)
         local = self.first(self.embeddings(tokens, segments, positions), mask=real)
-        few, those = self.shorten(local, mask)
+        few, those = self.downsample(local, mask)
         few = self.stack(few, mask=padding(those, few[..., 0], "mask"))
-        return self.last(self.lengthen(local, few, self.shorten.rate, mask), mask=real)
+        return self.last(self.upsample(local, few, self.downsample.rate, mask), mask=real)
 
 
 def in_chunks(config: CanineConfig, layer: int) -> MultiHeadAttention:

@@ -11,7 +11,7 @@ What differs:
   (`QKPositionAttention`); those of the feature map are 2-D sinusoids (`grid_sines`)
 - the decoder's inputs are zeros instead of tokens; learned position embeddings, the object queries
   (`Detr.queries`), tell them apart; all are decoded in parallel, without a causal mask
-- each query's state predicts a class or "no object", and a box (`Detr.kinds`, `boxes`); the loss
+- each query's state predicts a class or "no object", and a box (`Detr.classes`, `boxes`); the loss
   matches queries with objects first (`deepdive.training.objectives.set_loss`)
 Source: Carion et al. 2020, section 3 and appendix A.4, and their released code.
 Book: Fleuret, the DETR algorithm; Straka
@@ -35,11 +35,11 @@ from deepdive.models.vision.detr_config import BASE, TINY, DetrConfig
 from deepdive.models.vision.resnet import resnet
 from deepdive.positions.sinusoidal import grid_sines
 
-__all__ = ["BASE", "TINY", "Detr", "DetrConfig", "Found", "detr"]
+__all__ = ["BASE", "TINY", "Detections", "Detr", "DetrConfig", "detr"]
 
 
-class Found(NamedTuple):
-    """The predictions of the queries: logits (..., N, n_kinds + 1), the last of them "no object",
+class Detections(NamedTuple):
+    """The predictions of the queries: logits (..., N, n_classes + 1), the last of them "no object",
     and boxes (..., N, 4): center x, center y, width, height, relative to the image's sides.
     """
 
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 class Detr(nn.Module):
-    """Images (B, C, H, W) -> `Found`: for each query a class or "no object", and a box."""
+    """Images (B, C, H, W) -> `Detections`: for each query a class or "no object", and a box."""
 
     def __init__(
         self, backbone: nn.Module, encoder: Stack, decoder: Stack, config: DetrConfig
@@ -58,23 +58,23 @@ class Detr(nn.Module):
         d_model = config.d_model
         self.project = nn.Conv2d(config.backbone.widths[-1], d_model, 1)
         self.queries = nn.Parameter(torch.randn(config.n_queries, d_model))
-        self.kinds = nn.Linear(d_model, config.n_kinds + 1)
+        self.classes = nn.Linear(d_model, config.n_classes + 1)
         self.boxes = nn.ModuleList(nn.Linear(d_model, d) for d in (d_model, d_model, 4))
         self.states = HookPoint()
 
-    def forward(self, images: Tensor, real: Tensor | None = None) -> Found:
+    def forward(self, images: Tensor, real: Tensor | None = None) -> Detections:
         """Return the predictions after the last layer; `real` bool (B, H, W), False where a pixel
         is padding rather than part of the image.
         """
-        return Found(*(outputs[-1] for outputs in self.layers(images, real)))
+        return Detections(*(outputs[-1] for outputs in self.layers(images, real)))
 
-    def layers(self, images: Tensor, real: Tensor | None = None) -> Found:
+    def layers(self, images: Tensor, real: Tensor | None = None) -> Detections:
         """Return the predictions after each decoder layer, stacked along a new first axis."""
         states = self.states(self.decode(images, real))
         boxes = states
         for layer in self.boxes[:-1]:
             boxes = F.relu(layer(boxes))
-        return Found(self.kinds(states), self.boxes[-1](boxes).sigmoid())
+        return Detections(self.classes(states), self.boxes[-1](boxes).sigmoid())
 
     def decode(self, images: Tensor, real: Tensor | None = None) -> Tensor:
         """Return the queries' states (n_layers, B, N, d_model), each after the final norm."""

@@ -12,10 +12,10 @@ from deepdive.models.vision.resnet import TINY as TINY_RESNET
 @dataclass(frozen=True)
 class DetrConfig(Config):
     """Hyperparameters of a DETR, and its backbone. The encoder and the decoder have `n_layers`
-    layers each; `n_kinds` does not count "no object".
+    layers each; `n_classes` does not count "no object".
     """
 
-    n_kinds: int = 91
+    n_classes: int = 91
     n_queries: int = 100
     d_model: int = 256
     n_heads: int = 8
@@ -30,6 +30,6 @@ class DetrConfig(Config):
 
 BASE = DetrConfig()
 TINY = DetrConfig(  # for tests and small examples
-    n_kinds=4, n_queries=5, d_model=16, n_heads=4, n_layers=2, d_ff=24, dropout=0.0,
+    n_classes=4, n_queries=5, d_model=16, n_heads=4, n_layers=2, d_ff=24, dropout=0.0,
     backbone=TINY_RESNET,
 )  # fmt: skip

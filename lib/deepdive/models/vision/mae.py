@@ -45,7 +45,7 @@ class Mae(nn.Module):
         super().__init__()
         width = config.decoder_d_model
         self.encoder, self.decoder, self.config = encoder, stack, config
-        self.narrow = nn.Linear(config.d_model, width)
+        self.project = nn.Linear(config.d_model, width)
         self.mask = nn.Parameter(torch.zeros(width))
         self.grid = (config.image_size // config.patch_size,) * 2
         self.register_buffer("decoder_positions", sincos_table(config.n_special, self.grid, width))
@@ -72,7 +72,7 @@ class Mae(nn.Module):
         if hidden is None:
             shape = len(images), sides[0] * sides[1]
             hidden = torch.zeros(shape, dtype=torch.bool, device=images.device)
-        states, special = self.narrow(self.seen(images, hidden)), self.config.n_special
+        states, special = self.project(self.seen(images, hidden)), self.config.n_special
         x = self.mask.expand(*hidden.shape, -1).clone()
         x[~hidden] = states[:, special:].flatten(0, 1)
         first, table = self.decoder_positions[:special], self.decoder_positions[special:]

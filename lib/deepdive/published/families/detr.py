@@ -127,7 +127,7 @@ def derived(config: detr.DetrConfig) -> dict[str, Any]:
     sizes = {"layers": config.n_layers, "ffn_dim": config.d_ff, "attention_heads": config.n_heads}
     return {
         **{f"decoder_{part}": sizes[part] for part in TWICE},
-        "id2label": {str(i): f"LABEL_{i}" for i in range(config.n_kinds)},
+        "id2label": {str(i): f"LABEL_{i}" for i in range(config.n_classes)},
         "num_channels": config.backbone.channels,
         **(to_timm if config.backbone.family == "timm_backbone" else to_transformers)(
             config.backbone
@@ -160,7 +160,7 @@ def to_transformers(body: ResNetConfig) -> dict[str, Any]:
 def fit(config: detr.DetrConfig, tensors: Mapping[str, Tensor]) -> detr.DetrConfig:
     """Set the number of classes from the size of the classification head."""
     head = tensors.get(f"{HEAD}.weight")
-    return config if head is None else config.but(n_kinds=len(head) - 1)
+    return config if head is None else config.but(n_classes=len(head) - 1)
 
 
 def without_counters(sources: Sources) -> Sources:
@@ -213,7 +213,7 @@ def names(config: detr.DetrConfig) -> Names:
             "model.decoder.layernorm": "decoder.norm",
             "model.input_projection": "project",
             "model.query_position_embeddings.weight": "queries",
-            HEAD: "kinds",
+            HEAD: "classes",
             "bbox_predictor.layers.{}": "boxes.{}",
         }
     )

@@ -180,7 +180,10 @@ CANINE = like(
             "char_embeddings.LayerNorm": "embeddings.norm",
             **{
                 f"{theirs}.{part}": f"{ours}.{part.replace('LayerNorm', 'norm')}"
-                for theirs, ours in (("chars_to_molecules", "shorten"), ("projection", "lengthen"))
+                for theirs, ours in (
+                    ("chars_to_molecules", "downsample"),
+                    ("projection", "upsample"),
+                )
                 for part in ("conv", "LayerNorm")
             },
         }

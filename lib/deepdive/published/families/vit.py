@@ -74,7 +74,7 @@ def mae_names(config: MaeConfig) -> Names:
         {
             "decoder.mask_token": "mask",
             "decoder.decoder_pos_embed": "decoder_positions",
-            "decoder.decoder_embed": "narrow",
+            "decoder.decoder_embed": "project",
             "decoder.decoder_norm": "decoder.norm",
             "decoder.decoder_pred": "out",
         },

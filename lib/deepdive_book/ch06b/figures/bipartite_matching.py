@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from deepdive.training.objectives.set_prediction import GIOU, KIND, L1, Truth, costs
+from deepdive.training.objectives.set_prediction import CLASS, GIOU, L1, Truth, costs
 from deepdive_book.kit.diagrams import FONT
 from deepdive_book.kit.figures import Picture
 from deepdive_book.kit.markup import Html, script
@@ -74,7 +74,7 @@ def bipartite_matching(
     """
     shares = torch.as_tensor(logits).detach().double().softmax(-1)
     said, far, known = (torch.as_tensor(x).detach().double() for x in (boxes, elsewhere, sure))
-    n, things = len(said), len(truth.kinds)
+    n, things = len(said), len(truth.classes)
     if not 1 <= things <= n <= len(COLOURS) or shares.shape != (n, len(names) + 1):
         raise ValueError(
             f"{n} queries, {things} objects, logits {tuple(shares.shape)}: expected at most "
@@ -87,20 +87,20 @@ def bipartite_matching(
     labels = [*numbers] or [*range(1, n + 1)]
     if len(labels) != n:
         raise ValueError(f"numbers: got {len(labels)}, expected {n}, one per query")
-    true = Truth(truth.kinds, truth.boxes.double())
+    true = Truth(truth.classes, truth.boxes.double())
     cost = costs(shares.log(), said, true).tolist()
     given = json.dumps(
-        {"names": list(names), "kinds": truth.kinds.tolist(), "true": _round(true.boxes),
+        {"names": list(names), "kinds": truth.classes.tolist(), "true": _round(true.boxes),
          "shares": _round(shares), "boxes": _round(said), "far": _round(far.transpose(0, 1), 3),
          "sure": _round(known.T, 2), "colours": COLOURS[:n], "numbers": labels,
-         "weights": [KIND, L1, GIOU], "side": SIDE}
+         "weights": [CLASS, L1, GIOU], "side": SIDE}
     )  # fmt: skip
     at = f"ddm{hashlib.sha256(given.encode()).hexdigest()[:10]}"
     rows = min_cost_assignment(cost)
     begin = rows[0]
     letters = [chr(65 + j) for j in range(things)]
     heads = "".join(f'<th scope="col">{letter}, {escape(names[int(k)])}</th>'
-                    for letter, k in zip(letters, truth.kinds, strict=True))  # fmt: skip
+                    for letter, k in zip(letters, truth.classes, strict=True))  # fmt: skip
     body = ""
     for i in range(n):
         cells = "".join(

@@ -65,7 +65,7 @@ const say = (patches, hidden) => { // what the model says of every patch
   const seen = patches.map((_, p) => p).filter(p => !hidden[p]);
   const rows = linear(patches, E + ".patches.project").map((x, p) => plus(x, E + ".positions", p + 1, d));
   const first = plus(row(E + ".special", 0, d), E + ".positions", 0, d);
-  const states = linear(layers([first, ...seen.map(p => rows[p])], "encoder.stack", ...spec.encoder), "narrow");
+  const states = linear(layers([first, ...seen.map(p => rows[p])], "encoder.stack", ...spec.encoder), "project");
   const whole = Array.from({ length: all }, () => W.mask);
   seen.forEach((p, i) => { whole[p] = states[i + 1]; });
   const placed = [states[0], ...whole].map((x, p) => plus(x, "decoder_positions", p, narrow));

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from deepdive.core.hooks import record
 from deepdive.core.stack import Stack
 from deepdive.evaluate import Interval
-from deepdive.evaluate.detection import Marked, average_precision, mark, mark_all
+from deepdive.evaluate.detection import Matches, average_precision, match_all_boxes, match_boxes
 from deepdive.layers.boxes import iou
 from deepdive.layers.residual_conv import settle
 from deepdive.models.vision.detr import Detr, DetrConfig, detr
@@ -32,8 +32,8 @@ from deepdive.positions.sinusoidal import grid_sines
 from deepdive.training.fit import fit
 from deepdive.training.history import History
 from deepdive.training.objectives.set_prediction import (
+    CLASS,
     GIOU,
-    KIND,
     L1,
     NOTHING,
     Matching,
@@ -91,7 +91,7 @@ def pretrain(scenes: Scenes, steps: int, seed: int, config: DetrConfig = SMALL) 
     """
     torch.manual_seed(seed)
     model, d_model = detr(config), config.d_model
-    heads = nn.ModuleList([nn.Linear(d_model, 1 + config.n_kinds), nn.Linear(d_model, 4)])
+    heads = nn.ModuleList([nn.Linear(d_model, 1 + config.n_classes), nn.Linear(d_model, 4)])
     both = nn.ModuleList([model.backbone, model.project, model.encoder, heads])
     images, center = pixels(scenes), slice(STRIDE // 2, None, STRIDE)
     classes = torch.from_numpy(scenes.classes())[:, center, center].flatten(1)
@@ -155,9 +155,9 @@ class Padded(NamedTuple):
 
 def pad(truths: Sequence[Truth]) -> Padded:
     """Return the ground truth of several scenes in two tensors."""
-    classes = nn.utils.rnn.pad_sequence([truth.kinds for truth in truths], True)
+    classes = nn.utils.rnn.pad_sequence([truth.classes for truth in truths], True)
     boxes = nn.utils.rnn.pad_sequence([truth.boxes for truth in truths], True)
-    return Padded(classes, boxes, [len(truth.kinds) for truth in truths])
+    return Padded(classes, boxes, [len(truth.classes) for truth in truths])
 
 
 def giou_of_pairs(a: Tensor, b: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ def padded_set_loss(
     with torch.no_grad():
         which = true.classes[:, None].expand(scenes, queries, -1).expand(layers, -1, -1, -1)
         cost = (L1 * (boxes[..., None, :] - true.boxes[:, None]).abs().sum(-1)
-                - KIND * logits.softmax(-1).gather(-1, which)
+                - CLASS * logits.softmax(-1).gather(-1, which)
                 - GIOU * giou_of_pairs(boxes[..., None, :], true.boxes[:, None]))  # fmt: skip
     labels, picks, targets = torch.full((layers, scenes, queries), K - 1), [], []
     pairs = [0] * layers
@@ -199,7 +199,7 @@ def padded_set_loss(
     total = torch.zeros(())
     for layer, part in enumerate(each.split(pairs)):
         classes = F.cross_entropy(logits[layer].flatten(0, 1), labels[layer].flatten(), weights)
-        total = total + KIND * classes + part.sum() / max(1, pairs[layer])
+        total = total + CLASS * classes + part.sum() / max(1, pairs[layer])
     return total
 
 
@@ -272,13 +272,15 @@ def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, threshold: float = 
     return torch.stack(kept) if kept else left
 
 
-def mark_after_nms(logits: Tensor, boxes: Tensor, truths: Sequence[Truth]) -> list[Marked]:
-    """Return `mark_all` of the boxes that non-maximum suppression keeps."""
+def match_after_nms(logits: Tensor, boxes: Tensor, truths: Sequence[Truth]) -> list[Matches]:
+    """Return `match_all_boxes` of the boxes that non-maximum suppression keeps."""
     scores, classes = logits.softmax(-1)[..., :-1].max(-1)
     found = []
     for s, c, b, truth in zip(scores, classes, boxes, truths, strict=True):
         k = suppress(b, s, c)
-        found.append(mark(s[k], c[k], b[k], truth.kinds, truth.boxes, logits.shape[-1] - 1))
+        found.append(
+            match_boxes(s[k], c[k], b[k], truth.classes, truth.boxes, logits.shape[-1] - 1)
+        )
     return found
 
 
@@ -346,8 +348,8 @@ def measure(
     with torch.no_grad():
         logits, boxes = model.eval()(inputs[1])
     true = truths(data.test)
-    plain = average_precision(mark_all(logits, boxes, true))
-    after = average_precision(mark_after_nms(logits, boxes, true))
+    plain = average_precision(match_all_boxes(logits, boxes, true))
+    after = average_precision(match_after_nms(logits, boxes, true))
     confidence = 1 - logits.softmax(-1)[..., -1]
     return {
         "ap": round(float(np.nanmean(plain)), 4), "ap50": round(float(np.nanmean(plain[0])), 4),
@@ -415,7 +417,7 @@ def weights_for_torch(model: Detr) -> dict[str, Tensor]:
         side = "encoder" if name.startswith("encoder") else "decoder"
         new = name.replace(".blocks.", ".")
         for own, torchs in (
-            ("decoder.norm", "norm"), ("kinds", "to_class"), ("boxes.0", "to_box.0"),
+            ("decoder.norm", "norm"), ("classes", "to_class"), ("boxes.0", "to_box.0"),
             ("boxes.1", "to_box.2"), ("boxes.2", "to_box.4"), ("ff.inner", "linear1"),
             ("ff.out", "linear2"), ("attn_residual.norm", "norm1"),
             ("cross_residual.norm", "norm2"),

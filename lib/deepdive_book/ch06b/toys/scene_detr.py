@@ -11,7 +11,7 @@ from deepdive.published.weights import adopt, read
 
 FOLDER = Path(__file__).parent
 SMALL = DetrConfig(
-    n_kinds=4, n_queries=16, d_model=48, n_heads=4, n_layers=2, d_ff=96, dropout=0.0,
+    n_classes=4, n_queries=16, d_model=48, n_heads=4, n_layers=2, d_ff=96, dropout=0.0,
     backbone=ResNetConfig(d_stem=24, widths=(48,), depths=(1,), layer=Basic),
 )  # fmt: skip
 
