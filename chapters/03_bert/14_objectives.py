@@ -330,8 +330,7 @@ table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "The word-count baseline has only the 300 tagged sentences and no pretraining. Where is its "
-    "part-of-speech accuracy?",
+    "The word-count baseline has only 300 tagged sentences. Where is its tagging accuracy?",
     ["below all pretrained encoders", "between them", "above all of them"],
     answer=2,
     explain="At this budget the encoders have learned little, and knowing each word's most "
