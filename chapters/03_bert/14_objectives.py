@@ -3,8 +3,9 @@
 #
 # BERT learns by predicting masked tokens. ELECTRA instead detects replaced tokens, MPNet predicts
 # tokens in a random order, and Splinter finds repeated spans. The papers on these three models
-# report gains over BERT from their **pretraining objective**. If all four objectives get the same
-# encoder, text, and compute budget, from which one does the encoder learn most?
+# report that their **pretraining objective** is better than predicting masked tokens. If all four
+# objectives get the same encoder, text, and compute budget, from which one does the encoder learn
+# most?
 #
 # **What it is.** A pretraining objective turns unlabeled text into inputs, targets, and a loss.
 # This page compares **masked language modeling** ([Devlin et al.
@@ -19,13 +20,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# At this scale, the encoder learns most from masked language modeling (MLM), but the advantage is
-# small. We pretrained two-layer encoders with $1.2 \cdot 10^{12}$ FLOPs each. After MLM, a linear
-# classifier on the hidden states of their first layer predicts parts of speech with an accuracy of
-# 52.8% (95% confidence interval: 51.8% to 53.9%). It reaches 49.7% to 50.8% after the other
-# objectives and 48.0% without pretraining. However, all of these encoders are weak, because a table
-# of each word's most frequent tag reaches 74.3%. The papers measured their gains with far more
-# compute.
+# At this scale, masked language modeling (MLM) has a small advantage in one of three evaluations. We
+# pretrained two-layer encoders with $1.2 \cdot 10^{12}$ FLOPs each. After MLM, a linear classifier
+# on the hidden states of their first layer predicts parts of speech with an accuracy of 52.8% (95%
+# confidence interval: 51.8% to 53.9%). It reaches 49.7% to 50.8% after the other objectives and
+# 48.0% without pretraining. For sentiment and entities, the differences are too uncertain to rank
+# the objectives. All of these encoders are weak: simple word counts beat them. The papers measured
+# their gains with far more compute.
 #
 # </details>
 #
@@ -84,14 +85,14 @@ show(four_objectives(), ALT)
 # | permuted LM | $(20 + 2 \cdot 3) \cdot 10 = 260$ | 3 |
 # | recurring spans, one question | 200 | 1 |
 #
-# ELECTRA's generator costs one more FLOP per token here. MPNet adds two input tokens for each
-# prediction. The predicted token itself stays in the input, but only later predictions may see it.
-# For all other predictions, a mask takes its place, and this mask is the first additional token.
-# The second is the **query**, which makes the prediction and to which no token attends.
+# We assume that ELECTRA's generator costs a tenth of the encoder. MPNet puts each predicted position into
+# the input three times, which adds two tokens per prediction. One of the three is the token itself,
+# which only later predictions may see. Another is a mask, which the remaining predictions see in
+# its place. The third is the **query**, which makes the prediction and to which no token attends.
 #
-# The next table gives each objective 28,600 FLOPs. Its last column is an upper bound on the
-# information in the targets, since a target with $n$ possible values carries at most $\log_2 n$
-# bits.
+# The next table gives each objective 28,600 FLOPs, which is a multiple of all three costs. Its last
+# column is an upper bound on the information in the targets, since a target with $n$ possible
+# values carries at most $\log_2 n$ bits.
 
 # %% Texts and predictions for 28,600 FLOPs tags=["nbval-check-output"]
 from math import log2
@@ -206,9 +207,10 @@ losses = {
 print({name: round(loss.item(), 2) for name, loss in losses.items()})
 
 # %% [markdown]
-# The same objectives are in `deepdive`, the small library that accompanies this book. On models
-# with random weights, its losses and its gradients of the embeddings equal ours. The models come
-# from `runs`, the module with this page's experiments:
+# The same objectives are in `deepdive`, the small library that accompanies this book. With the same
+# random weights, our functions and the library give the same loss and the same gradient of the
+# token embeddings. `runs` is the module with this page's experiments, and its function `build`
+# returns a model for an objective and the encoder inside it:
 
 # %% They equal the library tags=["equals-library"]
 from deepdive.core.masks import Dense
@@ -256,6 +258,7 @@ logits = splinter(inputs, real, questions=asked)
 theirs = library.span_selection_loss(logits, starts, ends, real)
 logits = logits.masked_fill(~real[:, None, :, None], -torch.inf)  # padding can't be selected
 assert equal(recurring_spans(logits, starts, ends), theirs, encoder)
+print("loss and gradient are equal for all four objectives")
 
 # %% [markdown] tags=["slide"]
 # ## Experiments
@@ -274,10 +277,12 @@ assert equal(recurring_spans(logits, starts, ends), theirs, encoder)
 # - **Training:** AdamW with batches of 8 sequences until the budget is spent, which takes 924 to
 #   1,337 steps. The learning rate rises for 50 steps and then decays linearly to 0 (code:
 #   `runs.pretrain`).
-# - **Peak learning rate:** the best of five or six for each objective. We compared all of these
-#   rates with one tuning seed and the best two with another, by part-of-speech accuracy on
-#   development data. A single tuning seed would be too few, because for MLM a rate of 0.01 was best
-#   with the first seed and failed with the second.
+# - **Peak learning rate:** the best of five or six between 0.00003 and 0.03, chosen for each
+#   objective by part-of-speech accuracy on development data. The chosen rates are 0.003 for MLM,
+#   0.001 for MPNet, and 0.0003 for Splinter and for ELECTRA with its narrower generator (0.0001
+#   with the wider one). We compared all rates with one tuning seed and the best two with another. A
+#   single tuning seed would be too few, because for MLM a rate of 0.01 was best with the first seed
+#   and failed with the second.
 # - **Seeds:** 1 to 5 for all results; the two tuning seeds are not among them.
 #
 # ### 1. What does a step cost?
@@ -309,8 +314,11 @@ table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
 # ways:
 #
 # - **Frozen.** The encoder isn't changed. A **linear probe** (ridge regression) predicts each
-#   word's part of speech, such as noun or verb, from the word's hidden state after layer 1 or 2.
-#   Another probe predicts a movie review's sentiment from its mean hidden state after layer 2.
+#   word's part of speech, such as noun or verb, from the word's hidden state after layer 1 or 2. It
+#   is fitted on 300 sentences of the treebank's training part, which are also part of the
+#   pretraining text, and tested on 600 sentences of its test part. Another probe predicts the
+#   sentiment of movie reviews (rt_polarity, 2,000 to fit and 600 to test) from a review's mean
+#   hidden state after layer 2.
 # - **Fine-tuned.** The encoder is trained further with a classifier, for 4 epochs of AdamW with
 #   batches of 16 and a peak learning rate of 0.001 (`runs.finetuned`). The tasks are the sentiment
 #   of the same reviews and named entity recognition, which finds names in social media posts (the
@@ -319,9 +327,9 @@ table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
 #
 # Two baselines show what the scores are worth. **Random initialization** is the same encoder
 # without pretraining. **Word counts** use no network. For parts of speech, this baseline gives each
-# word its most frequent tag in the 300 sentences that the probe is fitted on. For sentiment, it is
-# logistic regression on TF-IDF features (word counts that give rare words more weight) of the same
-# 2,000 reviews. We have no such baseline for entities.
+# word its most frequent tag in the same 300 sentences, and words that aren't in them are nouns. For
+# sentiment, it is logistic regression on TF-IDF features (word counts that give rare words more
+# weight) of the same 2,000 reviews. We have no such baseline for entities.
 #
 # Each score is a mean over five seeds, and the brackets hold a 95% **confidence interval** for this
 # mean (Student's t).
@@ -355,9 +363,9 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
 # ELECTRA-Small was trained with a million times our budget. What the table can show is a ranking at
 # this one budget.
 #
-# **For parts of speech, pretraining helps.** Every objective has a higher mean than random
-# initialization, and MLM has the highest. For sentiment and entities, in contrast, the table shows
-# no clear gain, because the intervals overlap.
+# For parts of speech, every objective has a higher mean than random initialization, and MLM has the
+# highest. For sentiment and entities, the intervals are wide compared with the differences, so this
+# table can't rank the objectives.
 #
 # Is MLM's lead larger than chance? The next table shows how much higher each encoder's score is
 # than the score after masked LM, so a negative number means that masked LM is better. With 25
@@ -378,8 +386,8 @@ table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
 #
 # For sentiment and entities, all intervals include zero. MLM's lead therefore appears in only one
 # kind of evaluation, and the learning rates were chosen by the same kind of score. Each of the
-# three papers reports a gain over BERT, but here we see none. For ELECTRA, experiment 3 shows one
-# reason.
+# three papers reports a gain over masked language modeling, but here we see none. For ELECTRA,
+# experiment 3 shows one reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
@@ -391,9 +399,9 @@ table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
 #
 # The next table evaluates both of ELECTRA's networks after pretraining. The **generator loss** is
 # the generator's MLM loss, and its baseline, **token frequencies**, is a model that knows only how
-# often each token occurs. **Replaced** is the percentage of samples that differ from the original
-# token. **AUC** is how often the discriminator ranks a replaced token above an original one, so 0.5
-# is chance.
+# often each token occurs. **Replaced** is the percentage of masked tokens whose sample differs from
+# the original token. **AUC** is taken over the masked tokens. It is how often the discriminator
+# ranks a replaced token above one that the generator happened to restore, so 0.5 is chance.
 
 # %% The generator and the discriminator
 table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
@@ -403,15 +411,17 @@ table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
 # %% [markdown]
 # Neither generator has learned much. The narrower generator has a loss of 5.99 nats, almost the
 # same as the 6.03 nats of the token frequencies, and the wider generator is even worse than the
-# frequencies. Both generators almost never restore the original token, so their replacements are
-# nearly random words.
+# frequencies. So neither generator makes much use of the context, and their replacements are close
+# to words drawn by frequency.
 #
-# Random words should be easy to detect, but with the narrower generator the AUC is at chance. At
-# its learning rate of 0.0003, this discriminator hasn't learned its task either. The replacements
-# of the wider generator, trained at 0.0001, are detected more often. However, finding random words
-# is a different task from ELECTRA's. **This experiment therefore doesn't test ELECTRA's claim.**
-# For such a test, the generator would probably have to be trained much longer, until its mistakes
-# are plausible words.
+# Such words should be easy to detect, but with the narrower generator the AUC is at chance, so this
+# discriminator hasn't learned its task either. The replacements of the wider generator are detected
+# more often. Width and learning rate both differ between the two, so we can't say which matters.
+# However, finding words that don't fit at all is a different task from ELECTRA's.
+# **This experiment therefore doesn't test ELECTRA's claim.** For such a test, the generator would
+# probably have to be trained much longer, until its mistakes are plausible words. The learning
+# rates may also be to blame. We chose them by the probes, and the rates that suited the probes are
+# too low for these two networks to learn their own tasks in the budget.
 
 # %% [markdown]
 # ## With the real library
@@ -469,9 +479,9 @@ print("equal:", torch.allclose(loss, expected, atol=1e-5))
 #
 # ## How it differs: at full scale
 #
-# Clark et al. compared BERT, ELECTRA, and two objectives in between at full scale, on BERT's data
-# and with BERT-Base's compute. Their table 5 reports scores on **GLUE**, a collection of language
-# understanding tasks:
+# Clark et al. compared BERT, ELECTRA, and three objectives in between at the size of BERT-Base, with
+# the same data and compute. Their table 5 reports scores on **GLUE**, a collection of language
+# understanding tasks. We show two of the three:
 #
 # | objective | loss at | GLUE |
 # |---|---|---|
@@ -501,40 +511,37 @@ print(", ".join(f"{name} {loss:.1f}" for name, loss in first.items()))
 assert max(first, key=first.get) == "replaced tokens"
 
 # %% [markdown]
-# **Symptom:** the loss curves have different heights, but the heights follow from the number of
-# outcomes, the weights of the terms, and how far the initial predictions are from uniform.
-# ELECTRA's loss is the highest because its second term is multiplied by 50. Splinter's logits are
-# products of two normalized vectors, so they differ widely even before training. The number of
-# steps isn't comparable either, because steps differ in cost.
+# **Symptom:** the losses start at different heights. The height depends on the number of outcomes,
+# the weights of the terms, and how far the initial predictions are from uniform. ELECTRA's loss is
+# the highest because its second term is multiplied by 50. The number of steps isn't comparable
+# either, because steps differ in cost.
 #
 # **Fix:** compare at equal FLOPs, on a task that none of the objectives was trained on.
 #
 # ## In practice
 #
-# - **Start from published weights** instead of pretraining, and choose them by task. ELECTRA suits
-#   classification, and MPNet suits sentence embeddings. Splinter suits question answering with few
-#   examples, because its objective has the form of that task.
+# - **Start from published weights** instead of pretraining, and choose them by task. For example,
+#   Splinter's objective has the form of question answering, and its paper reports the largest gains
+#   there with few training examples.
 # - **Count the whole cost.** A comparison at equal steps leaves out ELECTRA's generator and MPNet's
 #   additional tokens.
 # - **Use a generator that is narrower than the discriminator**, a quarter to a half of its width.
 #   Clark et al. found that larger generators make the discriminator worse.
-# - **Initialize a small ELECTRA with larger weights** than BERT's, which have a standard deviation
-#   of 0.02. See the function `pair` in `deepdive.models.bert.electra`.
-# - **Tune the learning rate of each objective.** ELECTRA's total loss is several times as large as
-#   BERT's, so gradient clipping acts on it differently.
+# - **Tune the learning rate of each objective**, with more than one seed. In our runs the chosen
+#   rates differ by a factor of 30.
 #
 # ## Summary
 #
-# From which objective does the encoder learn most? With our very small budget, from masked language
-# modeling. A probe of its first layer predicts 52.8% of the parts of speech correctly [51.8%,
-# 53.9%], against 48.0% [47.2%, 48.8%] without pretraining. The other objectives are 2 to 3 points
-# below MLM at that layer. After fine-tuning we found no difference. In parts of speech and
+# From which objective does the encoder learn most? With our very small budget, only one evaluation
+# has an answer: for parts of speech, it is masked language modeling. A probe of its first layer
+# predicts 52.8% of the parts of speech correctly [51.8%, 53.9%], against 48.0% [47.2%, 48.8%]
+# without pretraining. The other objectives are 2 to 3 points below MLM at that layer. For sentiment
+# and entities, the differences are too uncertain to rank the objectives. In parts of speech and
 # sentiment, word counts are better than all encoders.
 #
 # At full scale and equal compute, ELECTRA outperforms BERT, with 85.0 against 82.2 on GLUE (Clark
 # et al. 2020, table 5). We didn't reproduce this result and couldn't have, because our generators
-# were at the level of token frequencies. We didn't reproduce MPNet's and Splinter's gains over BERT
-# either. What carries over to any scale is the method: count all FLOPs, tune each objective,
+# were at the level of token frequencies. We didn't reproduce MPNet's and Splinter's gains either. What carries over to any scale is the method: count all FLOPs, tune each objective,
 # evaluate on tasks that none was trained on, and show the simplest baseline.
 #
 # ## Check your understanding

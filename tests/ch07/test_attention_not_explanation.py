@@ -61,7 +61,7 @@ def test_class_association_is_a_naive_bayes_weight() -> None:
 def test_tables_have_a_line_for_each_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPDIVE_PROFILE", "ci")
     tests, logits = page.results()
-    assert [row["texts, encoder"] for row in page.summary(tests, page.AGREEMENT)] == [
+    assert [row["data, classifier"] for row in page.summary(tests, page.AGREEMENT)] == [
         "generated texts, BiLSTM", "generated texts, embeddings only",
     ]  # fmt: skip
     for table, columns in ((page.replaced_weights, 6), (page.adversarial_weights, 5)):

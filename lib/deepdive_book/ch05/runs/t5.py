@@ -378,7 +378,7 @@ def task_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             **{task: accuracy([*scores(rows, task, **one).values()])
                for task in TASKS},
             "gain over two models (points)": interval(gains, contrasts=len(steps)),
-            "gain in": f"{sum(gain > 0 for gain in gains)} of {len(gains)} seeds",
+            "seeds with a gain": f"{sum(gain > 0 for gain in gains)} of {len(gains)}",
         })  # fmt: skip
     table.append({
         **line("two, one per task", f"2 × {size}", f"2 × {short}", short * BATCH),
@@ -406,7 +406,7 @@ def pretraining_table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
         table.append({
             "pretraining text": arm[0], "pretraining steps": arm[1], "task steps": arm[2],
             "exact match": accuracy(values),
-            "range over seeds": f"{min(values):.0f}% to {max(values):.0f}%",
+            "lowest to highest seed": f"{min(values):.0f}% to {max(values):.0f}%",
             **{f"gain over none, {control[2]} steps (points)":
                interval(paired(found[arm], found[control]), 1, 4) if compared else None
                for control in controls},

@@ -158,10 +158,24 @@ def ground_truth() -> list[Row]:
     ).rows  # fmt: skip
 
 
+def more_than_attention(found: Sequence[Row], name: str) -> list[float]:
+    """Return an attribution's AUC minus that of attention weights, for each seed."""
+    theirs, attention = (rows.by_seed(found, "AUC", each) for each in (name, METHODS["attention"]))
+    return rows.paired(theirs, attention)
+
+
 def ground_truth_table(found: Sequence[Row]) -> list[Row]:
-    """Return each attribution's AUC with its t interval over training seeds."""
-    return [{"attribution": name, "AUC": rows.interval(rows.values(found, "AUC", name))}
-            for name in found[0]["AUC"]]  # fmt: skip
+    """Return each attribution's AUC with its t interval over training seeds, and the difference
+    from attention's AUC in points, paired by seed and Bonferroni corrected.
+    """
+    table: list[Row] = []
+    for name in found[0]["AUC"]:
+        line: Row = {"attribution": name, "AUC": rows.interval(rows.values(found, "AUC", name))}
+        if name != METHODS["attention"]:
+            gains, others = more_than_attention(found, name), len(found[0]["AUC"]) - 1
+            line["AUC minus attention's (points)"] = rows.interval(gains, 100, others)
+        table.append(line)
+    return table
 
 
 # ---- real texts
@@ -197,10 +211,22 @@ def summary(found: Sequence[Row], columns: Mapping[str, str]) -> list[Row]:
     its t interval over seeds. columns: head -> name in the rows.
     """
     return [
-        {"texts, encoder": f"{NAMES[data]}, {ENCODERS[kind]}"}
+        {"data, classifier": f"{NAMES[data]}, {ENCODERS[kind]}"}
         | {head: rows.interval(per_seed(found, name, data, kind)) for head, name in columns.items()}
         for data, kind in settings(found)
     ]
+
+
+def classifiers(found: Sequence[Row]) -> list[Row]:
+    """Return each classifier's test accuracy, and how far its attention is from uniform."""
+    return [
+        {"data, classifier": f"{NAMES[data]}, {ENCODERS[kind]}",
+         "accuracy": rows.interval(rows.values(found, "accuracy", data=data, kind=kind)),
+         "largest weight": rows.interval(per_seed(found, "most", data, kind)),
+         "uniform weight": fmean(float((1 / unpacked(text)).mean())
+                                 for text in rows.values(found, "length", data=data, kind=kind))}
+        for data, kind in settings(found)
+    ]  # fmt: skip
 
 
 AGREEMENT = {
