@@ -2,14 +2,16 @@
 # # Scaling laws: how large a model, how much data?
 #
 # You can train one large language model, once. Its compute budget is fixed, so a model with twice
-# the parameters sees half the tokens. **Scaling laws** predict from small training runs how low the
-# loss of a large one will be. How should you split the budget between model size and data?
+# the parameters sees only half the tokens. A **scaling law**, fitted to many small training runs,
+# predicts the loss of a large one. How should you split the budget between model size and data?
 #
 # **What it is.** A scaling law is a formula for a model's loss as a function of its number of
 # parameters $N$ and training tokens $D$, fitted to many small runs ([Kaplan et al.
 # 2020](https://arxiv.org/abs/2001.08361); [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556),
-# who trained *Chinchilla*). Each of its two reducible terms is a **power law**. For a **compute
-# budget** of $C \approx 6ND$ FLOPs it has one lowest point, the **compute-optimal** $N$ and $D$.
+# who trained *Chinchilla*). In Hoffmann et al.'s law, the loss is a constant plus two **power
+# laws**, $A / N^\alpha$ and $B / D^\beta$. Training takes about $6ND$ floating-point operations
+# (**FLOPs**). For a **compute budget** of $C \approx 6ND$, the law therefore has one lowest point,
+# the **compute-optimal** $N$ and $D$.
 #
 # **What you'll be able to do.** Compute the optimal size and data for a budget, fit a scaling law
 # to runs and give its exponent with an interval, compare your plan with Chinchilla's 20 tokens per
@@ -17,12 +19,12 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# From our small runs (4 thousand to 151 thousand parameters, three seeds) the compute-optimal size
-# grows as $C^a$ with $a = 0.77$ [0.51, 1.03], and other estimates from the same runs give 0.57 to
-# 0.86. That interval contains Kaplan et al.'s 0.73 and ends just above Hoffmann et al.'s 0.50, and
-# three of the other intervals contain 0.50, so runs this small don't settle the question. For a
-# real run, scale size and data in equal proportion, about 20 tokens per parameter, and use more
-# tokens if many people will use the model.
+# Runs as small as ours (4 thousand to 151 thousand parameters, three seeds) don't settle the
+# question. Their compute-optimal size grows as $C^a$ with $a = 0.77$ (95% confidence interval: 0.51
+# to 1.03), and other estimates from the same runs give 0.57 to 0.86. The interval contains Kaplan
+# et al.'s 0.73 and begins just above Hoffmann et al.'s 0.50, and three of the other intervals
+# contain 0.50. For a real run, scale size and data in equal proportion, at about 20 tokens per
+# parameter, and use more tokens if many people will use the model.
 #
 # </details>
 #
@@ -59,9 +61,17 @@ law = fitted(Chinchilla, runs, draws=pick(ci=20, laptop=200, gpu=200))
 scaling_curves(law.law, runs)
 
 # %% [markdown]
-# *Left: held-out loss (nats per character) of five model sizes over training tokens. Dots are runs,
-# lines the fitted law, which is too low for the smallest size at the most tokens. Right: the same
-# law along three compute budgets (IsoFLOP curves); rings mark the compute-optimal size of each.*
+# *Left: held-out loss of five model sizes over training tokens. Dots are runs, lines the fitted
+# law, which is too low for the smallest size at the most tokens. Right: the same law along three
+# compute budgets; rings mark the compute-optimal size of each.*
+#
+# In our runs a token is a character. The **held-out loss** is the mean cross-entropy per character
+# on documents that the model wasn't trained on, in **nats** (natural logarithm). On the left, more
+# tokens lower the loss of every model, and in the end larger models are better.
+#
+# On the right, larger isn't always better. Along an **IsoFLOP curve** all models have the same
+# budget. Left of the ring, the model is too small, and right of it, the model sees too few tokens.
+# With a larger budget the ring moves to a larger model. In the next figure, you can set the budget:
 
 # %% Build the interactive figure tags=["fold"]
 pairs = [(run.n, d, loss) for run in runs for d, loss in zip(run.d, run.loss, strict=True)]
@@ -77,13 +87,13 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Too large costs more here: 560,000 parameters are 0.262 above the lowest loss, 5,600 parameters
-#    0.128.
-# 2. By about 7: from 54,000 to 390,000 parameters. The number of characters grows from 3.1 to 4.3
-#    million only. (The figure draws one fit to all runs. Separate fits per seed, in experiment 1,
+# 1. Too large costs more here. With 560,000 parameters the loss is 0.262 above the lowest one, and
+#    with 5,600 parameters it is 0.128 above.
+# 2. By about 7, from 54,000 to 390,000 parameters, but the number of characters grows only from 3.1
+#    to 4.3 million. (The figure shows one fit to all runs. Separate fits per seed, in experiment 1,
 #    give 5.9 on average.)
-# 3. No run had that size. The figure draws one fitted law and doesn't show how uncertain it is;
-#    experiment 1 does.
+# 3. No run had that size. The figure doesn't show how uncertain the fitted law is, but experiment 1
+#    does.
 #
 # </details>
 #
@@ -93,7 +103,7 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 #
 # $$L(N, D) = 1 + \frac{4}{\sqrt N} + \frac{4}{\sqrt D},$$
 #
-# and the budget allows $N \cdot D = 4096$.
+# and the budget allows $N \cdot D = 4096$. The table compares four models that use up this budget:
 #
 # | parameters $N$ | tokens $D$ | $4/\sqrt N$ | $4/\sqrt D$ | loss |
 # |---|---|---|---|---|
@@ -102,31 +112,32 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # | 64 | 64 | 1/2 | 1/2 | **2** |
 # | 256 | 16 | 1/4 | 1 | 2 1/4 |
 #
-# A larger model lowers the first term and, because it sees fewer tokens, raises the second. Here
-# the loss is lowest where both are equal, because both exponents are the same. With 16 times the
-# budget, $N \cdot D = 65536$, that is $N = D = 256$: both grow by 4, the square root of 16, because
-# both exponents are 1/2.
+# A larger model lowers the first term but raises the second, because it sees fewer tokens. Here the
+# loss is lowest where both terms are equal, because both exponents are 1/2. With 16 times the
+# budget, $N \cdot D = 65536$, the optimum is at $N = D = 256$. Both have then grown by a factor of
+# 4, the square root of 16.
 #
-# In general, with terms $A / N^\alpha$ and $B / D^\beta$, the optimal size grows as $C^a$ and the
-# optimal number of tokens as $C^{1-a}$, where
+# In general, if the terms are $A / N^\alpha$ and $B / D^\beta$, the optimal size grows as $C^a$ and
+# the optimal number of tokens as $C^{1-a}$, where
 #
 # $$a = \frac{\beta}{\alpha + \beta}.$$
 #
-# If the data term falls faster ($\beta > \alpha$), a little more data removes much of it, so more
-# of any extra compute goes to the model. The whole question comes down to two exponents, and they
-# must be measured.
+# In words, $a$ is the data exponent divided by the sum of both exponents. If the data term falls
+# faster ($\beta > \alpha$), a little more data removes much of it, so more of any extra compute
+# goes to the model. The question therefore comes down to two exponents, and they must be measured.
 #
 # ## In code: the law, its fit, and the optimum
 #
-# Hoffmann et al.'s law has five parameters: the **irreducible loss** $E$, which no model gets
-# under, and a power law each for size and data:
+# No model can predict every token. Hoffmann et al.'s law therefore begins with a constant that no
+# loss gets under, the **irreducible loss** $E$, and adds a power law each for size and data:
 #
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}.$$
 #
-# They are fitted by minimizing the **Huber loss** between the logarithms of predicted and measured
-# loss. It is quadratic for small errors and linear for large ones, so that one failed run doesn't
-# bend the fit. The minimum is searched from several starting points: Besiroglu et al. (2024) trace
-# a published fit's bias to an optimizer that stopped early.
+# The five parameters are fitted by minimizing the **Huber loss** between the logarithms of the
+# predicted and the measured loss. This loss is quadratic for small errors but linear for large
+# ones, so one failed run doesn't bend the fit. The search for the minimum starts from several
+# points and must run to the end. Besiroglu et al. (2024) trace a published fit's bias to an
+# optimizer that stopped early.
 
 # %% tags=["concept"]
 import itertools
@@ -165,8 +176,8 @@ def compute_optimal(C, E, A, B, alpha, beta):
     return N, C / (6 * N)
 
 # %% [markdown]
-# The example by hand ($6 \cdot 4096$ FLOPs, because $C = 6ND$), and a law recovered from 16 losses
-# that it generated:
+# As a test, `compute_optimal` should find the optimum of the example by hand ($6 \cdot 4096$ FLOPs,
+# because $C = 6ND$), and `fit_scaling_law` should recover a law from 16 losses that it generated:
 
 # %% tags=["nbval-check-output"]
 print("N, D =", compute_optimal(6 * 4096, 1, 4, 4, 0.5, 0.5))
@@ -176,8 +187,9 @@ found = fit_scaling_law(N, D, scaling_law(N, D, 1.0, 20.0, 400.0, 0.35, 0.45))
 print("E, A, B, alpha, beta =", *(f"{x:.2f}" for x in found))
 
 # %% [markdown]
-# On the runs of this page it finds the same law as the library, whose `fitted` also refits
-# bootstrap samples of the runs to get intervals:
+# Both succeed. On our runs, the fit also agrees with `deepdive`, the small library that accompanies
+# this book. Its function `fitted` adds intervals from the **bootstrap**, which samples the runs
+# with replacement many times and fits the law to each sample:
 
 # %% tags=["equals-library"]
 from deepdive.evaluate.scaling import Chinchilla, fitted
@@ -194,19 +206,24 @@ print(f"largest difference of a predicted loss: {(ours / library - 1).abs().max(
 #
 # | | |
 # |---|---|
-# | model | a Llama-style decoder (page 6a.2), context of 64 characters, tied embeddings |
-# | sizes | five, from 4,356 to 150,848 parameters, each with its own learning rate |
+# | model | Llama-style decoder (page 6a.2), input and output share one embedding |
+# | sizes | five, from 4,356 to 150,848 parameters |
 # | data | movie reviews, scientific abstracts, State of the Union addresses; one pass |
 # | licenses | CC BY 4.0, CC0, public domain |
-# | vocabulary | 70 characters |
-# | tokens | characters: 0.5, 1, 2, and 4 million for every size |
+# | vocabulary | 70 characters, each one a token |
+# | tokens | 0.5, 1, 2, and 4 million characters for every size |
 # | seeds | three, for initial weights and order of the text |
 # | evaluation | nats per character on held-out documents |
 #
-# One run gives four losses. The learning rate warms up over 50 steps and stays constant; before
-# each amount of tokens a copy of the model goes on alone while its rate decays to 0 (*warmup,
-# stable, decay*: [Hu et al. 2024](https://arxiv.org/abs/2404.06395)). So each loss is at the end of
-# a full schedule.
+# All models are trained with Adam on batches of 16 sequences of 64 characters. The learning rate
+# rises for 50 steps and then stays constant at a value tuned for each size (experiment 3). The
+# training code is in the module `deepdive_book.ch06a.runs.scaling`, which the page imports as
+# `scaling`.
+#
+# One run gives four losses, one for each amount of tokens. Before each amount is reached, a copy of
+# the model goes on alone while its learning rate decays to 0 (*warmup, stable, decay*: [Hu et al.
+# 2024](https://arxiv.org/abs/2404.06395)). Each loss is therefore measured at the end of a full
+# schedule. The next cell trains the smallest model on very little text:
 
 # %% A short run, now
 small = scaling.Shape(layers=2, d_model=12)
@@ -218,28 +235,42 @@ print(f"{live['parameters']:,} parameters: loss {live['loss'][0]:.2f} after {2**
       f"{live['loss'][1]:.2f} after {2**15:,}")  # fmt: skip
 
 # %% [markdown]
-# This is the shortest of runs, to show the code. Everything below uses the saved runs.
+# So short a run only shows the code. Everything below uses the saved runs.
 #
 # ### 1. How fast should the model grow with the budget?
 #
-# Three ways to get the exponent $a$ of $N_{opt} \propto C^a$ from the same runs: the **parametric
-# fit** from above; **IsoFLOP parabolas**, Hoffmann et al.'s second approach, which fits a parabola
-# to the losses over $\log N$ at each of several budgets and a line through the minima; and Kaplan
-# et al.'s form, which has no irreducible loss:
+# The compute-optimal size grows as $N_{opt} \propto C^a$, and we want the exponent $a$. Because the
+# estimate could depend on the method, we use three:
+#
+# - **Hoffmann et al.'s law** is fitted as above, and its two exponents give $a$.
+# - **IsoFLOP parabolas**, Hoffmann et al.'s second approach, need no law for the loss. At each of
+#   several budgets, a parabola is fitted to the losses over $\log N$, and its minimum is the
+#   optimal size. A line through the minima, in $\log N$ and $\log C$, has the slope $a$.
+# - **Kaplan et al.'s law** has four parameters and no irreducible loss, so it predicts a loss of
+#   zero for unlimited size and data:
 #
 # $$L(N, D) = \Big[\Big(\frac{N_c}{N}\Big)^{\alpha_N/\alpha_D} + \frac{D_c}{D}\Big]^{\alpha_D}$$
+#
+# The papers also count $N$ differently, so we fit Hoffmann et al.'s law with all parameters,
+# without the embedding, and with the FLOPs per token divided by 6. Two more fits leave out the
+# largest or the smallest size.
+#
+# Each method is applied to each seed separately. The brackets hold a 95% **confidence interval**
+# for the mean over the three seeds (Student's t), and the last column says by what factor the
+# optimal size grows with 10 times the budget. The line printed above the table is a single fit to
+# all runs, with bootstrap intervals.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "The compute budget grows by a factor of 10. Fitted to the runs above, by how much should the "
-    "compute-optimal model grow?",
+    "The compute budget grows by a factor of 10. By what factor does the compute-optimal size "
+    "grow, according to Hoffmann et al.'s law fitted to each seed's runs?",
     ["by about 2", "by about 3, the square root of 10, as Hoffmann et al. found",
      "by about 6, nearer to Kaplan et al.'s result"],
     answer=2,
-    explain="By 5.9, but the interval of the exponent is wide: 0.51 to 1.03. Runs this small can't "
-    "tell Kaplan et al.'s exponent from a value just above Hoffmann et al.'s.",
+    explain="The factor is 5.9, but the interval of the exponent is wide, from 0.51 to 1.03. Runs "
+    "this small can't tell Kaplan et al.'s exponent from a value just above Hoffmann et al.'s.",
     key="06a_text/scaling-exponent",
 )
 
@@ -252,56 +283,72 @@ growth, floor = (law.interval(lambda fit, name=name: getattr(fit, name))
 print(f"one fit to all {len(runs)} runs, bootstrap intervals over runs: a = {growth.value:.2f} "
       f"[{growth.low:.2f}, {growth.high:.2f}], E = {floor.value:.2f} "
       f"[{floor.low:.2f}, {floor.high:.2f}]")  # fmt: skip
-table(scaling.exponents(rows["grid"]), formats={"exponent a": ".2f", "10 x compute: N x": ".1f"},
-      caption="a in N_opt ~ C^a: one fit per seed, mean [95% t interval, 3 seeds]")  # fmt: skip
+table(scaling.exponents(rows["grid"]),
+      formats={"exponent a": ".2f", "factor for 10 x budget": ".1f"},
+      caption="Exponent a of the compute-optimal size N_opt ~ C^a: one fit per seed, mean of three "
+      "seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# The parametric fit gives 0.77, close to Kaplan et al.'s 0.73, with a confidence interval from just
-# above Hoffmann et al.'s 0.5 to 1.03. Every other row has an interval that overlaps it. Without the
-# largest size or by IsoFLOP parabolas the mean falls to 0.65 and 0.57, and those intervals contain
-# 0.5, as that of counted FLOPs does. **So three seeds of five small sizes don't determine the
-# exponent.** Seven methods are shown without a correction; none of them is singled out afterwards.
+# **Three seeds of five small sizes don't determine the exponent.** The first row gives 0.77, which
+# is close to Kaplan et al.'s 0.73. However, its interval reaches from just above Hoffmann et al.'s
+# 0.5 to 1.03. All other intervals overlap it, and three of them contain 0.5 (FLOPs per token,
+# without the largest size, and parabolas). The intervals aren't corrected for multiple comparisons,
+# and no row is singled out afterward.
 #
-# Counting matters in the direction that the literature expects. Without the embedding the exponent
-# is slightly higher, and with counted FLOPs lower, because attention makes small models more
-# expensive than $6ND$ says. Both differences are smaller than the intervals.
+# The exponent also depends on what $N$ counts, but by less than the intervals. For example, it is
+# lower with FLOPs per token, because attention makes small models more expensive than $6ND$ says.
 #
-# Why is it so uncertain? The law's **irreducible loss** is almost unconstrained: pooled over all
-# runs, $E$ is 0.09 with a bootstrap interval from 0.00 to 1.09. A law with a small $E$ and small
-# exponents fits the same losses as one with a large $E$ and large exponents, and the two disagree
-# about where extra compute should go. The fit to all runs together, which the figures draw,
-# gives 0.86. Only a wider range of sizes separates them: Hoffmann et al. trained over 400 models
-# from 70 million to 16 billion parameters.
+# Why is the exponent so uncertain? One reason is that the runs barely constrain the irreducible
+# loss. In the fit to all runs, $E$ is 0.09, with an interval from 0.00 to 1.09. A law with a small
+# $E$ and small exponents fits the same losses as a law with a large $E$ and large exponents, but
+# the two laws disagree about where extra compute should go. Only a wider range of sizes can
+# separate such laws. Hoffmann et al. trained over 400 models from 70 million to 16 billion
+# parameters.
+#
+# The fit to all runs, shown in the figures, gives 0.86. Its bootstrap interval excludes 0.5, so the
+# answer also depends on how the runs are combined.
 
 # %% [markdown]
 # ### 2. Do small runs predict larger ones?
 #
-# After the grid was measured, both laws predicted the losses of two runs at 1e13 FLOPs, 2.6 times
-# the most expensive run of the fit, and the predictions were saved with 95% **prediction
-# intervals** (bootstrap over runs, plus the residuals of single runs). One is near the
-# compute-optimal size, the other 4.5 times as large as that one. Then they were trained, with
-# learning rates tuned for them. The baseline is a log-linear regression of the loss on $N$ and $D$.
+# A scaling law is useful only if it predicts runs that it wasn't fitted to. We therefore predicted
+# the losses of two runs with 1e13 FLOPs each, more than any run in the fit, and then trained them
+# with learning rates tuned for them. One model is near the compute-optimal size, and the other is
+# 4.5 times as large.
+#
+# Each law's prediction has a 95% **prediction interval**, a range for the loss of one new run. This
+# interval combines the uncertainty of the law (bootstrap over runs) with the scatter of single runs
+# around the law. The baseline is a **log-linear** regression of the log loss on $\log N$ and $\log
+# D$.
 
 # %% tags=["nbval-check-output"]
 chosen, last = rows["prediction"][0]["chosen"], {n: rows[n][0]["loss"][0] for n in scaling.CHOSEN}
 near, larger = (chosen[name]["Chinchilla"][0] for name in scaling.CHOSEN)
-print(f"the larger run is worse by {larger - near:.3f} (predicted by the law with E), "
+print(f"the larger run is worse by {larger - near:.3f} (predicted by Hoffmann et al.'s law), "
       f"{last['larger'] - last['near the optimum']:.3f} (measured)")  # fmt: skip
-table(scaling.predictions(rows), formats={"law with E": ".3f", "Kaplan's form": ".3f"},
-      caption="loss in nats per character; one run each")  # fmt: skip
+table(scaling.predictions(rows), formats={"Hoffmann et al.": ".3f", "Kaplan et al.": ".3f"},
+      caption="Loss in nats per character, one run each: predicted [95% prediction interval] and "
+      "measured")  # fmt: skip
 
 # %% [markdown]
-# Near the compute-optimal size both laws hold, and so does the log-linear baseline: 1.492 was
-# measured, 1.479 and 1.459 predicted. The larger model is another matter. It reached 1.673, above
-# the interval of the law with $E$, which promised 1.544, and inside that of Kaplan et al.'s form.
-# The law's flat valley said that the larger of the two would be only 0.064 nats worse; it was
-# 0.180. **Trust a fitted law near its runs, not ten times beyond them.** One run each can't rank
-# the two forms, and the larger one's learning rate was tuned with one seed.
+# Near the compute-optimal size, both laws hold: the measured loss of 1.492 is inside both
+# intervals. The log-linear baseline is at least as close, so this run alone doesn't show that you
+# need a scaling law.
+#
+# The larger model is another matter. Its loss of 1.673 is above the interval of Hoffmann et al.'s
+# law, which predicted 1.544, but inside the interval of Kaplan et al.'s law. This model has ten
+# times the parameters of the largest one in the fit. Hoffmann et al.'s law also predicted that it
+# would be only 0.064 nats worse than the smaller of the two, but the measured difference is 0.180.
+# **Trust a fitted law near its runs, not ten times beyond them.** However, one run each can't rank
+# the two laws, and both learning rates were tuned with only one seed.
 #
 # ### 3. What does one learning rate for all sizes cost?
 #
-# Each size tried learning rates a factor of 2 apart until the best one had a worse neighbor on each
-# side (0.5 million tokens; three seeds, but one for the two largest sizes, those of experiment 2).
+# With one learning rate for all sizes, you'd save many tuning runs. How much loss would it cost?
+# For each size, we tried rates a factor of 2 apart until the best one had a worse neighbor on each
+# side. These runs used only 0.5 million characters. The table compares each size's best rate with a
+# shared rate of 0.012. The line printed above it checks whether the tuned rate also suits the
+# longest runs.
 
 # %% tags=["nbval-check-output"]
 (half,) = rows["rate check"] or rows["grid"][:1]
@@ -309,27 +356,26 @@ full = next(row for row in rows["grid"] if row["parameters"] == half["parameters
 print(f"largest size, {half['tokens'][-1]:,} characters: {half['loss'][-1]:.3f} at rate "
       f"{half['rate']}, {full['loss'][-1]:.3f} at {full['rate']}")  # fmt: skip
 table(scaling.rate_losses(rows["rate"], shared=0.012),
-      caption="loss after 0.5 million characters: each size's best rate, and a shared one")
+      caption="Loss after 0.5 million characters: mean (range over three seeds)")
 
 # %% [markdown]
-# A rate that suits small models is too high for large ones. At 0.012, which is best for the second
-# smallest size, the fifth and largest of the grid loses 0.161 nats more than at its own best rate.
-# A law fitted to such runs would call large models poor: this is one of the reasons that Porian et
-# al. (2024) give for Kaplan et al.'s exponent. An earlier version of this page made that mistake.
-# For the most data the tuned rate is still right: with 4 million characters, half the rate gives
-# 1.554 instead of 1.558 (one seed).
-#
-# The spread over seeds is part of the result, too. At the second smallest size it is 0.096 nats
-# between three seeds, larger than many effects you might want to measure at this scale.
+# A rate that suits small models is too high for large ones. The shared rate is the best one for the
+# second smallest size, but the model with 150,848 parameters loses 0.161 nats with it. A law fitted
+# to such runs would make large models look poor, and Porian et al. (2024) give this as one of the
+# reasons for Kaplan et al.'s exponent. For the longest runs, the tuned rate is still about right:
+# half of it gives 1.554 instead of 1.558 (one seed).
 #
 # ## From the law to a plan
 #
-# Our exponents hold for characters and tiny models. To plan a real run, use the published law.
-# Hoffmann et al. (2022, third approach) report $E = 1.69$, $A = 406.4$, $B = 410.7$,
-# $\alpha = 0.34$, $\beta = 0.28$; all three of their approaches together are usually quoted as **20
-# tokens per parameter**, the ratio of Chinchilla itself (70 billion parameters, 1.4 trillion
-# tokens). For comparison, GPT-3 has 1.7 (175 billion parameters, 300 billion tokens) and Gopher 1.1
-# (280 and 300 billion). The last budget below is Chinchilla's.
+# Our exponents hold for characters and tiny models, so a real run should be planned with published
+# results. Hoffmann et al. (2022, third approach) report the constants $E = 1.69$, $A = 406.4$, $B =
+# 410.7$, $\alpha = 0.34$, and $\beta = 0.28$. The result of all three approaches is usually quoted
+# as **20 tokens per parameter**, the ratio of Chinchilla itself (70 billion parameters, 1.4
+# trillion tokens). For comparison, GPT-3 has 1.7 (175 billion parameters, 300 billion tokens) and
+# Gopher has 1.1 (280 and 300 billion).
+#
+# Do the ratio and the constants lead to the same plan? The last of the three budgets below is
+# Chinchilla's, and `D/N` is the number of tokens per parameter:
 
 # %% tags=["nbval-check-output"]
 print("   C       20 tokens per parameter         published constants")
@@ -340,18 +386,19 @@ for C in (1e19, 1e21, 6 * 70e9 * 1.4e12):
           f" N = {n:.1e}, D = {d:.1e}, D/N = {d / n:.0f}")  # fmt: skip
 
 # %% [markdown]
-# The two disagree: with the constants as printed, a Chinchilla-sized budget would get a model less
-# than half as large and several times the tokens per parameter. [Besiroglu et al.
-# (2024)](https://arxiv.org/abs/2404.10102) reconstructed the data from a figure and found that the
-# printed fit doesn't describe it: the search had stopped early and $\beta$ was rounded. Their own
-# fit agrees with the first two approaches, and so with about 20. Trust the ratio, not the
-# constants.
+# The two plans disagree, most of all for the largest budget. There, the published constants ask for
+# a model less than half as large, with several times as many tokens per parameter. [Besiroglu et
+# al. (2024)](https://arxiv.org/abs/2404.10102) reconstructed the data from a figure and found that
+# the published fit doesn't describe it, because the search had stopped early and $\beta$ was
+# rounded. Their own fit agrees with Hoffmann et al.'s first two approaches, and so with a ratio of
+# about 20. Trust the ratio, not the constants.
 #
 # ## With the real library
 #
-# Two numbers decide a plan, $N$ and the FLOPs per token. transformers gives the first without
-# downloading weights, and PyTorch's counter the second. Here they are for Llama 3 8B, whose report
-# ([Grattafiori et al. 2024](https://arxiv.org/abs/2407.21783)) gives about 15 trillion tokens:
+# To plan a run, you need the model's $N$ and its FLOPs per token. Hugging Face's transformers gives
+# $N$ without downloading any weights, and PyTorch's counter gives the FLOPs. The model here is
+# Llama 3 8B, whose report ([Grattafiori et al. 2024](https://arxiv.org/abs/2407.21783)) gives about
+# 15 trillion training tokens:
 
 # %% tags=["nbval-check-output"]
 from torch.utils.flop_counter import FlopCounterMode
@@ -368,17 +415,18 @@ print(f"N = {n_llama / 1e9:.2f} billion; FLOPs per token / 6N = {per_token / (6 
 print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 
 # %% [markdown]
-# That is almost a hundred times Chinchilla's ratio, on purpose. Compute-optimal means the lowest
-# loss for the *training* budget. A model that many people use should be smaller and trained longer,
-# because every generated token costs in proportion to $N$ ([Sardana et al.
+# The FLOPs per token are close to $6N$, but the tokens per parameter are almost a hundred times
+# Chinchilla's, on purpose. Compute-optimal means the lowest loss for the *training* budget.
+# However, a model that many people use should be smaller and trained longer, because every token it
+# generates costs compute in proportion to $N$ ([Sardana et al.
 # 2024](https://arxiv.org/abs/2401.00448)).
 #
 # ## How it differs
 #
 # | | Kaplan et al. 2020 | Hoffmann et al. 2022 | this page |
 # |---|---|---|---|
-# | $N$ counts | no embeddings | all parameters | all; two other ways in the table |
-# | irreducible loss | none | $E$ | both forms |
+# | $N$ counts | no embeddings | all parameters | all; two other definitions in experiment 1 |
+# | irreducible loss | none | $E$ | both laws |
 # | learning-rate decay | one length for all runs | as long as the run | before each amount |
 # | learning rate by size | a rule of thumb | by size | tuned at each size |
 # | largest model | 1.5 billion | 16 billion | 151 thousand |
@@ -393,49 +441,48 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 #
 # You train one long run and take its loss at a tenth, at half, and at the end. **Symptom:** the
 # early losses are too high, because the learning rate hadn't decayed yet, so short training looks
-# worse than it is. Hoffmann et al. say this of Kaplan et al. **Fix:** decay the rate before every
-# loss that goes into a fit. Our runs were also evaluated just before the decay:
+# worse than it is. Hoffmann et al. say this of Kaplan et al.'s study. **Fix:** decay the rate
+# before every loss that goes into a fit.
+#
+# Our models were also evaluated just before each decay, which takes the last fifth of the tokens. A
+# part of the difference below may therefore be due to less text:
 
 # %%
 gaps = [later - loss for row in rows["grid"]
         for loss, later in zip(row["loss"], row["undecayed"], strict=True)]  # fmt: skip
 undecayed = scaling.runs_of(rows["grid"], loss="undecayed", fraction=0.8)
-print(f"without decay the loss is {sum(gaps) / len(gaps):.3f} higher ({min(gaps):.3f} to "
+print(f"before the decay, the loss is {sum(gaps) / len(gaps):.3f} higher ({min(gaps):.3f} to "
       f"{max(gaps):.3f}); exponent a = {fitted(Chinchilla, undecayed, draws=0).law.growth:.2f} "
       f"instead of {law.law.growth:.2f}")  # fmt: skip
 
 # %% [markdown]
-# The exponent (here of one fit to all runs) doesn't expose the mistake: both values lie well within
-# the intervals above. But a law
-# fitted to undecayed losses predicts undecayed losses.
+# All losses are higher before the decay. The exponent of the fit to all runs doesn't expose the
+# mistake, because it changes little. But a law fitted to undecayed losses predicts undecayed
+# losses.
 #
 # ## In practice
 #
-# - **Fit before you pay.** Several sizes and amounts of data show roughly where the optimum is.
-#   Count the cost of the small runs too, learning-rate trials included.
 # - **Tune the learning rate by size**, and state up to which size it was tuned.
-# - **Resample whole runs, not single losses.** Losses of one run share its seed.
-# - **Say what $N$ and $C$ count.** $6ND$ is low for small models, in which attention is a large
-#   part of the work.
+# - **Resample whole runs, not single losses**, because the losses of one run share its seed.
 # - **Don't trust the irreducible loss.** A few sizes barely distinguish a large $E$ from small
-#   exponents, and every extrapolation depends on it.
-# - **Extrapolate in small steps.** Check the law on a middle-sized run before you pay for the large
-#   one.
+#   exponents, and extrapolations depend on it.
 # - **Repeat data with care.** When the text runs out, up to about four passes are nearly as good as
-#   new text ([Muennighoff et al. 2023](https://arxiv.org/abs/2305.16264)). No run here repeats any.
+#   new text ([Muennighoff et al. 2023](https://arxiv.org/abs/2305.16264)).
 #
 # ## Summary
 #
-# How should you split a compute budget between model size and data? Along a fixed budget the loss
-# is a valley, and two exponents say how its lowest point moves: $N_{opt} \propto C^a$ with $a =
-# \beta / (\alpha + \beta)$. From 15 runs of five sizes we get 0.77 [0.51, 1.03]: too wide to tell
-# Kaplan et al.'s 0.73 from a value just above the 0.46 to 0.50 of Hoffmann et al. The law predicted
-# a run near its optimum (1.479 predicted, 1.492 measured) and failed for one 4.5 times as large
-# (1.544 predicted, 1.673 measured). For a real run use the field's result, equal proportion and
-# about 20 tokens per parameter, then ask how much inference the model will serve.
+# How should you split a compute budget between model size and data? Along a fixed budget, the loss
+# has a lowest point, and two exponents decide how it moves: $N_{opt} \propto C^a$ with $a = \beta /
+# (\alpha + \beta)$. From 15 runs of five sizes we get $a = 0.77$ [0.51, 1.03]. This interval is too
+# wide to tell Kaplan et al.'s 0.73 from a value just above the 0.46 to 0.50 of Hoffmann et al.
 #
-# We did not reproduce either paper: our largest fitted model has 151 thousand parameters, theirs
-# 1.5 and 16 billion, and our tokens are characters.
+# Hoffmann et al.'s law predicted a run near its optimum (1.479 predicted, 1.492 measured) but
+# failed for a model 4.5 times as large (1.544 predicted, 1.673 measured). For a real run, use the
+# field's result: equal proportion, about 20 tokens per parameter. Then ask how much inference the
+# model will serve.
+#
+# We did not reproduce either paper. Our largest fitted model has 151 thousand parameters, theirs
+# have 1.5 and 16 billion, and our tokens are characters.
 #
 # ## Check your understanding
 #

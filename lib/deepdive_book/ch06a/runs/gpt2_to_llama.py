@@ -102,16 +102,16 @@ def best_rate_table(rows: Sequence[Row]) -> Html:
                                 "steps": f"{first['steps']:,}"}  # fmt: skip
         for end, rate in RATES.items():
             losses = [row["test"] for row in runs_of(rows, part + end).values()]
-            line[f"loss, LR {rate}"] = f"{mean(losses):.3f}"
+            line[f"test loss at LR {rate}"] = f"{mean(losses):.3f}"
         line["best LR"] = RATES[suffix]
         if part != BASE:
-            line["difference, each at its best LR"] = _shown(
+            line["difference from nanoGPT, both at best LR"] = _shown(
                 difference(rows, part + suffix, base, len(TWO_RATES) - 1)
             )
         lines.append(line)
-    return table(lines, caption="Test loss in nats per character. LR 0.001: five seeds; 0.004: "
-                 "three. Differences to nanoGPT: paired by seed, corrected for four "
-                 "contrasts.")  # fmt: skip
+    return table(lines, caption="Test loss in nats per character, mean over seeds. LR: learning "
+                 "rate; five seeds at 0.001, three at 0.004. Difference: paired by seed [95% t "
+                 "interval, Bonferroni corrected for four comparisons].")  # fmt: skip
 
 
 def single_rate_table(rows: Sequence[Row]) -> Html:
@@ -128,10 +128,11 @@ def single_rate_table(rows: Sequence[Row]) -> Html:
             "variant": part, "parameters": f"{runs[0]['parameters']:,}",
             "steps": f"{runs[0]['steps']:,}",
             "test loss": f"{mean(row['test'] for row in runs.values()):.3f}",
-            "difference": _shown(difference(rows, part, BASE, len(others))),
+            "difference from nanoGPT": _shown(difference(rows, part, BASE, len(others))),
         })  # fmt: skip
-    return table(found, caption="Learning rate 0.001 for all, five seeds. Differences to nanoGPT: "
-                 "paired by seed, corrected for eleven contrasts.")  # fmt: skip
+    return table(found, caption="Test loss in nats per character at learning rate 0.001, mean of "
+                 "five seeds. Difference: paired by seed [95% t interval, Bonferroni corrected "
+                 "for eleven comparisons].")  # fmt: skip
 
 
 def _shown(each: Interval) -> str:
@@ -150,8 +151,9 @@ def gpu_table() -> Html:
     saved = json.loads(file.read_text())["rows"] if file and file.is_file() else []
     if not saved:
         return table(NOT_SAVED)
-    lines = [{"seed": row["seed"], "first half": row["chosen"], "second half": row["test"],
-              "last tenth": (row["chosen"] + row["test"]) / 2} for row in saved]  # fmt: skip
-    return table(lines, formats=dict.fromkeys(("first half", "second half", "last tenth"), ".3f"),
-                 caption="Loss in nats per character; the first half selected the "
-                 "checkpoint.")  # fmt: skip
+    halves = {"first half (validation)": "chosen", "second half (test)": "test"}
+    lines = [{"seed": row["seed"], **{half: row[key] for half, key in halves.items()},
+              "entire last tenth": (row["chosen"] + row["test"]) / 2} for row in saved]  # fmt: skip
+    return table(lines, formats=dict.fromkeys((*halves, "entire last tenth"), ".3f"),
+                 caption="Loss in nats per character on the last tenth of the text. The "
+                 "first half selected the checkpoint.")  # fmt: skip

@@ -355,15 +355,16 @@ def exponents(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     sizes = sorted({row["parameters"] for row in rows})
     methods: list[tuple[str, str, Callable[[Sequence[Mapping[str, Any]]], float]]] = [
-        ("parametric fit", "all parameters", lambda some: _growth(some, "parameters")),
-        ("parametric fit", "without embedding", lambda some: _growth(some, "non_embedding")),
-        ("parametric fit", "counted FLOPs / 6", lambda some: _growth(_sixths(some), "sixth")),
-        ("parametric fit, largest size left out", "all parameters",
+        ("Hoffmann et al.'s law", "all parameters", lambda some: _growth(some, "parameters")),
+        ("Hoffmann et al.'s law", "without embedding", lambda some: _growth(some, "non_embedding")),
+        ("Hoffmann et al.'s law", "FLOPs per token / 6",
+         lambda some: _growth(_sixths(some), "sixth")),
+        ("Hoffmann et al.'s law, largest size left out", "all parameters",
          lambda some: _growth([r for r in some if r["parameters"] < sizes[-1]], "parameters")),
-        ("parametric fit, smallest size left out", "all parameters",
+        ("Hoffmann et al.'s law, smallest size left out", "all parameters",
          lambda some: _growth([r for r in some if r["parameters"] > sizes[0]], "parameters")),
         ("IsoFLOP parabolas", "all parameters", isoflop_exponent),
-        ("Kaplan et al.'s form", "all parameters",
+        ("Kaplan et al.'s law", "all parameters",
          lambda some: float(fitted(Kaplan, runs_of(some), draws=0).law.growth)),
     ]  # fmt: skip
     seeds = sorted({row["seed"] for row in rows})
@@ -371,8 +372,8 @@ def exponents(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for method, size, growth in methods:
         each = [growth([row for row in rows if row["seed"] == seed]) for seed in seeds]
         interval = t_interval(each)
-        found.append({"method": method, "N counts": size, "exponent a": interval,
-                      "10 x compute: N x": 10**interval.value})  # fmt: skip
+        found.append({"method": method, "N is": size, "exponent a": interval,
+                      "factor for 10 x budget": 10**interval.value})  # fmt: skip
     return found
 
 
@@ -391,9 +392,10 @@ def predictions(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[st
     for name, chosen in word["chosen"].items():
         reached = rows[name][0]["loss"][0]
         found.append({
-            "run": name, "N": f"{chosen['parameters']:,}", "D": f"{chosen['tokens']:,}",
-            "law with E": Interval(*chosen["Chinchilla"]),
-            "Kaplan's form": Interval(*chosen["Kaplan"]),
+            "run": name, "parameters N": f"{chosen['parameters']:,}",
+            "characters D": f"{chosen['tokens']:,}",
+            "Hoffmann et al.": Interval(*chosen["Chinchilla"]),
+            "Kaplan et al.": Interval(*chosen["Kaplan"]),
             "log-linear": f"{chosen['trend']:.3f}", "measured": f"{reached:.3f}",
         })  # fmt: skip
     return found
@@ -405,6 +407,8 @@ def rate_losses(rows: Sequence[Mapping[str, Any]], shared: float) -> list[dict[s
     """
 
     def spread(losses: Sequence[float]) -> str:
+        if len(losses) == 1:
+            return f"{losses[0]:.3f} (one seed)"
         return f"{fmean(losses):.3f} ({min(losses):.3f} to {max(losses):.3f})"
 
     found = []
@@ -416,9 +420,9 @@ def rate_losses(rows: Sequence[Mapping[str, Any]], shared: float) -> list[dict[s
         best = min(losses, key=lambda rate: fmean(losses[rate]))
         other = losses.get(shared, [])
         found.append({
-            "N": f"{n:,}", "best rate": best, "loss": spread(losses[best]),
+            "parameters N": f"{n:,}", "best rate": best, "loss at best rate": spread(losses[best]),
             f"loss at {shared:g}": spread(other) if other else "",
-            "higher by": f"{fmean(other) - fmean(losses[best]):.3f}" if other else "",
+            "difference": f"{fmean(other) - fmean(losses[best]):.3f}" if other else "",
         })  # fmt: skip
     return found
 
