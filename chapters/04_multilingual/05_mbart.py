@@ -1,15 +1,17 @@
 # %% [markdown] tags=["slide"]
 # # mBART and MASS: does denoising pretraining help translation?
 #
-# You have a large English corpus and a large French one, but no sentence in one is a translation of
-# a sentence in the other. You also have 300 translated pairs. **mBART** and **MASS** pretrain an
-# encoder-decoder on the two monolingual corpora by **denoising**. **How much does that help when
-# you then fine-tune it on so few pairs?**
+# You want to translate English into French, but you have only 300 translated pairs. You also have
+# many English and many French sentences that aren't translations of each other. **mBART** and
+# **MASS** use such sentences to pretrain a translation model by **denoising**: it learns to restore
+# corrupted text. **How much does this help when you then fine-tune on so few pairs?**
 #
 # **What it is.** MASS ([Song et al. 2019](https://arxiv.org/abs/1905.02450)) and mBART ([Liu et al.
-# 2020](https://arxiv.org/abs/2001.08210)) are **pretraining objectives** for an encoder-decoder.
-# The encoder reads a corrupted sentence, and the decoder predicts what was removed (MASS) or the
-# entire original (mBART). The result is the initialization of a machine translation model.
+# 2020](https://arxiv.org/abs/2001.08210)) are **pretraining objectives** for an
+# **encoder-decoder**, a transformer whose encoder reads one text and whose decoder generates
+# another. In both, the encoder reads a corrupted text, and the decoder predicts what was removed
+# (MASS) or the entire original (mBART). The pretrained weights then initialize a machine
+# translation model.
 #
 # **What you'll be able to do.** Build training examples for both objectives, compute their loss,
 # generate in a chosen language with mBART's language tokens, and test whether denoising itself
@@ -17,11 +19,11 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# A lot. A small mBART pretrained for 2,400 steps and fine-tuned on 300 English-French pairs scores
-# 13.3 points [11.0, 15.6] higher than without pretraining on chrF, a score of shared character
-# sequences from 0 to 100 (five seeds). But it reaches only 18.4, so it doesn't translate yet. And
-# it isn't clear that denoising is what helps: pretraining that copies uncorrupted sentences comes
-# close.
+# It helps a lot. We pretrained a small mBART for 2,400 steps and fine-tuned it on 300
+# English-French pairs. On chrF, a score from 0 to 100 for shared character sequences, it scores
+# 13.3 points higher than without pretraining (95% confidence interval over five seeds: 11.0 to
+# 15.6). However, it reaches only 18.4, so it doesn't translate yet. It also isn't clear that
+# denoising is what helps, because pretraining that only copies uncorrupted sentences comes close.
 #
 # </details>
 #
@@ -47,14 +49,14 @@ from deepdive_book.kit.plotting import show
 show(mbart_diagram(), ALT)
 
 # %% [markdown]
-# *mBART. `[M]` is the mask token, `</s>` ends a text, and `<en>` and `<fr>` are language tokens.
-# Top: in pretraining, input and target are in the same language. Bottom: in fine-tuning, the
-# decoder starts with the target language's token.*
+# *mBART. `[M]` is the mask token, `</s>` ends a text, and `<en>` and `<fr>` are **language
+# tokens**, which give the language of a text. Top: in pretraining, input and target are in the same
+# language. Bottom: in fine-tuning, the decoder starts with the target language's token.*
 #
 # **Interactive figure: pretraining objectives.** *The upper line is the encoder's input, and the
 # lower line is the decoder's input. Blue is English, green French. Select a token to see which
 # tokens it attends to (filled boxes); the target at a position is in bold below its box. The figure
-# also shows three related systems, which are compared at the end of the page: mT5, XNLG, and VECO.
+# also shows three related systems (mT5, XNLG, and VECO), which we compare at the end of the page.
 # For *VECO, cross-lingual*, the two lines are a sentence and its translation.* *Try this:*
 #
 # 1. Choose *MASS* and select the token whose target is *milk*. In which line does it find *He*, and
@@ -72,33 +74,44 @@ cross_lingual_masks(figure.examples())
 # %% [markdown]
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. *He* is only in the encoder's input, *drinks* only in the decoder's input. No word is in both,
-#    so the decoder has to use cross-attention.
-# 2. Two, *drinks* and *milk*. The model isn't given this number, so it must predict the length too.
-# 3. *XNLG, translation* and *VECO, cross-lingual*. All others need monolingual text only.
+# 1. *He* is only in the encoder's input, and *drinks* is only in the decoder's input. No word is in
+#    both, so the decoder has to use **cross-attention**, its attention to the encoder's states.
+# 2. The mask replaces two tokens, *drinks* and *milk*. The model isn't given this number, so it
+#    must predict the length as well.
+# 3. *XNLG, translation* and *VECO, cross-lingual* need translations. All others need monolingual
+#    text only.
 #
 # </details>
 #
 # ## By hand: one text, two objectives
 #
-# The text has two sentences: *She drinks milk* and *He sleeps*, five tokens in all.
+# To see what the two objectives do, we corrupt a text of five tokens and two sentences, *She drinks
+# milk* and *He sleeps*.
 #
-# **mBART** applies two kinds of corruption. **Sentence permutation** shuffles the sentences. **Text
-# infilling** then replaces **spans** of tokens by one mask each, until 35% of the tokens are
-# masked. Here that is $0.35 \cdot 5 = 1.75$, rounded to 2. The length of each span is sampled from
-# a Poisson distribution with mean 3.5, whose first probabilities are
+# **mBART** corrupts a text in two ways. First, **sentence permutation** shuffles the sentences.
+# Then **text infilling** removes sequences of tokens, called **spans**, and puts a single mask in
+# the place of each span, until 35% of the tokens are masked. Here that is $0.35 \cdot 5 = 1.75$,
+# rounded to 2 tokens.
+#
+# The length of each span is sampled from a Poisson distribution with mean 3.5, whose first
+# probabilities are
 #
 # | length | 0 | 1 | 2 |
 # |---|---|---|---|
 # | probability | 0.030 | 0.106 | 0.185 |
 # | cumulative | 0.030 | 0.136 | 0.321 |
 #
-# A uniform random number of 0.256 is between 0.136 and 0.321, so the span has length 2. That
-# reaches the two tokens, so no other span is sampled.
+# To sample a length, take a uniform random number between 0 and 1, and find the first length whose
+# cumulative probability is larger. For example, 0.256 is between 0.136 and 0.321, so the span has
+# length 2. This span already masks the two tokens, so no other span is sampled.
 #
 # **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, which Python rounds to the even
-# number 2. Say it starts at the second token. The decoder's input at a position is the previous
-# token if that token is in the span too, and otherwise a mask:
+# number 2. Suppose the span starts at the second token. The decoder predicts only the tokens of the
+# span. The decoder's input at a position is the previous token if that token is also in the span,
+# and otherwise a mask. It therefore contains the beginning of the span, but the rest of the text is
+# available only from the encoder.
+#
+# This gives two training examples, where a dash means no loss at this position:
 #
 # | | mBART | MASS |
 # |---|---|---|
@@ -106,13 +119,15 @@ cross_lingual_masks(figure.examples())
 # | decoder input | `<en>` She drinks milk He sleeps | [M] [M] drinks [M] [M] |
 # | targets | She drinks milk He sleeps `</s>` | – drinks milk – – |
 #
-# The loss of both is the mean **cross-entropy** of the targets. A model that gives each of 19
-# vocabulary entries the same probability has a loss of $\ln 19 = 2.944$.
+# Both objectives have the same loss, the mean **cross-entropy** of the targets. For example, if a
+# model gives each of 19 vocabulary entries the same probability, its loss is $\ln 19 = 2.944$.
 #
 # ## In code: training examples and loss
 #
-# The random numbers are arguments: `rng` is a `random.Random`, and `u` is a uniform random number,
-# which selects the length of a span in `poisson` and the start of MASS's span.
+# In the next cell, `infill` is mBART's text infilling. The functions `mbart_example` and
+# `mass_example` each return a training example, and `denoising_loss` computes the loss. The random
+# numbers are arguments: `rng` is a `random.Random`, and `u` is a uniform random number, which
+# selects the length of a span in `poisson` and the start of the span in `mass_example`.
 
 # %% mBART and MASS tags=["concept", "slide"]
 import math
@@ -170,8 +185,8 @@ def denoising_loss(model, source, inputs, targets, pad):
 
 
 # %% [markdown]
-# Calling the code on the worked example gives the table above, with the same Poisson sample and the
-# same loss for equal probabilities:
+# Called on the worked example, these functions return the training examples of the table, the same
+# span length, and the same loss:
 
 # %% The worked example tags=["nbval-check-output"]
 import random
@@ -188,8 +203,9 @@ uniform = denoising_loss(lambda _, x: torch.zeros(1, x.shape[1], 19), *mbart_par
 print(f"loss of equal probabilities: {uniform.item():.3f}")
 
 # %% [markdown]
-# The functions of `deepdive`, this book's library, give the same examples for the same random
-# numbers. They also give the same loss and gradients, here for a small mBART with random weights:
+# The same functions are in `deepdive`, the small library that accompanies this book. They return
+# the same examples for the same random numbers, and the same loss and gradients for a small mBART
+# with random weights:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.models.generative import mbart
@@ -225,22 +241,29 @@ print("equal: 200 training examples, the loss of both objectives, and its gradie
 # %% [markdown]
 # ## Experiments
 #
-# **Data.** We use short English and French sentences from Tatoeba: 3 to 10 tokens, all among the
-# 1,500 most frequent words of their language. All translations of a sentence form a group, and each
-# group is in one part only: the English corpus, the French corpus, the pairs, or the validation or
-# test set. So no sentence of one monolingual corpus has a known translation in the other, and no
-# test sentence occurs in training. (The next cell prints the sizes.)
+# **Data.** The sentences are from Tatoeba, a public collection of sentences and their translations.
+# We use short English and French sentences of 3 to 10 tokens, all among the 1,500 most frequent
+# words of their language. Many sentences have several translations, so we put all translations of a
+# sentence into one group. Each group is used in only one part: the English corpus, the French
+# corpus, the **parallel corpus** (the translated pairs), the validation set, or the test set.
+# Therefore no sentence of one monolingual corpus has a known translation in the other, and no test
+# sentence occurs in training.
 #
-# **Model and training.** All models are the same small mBART: width 64, 2 + 2 layers, one token per
-# word, and 424,960 parameters. Pretraining takes 800 or 2,400 steps of 64 sentences, half of them
-# in each language. Fine-tuning takes at most half that number of steps, with 32 pairs each, on 300
-# or 3,000 pairs of the **parallel corpus**. It stops when the loss on 200 validation pairs hasn't
-# improved for 100 steps, and the best weights are used. A text here is a single sentence, so mBART
-# has nothing to permute, and MASS's decoder gets the language token as its first input.
+# **Model.** All models are the same small mBART, with 2 layers in the encoder, 2 in the decoder, a
+# width of 64, and one token per word. Each text here is a single sentence, so mBART has nothing to
+# permute. In our version of MASS, the decoder's first input is the language token, as in mBART.
 #
-# **Metric.** **chrF** compares the character sequences of a translation with those of its
-# reference, and **BLEU** its word sequences, both from 0 to 100. Two baselines need no training:
-# the same French sentence for every input (mean of 20 sentences), and the English input itself.
+# **Training.** We pretrain for 800 or 2,400 steps of Adam with batches of 64 sentences, half of
+# them in each language, and a peak learning rate of 0.003. Then we fine-tune on 300 or 3,000
+# translated pairs, with batches of 32 pairs and a peak learning rate of 0.002, for at most half the
+# number of pretraining steps. Fine-tuning stops early when the loss on 200 validation pairs hasn't
+# improved for 100 steps, and we use the weights with the lowest validation loss. (Code: `train` and
+# `fine_tune` in `deepdive_book.ch04.runs.mbart`.)
+#
+# **Metrics.** **chrF** compares the character sequences in a translation with those in a reference,
+# and **BLEU** compares the word sequences. Both range from 0 to 100, and higher is better. Two
+# baselines need no training. One outputs the same French sentence for every input (mean score of 20
+# such sentences), and the other outputs the English input itself.
 
 # %% Data, saved runs, and baselines
 from deepdive_book.ch04.runs import mbart as experiment
@@ -256,11 +279,13 @@ one_sentence, source = experiment.baselines(data)
 print(f"chrF of one sentence for all: {one_sentence.value:.1f}, of the English input: {source:.1f}")
 
 # %% [markdown]
+# Both baselines have a chrF of about 12, so a score near 12 is no evidence of translation.
+#
 # ### 1. What does a pretrained model generate before fine-tuning?
 #
-# Pretraining is over, and the model has seen no translation. In pretraining, the encoder's input
-# and the decoder's output were always in the same language. Now the encoder reads an English test
-# sentence, and the decoder starts with the French language token.
+# After pretraining, the model has never seen a translation. In every training example, the
+# encoder's input and the decoder's output were in the same language. Now we give the encoder an
+# English test sentence, but we start the decoder with the French language token.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -279,39 +304,43 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 #
-# The table has a third objective, *copying*: encoder input and target are the same sentence,
-# without corruption. It is a control, which we need in experiment 3.
+# The first table shows what percentage of the generated words occur only in English and what
+# percentage occur only in French. (The rest occur in both.) The table also has a third objective,
+# *copying*, in which the encoder's input and the target are the same uncorrupted sentence. It is a
+# control, which we need in experiment 3. The second table has outputs after the shorter
+# pretraining.
 
 # %% Languages of the generated words tags=["surprise", "slide"]
-table(experiment.language_table(runs), formats={"steps": ",d"}, caption="percentages of the "
-      "generated words that occur only in English, or only in French: mean (range) over at least "
-      "3 seeds")  # fmt: skip
+table(experiment.language_table(runs), formats={"pretraining steps": ",d"},
+      caption="percentage of the generated words that occur only in English, or only in French: "
+      "mean (range) over at least 3 seeds")  # fmt: skip
 
 # %% Two outputs, after the shorter pretraining tags=["surprise"]
 table(experiment.examples(runs, data, 0))
 
 # %% [markdown]
-# **mBART generates mostly English words, many of them from its input, although the language token
-# asks for French.** MASS generates French, but the meaning is different. Probably that's because
-# MASS's decoder always had to predict words that weren't in the encoder's input, in the language of
-# its first token. [Liu et al. (2021)](https://aclanthology.org/2021.findings-acl.373/) also find
-# that large pretrained translation models copy more than models without pretraining. Either way,
-# neither model translates: before fine-tuning neither outputs the reference for any test sentence.
+# **mBART generates mostly English words, although the language token asks for French.** In the
+# examples, many of these words are copied from the input. MASS, in contrast, generates French, but
+# with a different meaning. The reason is probably that MASS's decoder always had to predict words
+# that weren't in the encoder's input, in the language of its first token.
+#
+# Neither mBART nor MASS translates yet. Before fine-tuning, neither outputs the reference for any
+# test sentence. [Liu et al. (2021)](https://aclanthology.org/2021.findings-acl.373/) find that
+# large pretrained translation models also copy more than models without pretraining.
 
 # %% [markdown]
 # ### 2. Does denoising pretraining help when pairs are few?
 #
-# Now all models are fine-tuned. The model without pretraining (*none*) may take the steps of both
-# stages. But a fine-tuning step has half as many sentences as a pretraining step, so *none* still
-# uses less compute. Therefore *none, equal compute* may take more steps, until its compute matches
-# mBART's. In the first table, *steps* means steps of pretraining + maximum steps of fine-tuning.
-# *TFLOPs* is the training compute, in 10¹² floating-point operations, if all steps are taken. In
-# the second table, *steps* means the pretraining steps of mBART. The **confidence interval** is
-# Student's t over the training seeds; with three seeds it is wide and can include impossible
-# scores. Holm's correction raises the p values because several comparisons are made. A difference
-# uses only the seeds that both models have, so it can differ from the difference of two means in
-# the first table. Seeds 1 to 3 without pretraining were run on an earlier machine, the others on
-# this one; one of the former, repeated on this machine, scored clearly higher with 3,000 pairs.
+# Now we fine-tune mBART and compare it with a model without pretraining, called *none*. To be fair,
+# *none* may take the steps of both stages, all of them on the pairs. However, a fine-tuning batch
+# is half the size of a pretraining batch, so *none* still uses less compute. Therefore a second
+# version, *none, equal compute*, may take even more steps, until its compute matches mBART's.
+#
+# In the next table, the column "steps" has the pretraining steps plus the maximum number of
+# fine-tuning steps. "TFLOPs" is the training compute in 10¹² floating-point operations. It is an
+# upper bound, because fine-tuning may stop before its maximum. The scores are means over the
+# training seeds, and the brackets hold a 95% **confidence interval** for the mean (Student's t).
+# With only three seeds, this interval is wide and can even include impossible scores.
 
 # %% Translation with and without pretraining tags=["slide"]
 short, long = experiment.steps_of(runs)[0], experiment.steps_of(runs)[-1]
@@ -321,44 +350,61 @@ formats = dict.fromkeys(heads, ".1f") | {"TFLOPs": ".1f", "steps": str}
 arms = [("none", short), ("mBART", short), ("none", long), (experiment.LONGER, long),
         ("mBART", long)]  # fmt: skip
 table(experiment.score_table(runs, data, dict.fromkeys(arms)), formats=formats,
-      caption="test scores: mean over seeds [95% t interval]")  # fmt: skip
+      caption="test scores: mean over seeds [95% confidence interval]")  # fmt: skip
+
+# %% [markdown]
+# Are the gains larger than chance? For the next table, we subtract the chrF of the second model
+# from the chrF of the first, seed by seed, and then average. Only seeds that both models have are
+# used, so the result can deviate from the difference of two means in the table above.
+#
+# The last column has the p value of a t test, the probability of a difference at least this large
+# if the models were equally good on average. With six comparisons, one of them may have a small p
+# value by chance alone. Holm's method corrects for this by raising the p values. The intervals
+# aren't corrected.
 
 # %% Differences
-FORMATS = {"steps": ",d", "pairs": ",d", "chrF": ".1f", "p (Holm)": ".3f"}
+FORMATS = {"pretraining steps": ",d", "pairs": ",d", "difference in chrF": ".1f",
+           "p, corrected": ".3f"}  # fmt: skip
 contrasts = [(("mBART", "none"), short), (("mBART", "none"), long),
              (("mBART", experiment.LONGER), long)]  # fmt: skip
 table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMATS,
-      caption="differences in chrF, paired by seed [95% t interval, not corrected]; last column: p "
-      "value of the t test, corrected for the comparisons in this table (Holm)")  # fmt: skip
+      caption="first model minus second: mean over paired seeds [95% confidence interval, not "
+      "corrected]; p value of the t test, corrected for this table (Holm)")  # fmt: skip
 
 # %% [markdown]
-# **Pretraining helps.** After 2,400 steps the gain is 13.3 points with 300 pairs and 13.9 points
-# with 3,000. All six intervals exclude zero, and no corrected p value is above 0.013. The extra
-# steps of *none, equal compute* don't change that: its chrF is about that of *none*, probably
-# because the validation loss stops improving. Even when allowed the same compute, the model without
-# pretraining doesn't catch up.
+# **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.3 points with 300
+# pairs and 13.9 points with 3,000. All six intervals exclude zero, and no corrected p value is
+# above 0.013. The additional steps of *none, equal compute* don't change this result. Its chrF is
+# about the same as the chrF of *none*, probably because the validation loss stops improving. So
+# even when the model without pretraining may use the same compute, it doesn't catch up.
+#
+# The exact size of the gain is less certain, because seeds 1 to 3 of *none* were run on an earlier
+# machine and all other runs on a newer one. We repeated one of these three on the newer machine,
+# and it scored clearly higher with 3,000 pairs.
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time. Almost none of its 500 test translations match the reference.
-# Without pretraining, the model outputs nearly the same frequent words for every input, and its
-# score is even below that baseline.
+# Without pretraining, the score is even below that baseline, and the model outputs nearly the same
+# frequent words for every input.
 #
-# **With 3,000 pairs, longer training can replace a short pretraining.** After 3,600 steps on pairs,
-# *none* is about as good as mBART with 800 steps of pretraining, for about twice the compute. So
-# part of the gain at equal steps is faster training.
+# **With 3,000 pairs, longer training can replace a short pretraining.** With up to 3,600 steps on
+# the pairs, *none* is about as good as mBART with 800 steps of pretraining (third and second row of
+# the first table), but it may use about twice the compute. So part of mBART's gain at equal steps
+# comes from faster training.
 #
 # ### 3. Is it the denoising?
 #
-# mBART's pretraining has two ingredients: generating sentences in both languages while attending to
-# an input, and undoing its corruption. The control *copying* has only the first. Its encoder input
-# is the uncorrupted sentence, and it has the same number of target tokens. MASS is here too. It has
-# the same number of steps, but only half as many target tokens per step, so at equal steps it is at
-# a disadvantage.
+# mBART's pretraining has two ingredients. The model learns to generate sentences in both languages
+# while it attends to an input, and it learns to undo the corruption of that input. To find out
+# whether the second ingredient matters, we compare mBART with the control *copying*, which has only
+# the first. It has the same targets as mBART, but its encoder input is the uncorrupted sentence.
+# The comparison also includes MASS, which is at a disadvantage at equal steps, because its decoder
+# predicts only half of each sentence.
 
 # %% tags=["fold"]
 predict(
-    "After 800 steps and 3,000 pairs, mBART scores 15.0 chrF points higher than no pretraining. "
-    "How much of this gain does copying achieve?",
+    "With 800 pretraining steps and 3,000 pairs, mBART gains 15.0 points of chrF over no "
+    "pretraining. How much of this gain does copying achieve?",
     ["little: nothing has to be learned to copy a sentence",
      "about half of it",
      "nearly all of it"],
@@ -370,6 +416,10 @@ predict(
 
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
+#
+# In the first table, "target tokens (M)" is the number of tokens that the decoder predicts in
+# pretraining, in millions. The second table has differences as in experiment 2, and its p values
+# are corrected for its own eight comparisons.
 
 # %% All objectives tags=["surprise", "slide"]
 arms = [(one, steps) for steps in (short, long) for one in ("mBART", "copying", "MASS")]
@@ -377,52 +427,57 @@ found = experiment.score_table(runs, data, dict.fromkeys(arms))
 for line, (one, steps) in zip(found, dict.fromkeys(arms), strict=True):
     line["target tokens (M)"] = experiment.target_tokens(data, one, steps)
 table(found, formats=formats | {"target tokens (M)": ".2f"},
-      caption="test scores: mean over seeds [95% t interval]; last column: in pretraining")
+      caption="test scores: mean over seeds [95% confidence interval]")  # fmt: skip
 
 # %% Differences between objectives tags=["surprise"]
 contrasts = [(pair, steps) for pair, *some in (
     (("mBART", "copying"), short, long), (("copying", "none"), long), (("MASS", "none"), long),
 ) for steps in some]  # fmt: skip
 table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMATS,
-      caption="differences in chrF, paired by seed [95% t interval, not corrected]; last column: p "
-      "value of the t test, corrected for the comparisons in this table (Holm)")  # fmt: skip
+      caption="first model minus second: mean over paired seeds [95% confidence interval, not "
+      "corrected]; p value of the t test, corrected for this table (Holm)")  # fmt: skip
 
 # %% [markdown]
 # **Copying alone gains more than 12 points over no pretraining**, so it may help nearly as much as
-# denoising. After 800 steps, the intervals of mBART − copying include zero with either number of
-# pairs, and with 300 pairs the interval is too wide to tell. After 2,400 steps and with 3,000
-# pairs, mBART scores 1.7 points higher. That interval excludes zero by itself, but not after
-# correction for the comparisons of this table. So whether denoising adds anything to copying is
-# open here. (With the first three seeds the difference was larger, and two more seeds reduced it.)
+# denoising. Does denoising add anything? The first three differences between mBART and copying
+# don't show it, because their intervals include zero, and the first interval is too wide to tell.
 #
-# Why does copying help? Probably because it trains the decoder to generate sentences of the
-# language, and the cross-attention to find the input position it needs next. Both are useful in
-# translation. We didn't test these two explanations separately.
+# The fourth difference is less clear. After 2,400 steps and with 3,000 pairs, mBART scores 1.7
+# points higher, and the interval excludes zero. But the difference isn't significant after the
+# correction, and it was larger with the first three seeds, before we added two more. So whether
+# denoising adds anything to copying is open here.
 #
-# **MASS is inconclusive.** Neither of its differences from *none* remains after correction, and
-# with 3,000 pairs its seeds are far apart. It has half of mBART's target tokens, and we ran neither
-# more steps nor other learning rates for it. So this comparison isn't evidence against MASS.
+# Why does copying help at all? Probably because it trains two abilities that translation needs as
+# well. The decoder learns to generate sentences of the language, and the cross-attention learns to
+# find the input position needed next. We didn't test these two explanations separately.
+#
+# **The result of MASS is inconclusive.** Neither of its differences from *none* is significant
+# after the correction, and with 3,000 pairs its seeds differ widely. MASS also had only half of
+# mBART's target tokens, and we tried neither more steps nor other learning rates for it. So this
+# comparison isn't evidence against MASS.
 
 # %% [markdown]
 # ### Where does the meaning come from?
 #
-# Monolingual text doesn't say which word is the translation of which. The pairs do. How many words
-# of the test sentences occur in them?
+# Monolingual text doesn't show which French word is the translation of an English word. Only the
+# pairs show it. How many words of the test sentences occur in them?
 
 # %% Test words that occur in the pairs
 for n in experiment.pair_counts():
     print(f"{n:,} pairs: {experiment.coverage(data, n):.0f}% of the English words in the test set")
 
 # %% [markdown]
-# Even 300 pairs cover most words, but a word that occurs once or twice isn't learned from one
-# example by a model that also has to learn everything else. Probably pretraining leaves fine-tuning
-# less to learn: the model already generates sentences in both languages.
+# Even 300 pairs contain most of the words. However, a word that occurs only once or twice is
+# probably hard to learn for a model that also has to learn everything else. A pretrained model
+# probably has less left to learn in fine-tuning, because it already generates sentences in both
+# languages.
 #
 # ## With the real library
 #
-# `save` writes our small mBART in the format of transformers, so `MBartForConditionalGeneration`
-# loads the same weights. Its `shift_tokens_right` makes the decoder input from the labels: it moves
-# the last token, the language token, to the front.
+# Hugging Face's transformers has mBART as `MBartForConditionalGeneration`. With `save` from
+# `deepdive`, we write our small mBART in the format of transformers, load the same weights there,
+# and check that the logits are equal. In transformers, `shift_tokens_right` makes the decoder's
+# input from the labels: it moves the last token, the language token, to the front.
 
 # %% Ours and transformers tags=["nbval-check-output", "slide"]
 from tempfile import TemporaryDirectory
@@ -447,13 +502,14 @@ print("equal logits:", tuple(logits.shape))
 print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 
 # %% [markdown]
-# The last line shows the decoder's side of **mBART-50** ([Tang et al.
-# 2020](https://arxiv.org/abs/2008.00401)). It puts the language token before the text, in the
-# source as well, instead of after it. Its decoder starts with `</s>`, and `forced_bos_token_id`
-# makes the language token the first generated token. A model that isn't told the target language
-# may write in another one, an error known as **accidental translation** ([Xue et al.
-# 2021](https://arxiv.org/abs/2010.11934)). With network access you would run the published model;
-# its output isn't shown here.
+# The last line of the output shows how generation starts in **mBART-50** ([Tang et al.
+# 2020](https://arxiv.org/abs/2008.00401)), a later version of mBART. In both source and target,
+# mBART-50 has the language token before the text instead of after it. Its decoder starts with
+# `</s>`, and `forced_bos_token_id` makes the language token the first generated token. Without this
+# token, a multilingual model may generate text in another language than you want, an error known as
+# **accidental translation** ([Xue et al. 2021](https://arxiv.org/abs/2010.11934)).
+#
+# With network access, you would run the published model like this (the output isn't shown here):
 #
 # ```python
 # from transformers import MBart50Tokenizer, MBartForConditionalGeneration
@@ -468,13 +524,15 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # ```
 #
 # To fine-tune on your own pairs, start from `facebook/mbart-large-50`, which is pretrained only.
-# Set `src_lang` and `tgt_lang`, and pass the translations as `text_target`; the tokenizer then
+# Set `src_lang` and `tgt_lang`, and pass the translations as `text_target`. The tokenizer then
 # returns the labels, and the model shifts them.
 #
 # ## How it differs
 #
-# XNLG and VECO of the interactive figure also use parallel sentences in pretraining. The functions
-# are in `deepdive.training.objectives`.
+# The table compares the systems of the interactive figure. The column "parallel" says whether
+# pretraining also uses sentences with their translations, and the functions are in
+# `deepdive.training.objectives`. For mT5, a **sentinel** is a mask token with a number, a different
+# one for each span.
 #
 # | system | encoder input | target | parallel | function |
 # |---|---|---|---|---|
@@ -484,15 +542,13 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # | XNLG | corrupted sentence, or translation | the sentence | yes | `xnlg_loss` |
 # | VECO | masked tokens, translation | masked tokens | yes | `plugged_loss` |
 #
-# mBART is [BART](../06a_text/04_denoising.ipynb) trained on 25 languages, with language tokens. It
-# has one more layer normalization after the encoder and after the decoder, which its authors added
-# for training in half precision (section 2.2).
+# mBART is [BART](../06a_text/04_denoising.ipynb) trained on 25 languages, with language tokens.
 #
 # ## Common mistake: split pairs at random
 #
-# Tatoeba has several translations for many sentences. You shuffle the pairs, use the first as the
-# test set, and pretrain on the sentences of the others. No pair is in both parts, but sentences
-# are:
+# Tatoeba has several translations for many sentences. Suppose you shuffle the pairs, use the first
+# ones as the test set, and pretrain on the sentences of all others. No pair is in both parts, but
+# many sentences are:
 
 # %% Test sentences that occur in training
 table([{"split by": name, "English (%)": english, "French (%)": french}
@@ -501,38 +557,41 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
       caption="test sentences that occur in the remaining pairs")  # fmt: skip
 
 # %% [markdown]
-# **Symptom:** no error, but the test is contaminated. A model that was pretrained on these very
-# French sentences may generate them more easily, and pretraining gets the credit. **Fix:** group
-# all pairs that share a sentence, directly or through other pairs, split the groups, and test on
-# one pair of each (`group_translations` of the experiment's module).
+# With random pairs, almost half of the English test sentences occur in the other pairs.
+#
+# **Symptom:** no error, but the test set is contaminated. A model that was pretrained on these very
+# French sentences may generate them more easily, and the gain is then attributed to pretraining.
+# **Fix:** put all pairs that share a sentence, directly or through other pairs, into one group.
+# Then split the groups instead of the pairs, and test on one pair of each group
+# (`experiment.group_translations`).
 #
 # ## In practice
 #
-# - **Set the language token.** A wrong one raises no error. mBART expects it as the first decoder
-#   input, mBART-50 as the first generated token.
+# - **Set the language token.** A wrong token raises no error. mBART expects it as the decoder's
+#   first input, and mBART-50 as the first generated token.
 # - **Read the outputs before you trust a score.** A model that copies its English input and a model
 #   that generates unrelated French have nearly the same chrF.
-# - **Stop early, on validation pairs.** With few pairs the best weights come early.
-# - **Compare with a copying control**, if you claim that the corruption itself helps.
-# - **Pretrain yourself only without a suitable model.** For a language in mBART-50, fine-tune the
-#   published weights.
+# - **Stop early, on validation pairs.** With few pairs, the best weights may come early.
+# - **Compare with a copying control** if you claim that the corruption itself helps.
+# - **Pretrain a model yourself only if no suitable one exists.** For a language in mBART-50,
+#   fine-tune the published weights.
 #
 # ## Summary
 #
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
 # 2,400 steps of mBART's objective improve chrF by 13.3 points [11.0, 15.6] with 300 pairs and by
-# 13.9 [7.8, 20.0] with 3,000. With 300 pairs the model doesn't translate yet (chrF 18.4); with
-# 3,000 it reaches 51.0. Before fine-tuning, given English input and the French token, mBART
-# generates mostly English words.
+# 13.9 [7.8, 20.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), and with
+# 3,000 it reaches 51.0.
 #
-# A control without corruption, copying, comes close. Whether denoising adds something is open: the
-# difference is 1.7 points, and it isn't significant after correction.
+# A control without corruption, copying, comes close to mBART. Whether denoising adds something is
+# open, because the largest difference in mBART's favor is 1.7 points and isn't significant after
+# correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
-# low-resource language pairs. Our gain in BLEU with 3,000 pairs is from 18.6 to 30.3, but on short,
-# easy sentences. We didn't reproduce their models, the 25 languages, sentence permutation (our
-# texts are single sentences), or unsupervised translation. We also didn't compare MASS at equal
-# target tokens.
+# low-resource language pairs. Our BLEU with 3,000 pairs rises from 18.6 to 30.3, but on short, easy
+# sentences. We didn't reproduce their models, the 25 languages, sentence permutation (our texts are
+# single sentences), or unsupervised translation. We also didn't compare MASS at equal target
+# tokens.
 #
 # ## Check your understanding
 #
@@ -540,7 +599,7 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    None of its target tokens are in the encoder's input: they are masked there.
+#    None of its target tokens are in the encoder's input, because they are masked there.
 #
 #    </details>
 # 2. Why does mBART's mask not reveal the length of a span?
@@ -555,16 +614,16 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The others had 800 pretraining steps. With the same total, a difference can't come from fewer
-#    steps. To match compute too, it needs still more steps.
+#    The other models had 800 pretraining steps. With the same total, a difference can't come from
+#    fewer steps. To match the compute as well, the model without pretraining needs even more steps.
 #
 #    </details>
 # 4. What does the difference between mBART and *copying* measure?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The effect of the corruption. Everything else is the same: languages, sentences, targets, and
-#    number of steps.
+#    It measures the effect of the corruption. Everything else is the same: the languages, the
+#    sentences, the targets, and the number of steps.
 #
 #    </details>
 #
@@ -577,7 +636,7 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #    <details><summary>Answer</summary>
 #
 #    Three tokens are masked, so the last span is truncated to 1. The result is [M] $a$ [M] $d$ [M]
-#    $f$: the first mask is an insertion, the second replaces $b\,c$, and the third replaces $e$.
+#    $f$. The first mask is an insertion, the second replaces $b\,c$, and the third replaces $e$.
 #
 #    </details>
 # 2. *(on paper, 2 min)* Count MASS's training examples. A sentence has 10 tokens. How many
@@ -595,8 +654,8 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer</summary>
 #
-#    If the gain over *none* remains, it came from learning which input position to attend to. If it
-#    disappears, the sentences themselves matter. We haven't run it.
+#    If the gain over *none* remains, it came from learning which input position to attend to. If
+#    the gain disappears, the sentences themselves matter. We haven't run this experiment.
 #
 #    </details>
 

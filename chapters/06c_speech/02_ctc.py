@@ -2,27 +2,28 @@
 # # CTC: which frame says which letter?
 #
 # Someone says "cat" into a phone. The recording has a hundred short frames, the transcript has
-# three characters, and no one marked where each one starts. **Connectionist temporal
-# classification (CTC)** trains on such pairs. How can a model learn which frame belongs to which
-# character, and why does it often output nothing at all for hundreds of training steps?
+# three characters, and no one marked where each character starts. **Connectionist temporal
+# classification (CTC)** trains a model on such pairs. How can the model learn which frame belongs
+# to which character, and why does it often output nothing at all for hundreds of training steps?
 #
 # **What it is.** CTC ([Graves et al. 2006](https://doi.org/10.1145/1143844.1143891)) is a loss for
-# a monotonic **alignment** that no one annotated. Each **frame** outputs a character or the
-# **blank**, and the loss is minus the log-probability of the **transcript**, summed over all
-# alignments by the **forward algorithm**, a form of **dynamic programming**.
+# sequences without an annotated **alignment**. An alignment has one symbol per **frame**, a
+# character or an extra symbol called the **blank**. Many alignments spell the same **transcript**.
+# The loss is minus the log-probability of all of them together, which the **forward algorithm**
+# computes by **dynamic programming**.
 #
 # **What you'll be able to do.** Compute the loss and its gradient by hand, implement it with greedy
-# decoding and **prefix beam search** in 36 lines, get a forced alignment from its gradient, and
-# diagnose a model that outputs only the blank.
+# decoding and **prefix beam search**, get a forced alignment from its gradient, and diagnose a
+# model that outputs only the blank.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# No annotation of frames is needed, because the loss sums over every
-# alignment. The empty outputs come first because predicting mostly the blank is the best a model
-# can do without using the audio. Our baseline leaves 85% to 100% of the utterances empty after 200
-# steps. A negative blank bias ends that, but not the errors. Batch normalization lowers the
-# character error rate after 250 steps by 64 points, with an interval of 27 to 100 points over three
-# seeds.
+# The frames need no annotation, because the loss sums over every alignment of the transcript. The
+# empty outputs come first because a model that doesn't use the audio yet does best by predicting
+# mostly the blank. With our baseline, 85% to 100% of the outputs are empty after 200 steps,
+# depending on the seed. A negative bias on the blank's logit ends the empty outputs, but not the
+# errors. Batch normalization lowers the character error rate after 250 steps by 64 points, with an
+# interval of 27 to 100 points over three seeds.
 #
 # </details>
 #
@@ -49,15 +50,17 @@ show(ctc_pipeline.ctc_pipeline(), ctc_pipeline.ALT)
 
 # %% [markdown]
 # *CTC from waveform to text. Blue: softmax probability of each symbol in each of eight frames,
-# chosen for the drawing; `-` is the blank. Below: the most probable symbols (the alignment),
-# repeats merged, the blank removed.*
+# chosen for the drawing; `-` is the blank. Below: the most probable symbol of each frame (the
+# alignment), the same with repeats merged, and the text without the blank.*
 #
-# Without the blank this scheme fails twice. A frame of silence has nothing to output. And "hello"
-# can't be produced: `h e e l l l o` would collapse to "helo", because a sound lasts several frames
-# and repeats have to be merged. So the vocabulary gets one more symbol, the **blank** `-`. An
-# **alignment** (or path) is one symbol per frame, and `collapse` maps it to text: **merge repeats,
-# then remove the blank**. Many alignments collapse to the same text. Here are all of "cat" in five
-# frames.
+# Why does CTC need the blank? A sound lasts several frames, so repeated characters have to be
+# merged. But then `h e e l l l o` becomes "helo", and "hello" can't be produced. A frame of silence
+# also has nothing to output. An extra symbol, the **blank** `-`, solves both problems, because it
+# can fill the silence and separate the two l.
+#
+# An **alignment**, also called a path, has one symbol per frame. The function `collapse` maps it to
+# text in two steps: **merge repeats, then remove the blank**. Many alignments collapse to the same
+# text, and CTC adds up their probabilities. Here are all alignments of "cat" in five frames:
 
 # %% Interactive figure: the CTC lattice
 from deepdive_book.ch06c.figures.ctc_lattice import ctc_lattice
@@ -69,34 +72,39 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # %% [markdown]
 # *The **lattice** of "cat": one column per frame, one state per symbol of `- c - a - t -`. Each
 # frame distributes five counts over its symbols (divide by 5 for probabilities). The number in a
-# node is the sum over all paths that reach it. Shading and line width: fraction of the total that
-# passes through; nodes on no complete path stay white.*
+# node is the sum over all paths that reach it, where each path counts as the product of its
+# weights. Shading and line width: fraction of the total that passes through; nodes on no complete
+# path stay white.*
 #
 # *Try this:*
 #
-# 1. Read the line below the lattice. The argmax of every frame is the blank. How can "cat" still be
-#    more probable than the empty text?
+# 1. Read the line below the lattice. The most probable symbol (the **argmax**) of every frame is
+#    the blank. How can "cat" still be more probable than the empty text?
 # 2. Press the weight of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
 #    is left?
-# 3. Choose "too". Find the line from the first o directly to the second. Why is there none?
+# 3. Choose "too". Look for a line from the first o directly to the second. Why is there none?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. The empty text has one alignment, the blank five times: $3^5 = 243$ of 3,125. "cat" has many.
-#    The best of them has 72, all together have 470.
-# 2. The node of c in frame 1 and everything reached only from it. Now every alignment starts with
-#    the blank, and 96 of 1,875 are left.
-# 3. Two equal neighbors would merge into one o. The blank has to separate them.
+# 1. The empty text has only one alignment, the blank five times, with a product of $3^5 = 243$ of
+#    3,125. "cat" has many. The best of them has only 72, but all together have 470.
+# 2. The node of c in frame 1 becomes empty, and so do the nodes reached only from it. Now every
+#    alignment starts with the blank, and 96 of 1,875 are left.
+# 3. Two equal neighbors would merge into one o, so the blank has to separate them.
 #
 # </details>
 #
-# CTC makes two assumptions. Characters come in the order of their sounds, and there are **at least
-# as many frames as characters**, plus one for each immediate repeat. Translation satisfies neither.
-# The model adds a third, **conditional independence**: given the audio, the frames' outputs are
-# independent, so an alignment's probability is the product of its frames' softmax probabilities.
+# CTC makes three assumptions. First, the characters come in the order of their sounds, so the
+# alignment is **monotonic**. Second, there are **at least as many frames as characters**, plus one
+# for each immediate repeat. (Translation need not satisfy either.) The third is **conditional
+# independence**: given the audio, the frames' outputs are independent. An alignment's probability
+# is therefore the product of its frames' softmax outputs.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: "at" in three frames
+#
+# In a tiny example we can list all alignments, and then compute the same sum without the list.
+# Suppose a model outputs these probabilities, written as counts out of 4:
 #
 # | counts | frame 1 | frame 2 | frame 3 |
 # |---|---|---|---|
@@ -104,16 +112,19 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # | a | 3 | 1 | 0 |
 # | t | 0 | 1 | 3 |
 #
-# Each frame has 4 counts, so all alignments together have $4^3 = 64$. Five collapse to "at":
+# The count of an alignment is the product of its entries. All alignments together have $4^3 = 64$,
+# and five of them collapse to "at":
 #
 # | alignment | a a t | a t t | a - t | - a t | a t - |
 # |---|---|---|---|---|---|
 # | product | 3·1·3 = 9 | 3·1·3 = 9 | 3·2·3 = 18 | 1·1·3 = 3 | 3·1·1 = 3 |
 #
-# Their sum is 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to list. The
-# **forward algorithm** sums them column by column. Each node adds up what enters from the column
-# before: from the same state, from the state above, and from two states above if that skips only a
-# blank between different characters. It multiplies the sum by the frame's own count.
+# Their sum is 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to list, but they
+# share their beginnings. The **forward algorithm** therefore sums them column by column. In the
+# next table, each row is a state of the lattice, and the entry **α** is the sum over all paths that
+# reach it. To compute α, add the entries of the previous column from which a path can arrive, and
+# multiply by the frame's own count. A path arrives from the same state, from the state above, or
+# from two states above if that skips only a blank between different characters.
 #
 # | α | frame 1 | frame 2 | frame 3 |
 # |---|---|---|---|
@@ -123,36 +134,46 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # | t | 0 | 3·1 = 3 | (4+6+3)·3 = 39 |
 # | - | 0 | 0 | 3·1 = 3 |
 #
-# An alignment ends in the last character or in the blank after it: $39 + 3 = 42$ again. The
-# **backward** variable β counts what is still to come: from a, the blank, and t in frame 2 the
-# completions sum to 3, 3, and $3 + 1 = 4$. So the alignments through these states sum to
-# $\alpha\beta = 4 \cdot 3 = 12$, $6 \cdot 3 = 18$, and $3 \cdot 4 = 12$. That is 42 once more, as
-# in every column.
+# An alignment ends in the last character or in the blank after it, so the total is $39 + 3 = 42$
+# again.
+#
+# The **backward** variable **β** sums over all ways to complete a path. In frame 2, the completions
+# of a, of the blank after it, and of t sum to 3, 3, and $3 + 1 = 4$. The alignments through these
+# nodes therefore sum to $\alpha\beta = 4 \cdot 3 = 12$, $6 \cdot 3 = 18$, and $3 \cdot 4 = 12$.
+# That is 42 once more, because every alignment passes through one node of each column.
 #
 # ### The forward and backward variables
 #
-# Let $z$ be the text with the blank before, between, and after its characters ($S = 2U + 1$
-# states), and $p_t(k)$ the softmax output of frame $t$. With $\alpha_t(s)$ the total probability of
-# all paths that are in state $s$ after frame $t$,
+# Now the same for any text. Let $z$ be the text with the blank before, between, and after its
+# characters ($S = 2U + 1$ states for $U$ characters), and $p_t(k)$ the softmax output for symbol
+# $k$ in frame $t$. The total probability of all paths that are in state $s$ after frame $t$ is the
+# forward variable $\alpha_t(s)$:
 #
 # $$\alpha_t(s) = p_t(z_s)\,\bigl[\alpha_{t-1}(s) + \alpha_{t-1}(s-1) +
 # \alpha_{t-1}(s-2)\ \text{if}\ z_s \neq \text{blank and}\ z_s \neq z_{s-2}\bigr]$$
 #
-# The loss is $-\log p = -\log\,[\alpha_T(S) + \alpha_T(S-1)]$. Products of hundreds of
-# probabilities underflow, so code computes $\log \alpha$: a product becomes a sum, and a sum
-# becomes logsumexp. $\beta_t(s)$ is the same recursion from the end, without frame $t$, and the
-# **posterior** of a state is $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$.
+# The three terms are the paths that stay in the state, come from the state before, or skip the
+# blank. After the last frame $T$, the loss is $-\log p = -\log\,[\alpha_T(S) + \alpha_T(S-1)]$.
+# Products of hundreds of probabilities underflow, so code computes $\log \alpha$, where a product
+# becomes a sum and a sum becomes logsumexp.
+#
+# The backward variable $\beta_t(s)$ is the same recursion from the end, without frame $t$. Together
+# with α it gives the **posterior** $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$, which is the
+# probability of state $s$ in frame $t$, given the text.
 
 # %% [markdown]
 # ## In code: loss, alignment, greedy decoding, prefix beam search
 #
-# **Greedy decoding** takes the argmax of each frame and collapses it. But the most probable text
-# need not contain the most probable alignment. **Prefix beam search** ([Hannun et al.
-# 2014](https://arxiv.org/abs/1408.2873), [Graves and Jaitly
-# 2014](https://proceedings.mlr.press/v32/graves14.html)) keeps the best prefixes and sums the
-# alignments of each. It stores two sums per prefix, because a repeated character extends the
-# prefix only after the blank. (The prefix search of Graves et al. 2006 is a different, best-first
-# search.)
+# In the next cell, `ctc_loss` is the forward algorithm, and `alignment` computes the posterior. The
+# other functions turn outputs into text, which is called **decoding**.
+#
+# **Greedy decoding** takes the argmax of each frame and collapses the result. However, the most
+# probable text need not contain the most probable alignment, as "cat" shows in the lattice.
+# **Prefix beam search** ([Hannun et al. 2014](https://arxiv.org/abs/1408.2873), [Graves and Jaitly
+# 2014](https://proceedings.mlr.press/v32/graves14.html)) therefore compares texts. After each frame
+# it keeps the most probable beginnings of the text, the **prefixes**, and sums the alignments of
+# each. It stores one sum for alignments that end in the blank and one for those that end in a
+# character, because a repeated character extends the prefix only after the blank.
 
 
 # %% CTC in one cell tags=["concept", "slide"]
@@ -214,8 +235,10 @@ def prefix_beam_search(log_probs, width=16, blank=0):
     return [(logaddexp(*ends), [*text]) for text, ends in beam.items()]
 
 # %% [markdown]
-# On the worked example this gives the numbers from above. The soft alignment of frame 2 is the
-# three sums 12, 18, and 12, divided by 42.
+# On the worked example, the code gives the numbers from above. Symbols 1 and 2 are a and t. The
+# "beam" lines are the two most probable texts with their counts out of 64. The soft alignment is
+# the posterior of frame 2, so 42 times its values are the sums 18, 12, and 12. The **forced
+# alignment** is the most probable alignment of the given text.
 
 # %% The worked example tags=["nbval-check-output"]
 AT = {"-": [1, 2, 1], "a": [3, 1, 0], "t": [0, 1, 3]}
@@ -229,7 +252,11 @@ print("soft alignment, frame 2, times 42:", (42 * soft[1]).round().int().tolist(
 best = alignment(log_probs, [1, 2], total=torch.amax).argmax(-1)
 print("forced alignment:", *("-at"[k] for k in best))
 
-# %% Equal to the library and to torch tags=["equals-library", "nbval-check-output"]
+# %% [markdown]
+# `deepdive`, the small library that accompanies this book, has the same functions for batches, and
+# torch has the loss. The next cell asserts that all of them agree on random logits:
+
+# %% Our functions equal deepdive's and torch's tags=["equals-library", "nbval-check-output"]
 import torch.nn.functional as F
 
 from deepdive.decoding import ctc as decoding
@@ -257,17 +284,19 @@ print("the same loss, gradient, forced alignment, and decodings")
 # %% [markdown]
 # ### The gradient: a soft alignment
 #
-# The gradient of the loss with respect to a **logit** $u_t(k)$ is **the softmax output minus the
-# posterior**:
+# What does training change in each frame? The gradient of the loss with respect to a **logit**
+# $u_t(k)$, the output before the softmax, is **the softmax output minus the posterior**:
 #
 # $$\frac{\partial L}{\partial u_t(k)} = p_t(k) - \sum_{s:\,z_s = k} \gamma_t(s)$$
 #
-# The posterior is a soft alignment: the probability of symbol $k$ in frame $t$, given the
-# transcript. It is exactly cross-entropy's gradient with soft targets, which come from the model's
-# own current probabilities. That is why `alignment` needs no backward recursion: the derivative of
-# $\log p$ with respect to the log-probabilities *is* the posterior. With a maximum instead of
-# logsumexp, the same derivative is the best path, the **forced alignment**. For "cat" in frame 3 of
-# the figure:
+# Summed over the states of symbol $k$, the posterior is a **soft alignment**: the probability of
+# symbol $k$ in frame $t$, given the transcript. The gradient is thus exactly cross-entropy's with
+# soft targets, which come from the model's own current probabilities.
+#
+# This explains why `alignment` needs no backward recursion. The derivative of $\log p$ with respect
+# to the log-probabilities *is* the posterior, and autograd computes this derivative. With a maximum
+# instead of logsumexp, the same derivative is the best path, the forced alignment. For "cat" in
+# frame 3 of the lattice, the gradient is:
 
 # %% Softmax minus posterior tags=["nbval-check-output"]
 log_probs = (torch.tensor([*CAT.values()]).double().T / 5).log().clamp(min=NEVER)  # (5, 4)
@@ -278,22 +307,26 @@ for k, symbol in enumerate(CAT):
     print(f"{symbol}  softmax {p:.2f}  posterior {q:.2f}  gradient {p - q:+.2f}")
 
 # %% [markdown]
-# A gradient step lowers the blank's logit in this frame and raises that of a.
+# The gradient is positive for the blank and negative for a. A gradient step therefore lowers the
+# blank's logit in this frame and raises that of a.
 #
 # ## Experiments
 #
-# AN4 is a small corpus of people who spell names and say numbers, dates, and commands. Each
-# hundredth of a second is given as 13 [cepstral
-# coefficients](01_waveform.ipynb#from-bands-to-cepstra). We use the utterances of up to 2.5 seconds
-# and evaluate on **held-out speakers**. The recognizer subsamples the frames by 4 with strided
-# convolutions and applies a bidirectional GRU and a linear layer, whose logits cover 28 symbols:
-# the blank, the space, and A to Z. All runs use Adam, batches of 16 utterances, and a **learning
-# rate** of 0.002 unless stated. Three seeds set the initial weights and the data order. Brackets
-# are Student t intervals over these seeds, so they don't cover the choice of speakers.
+# We now train a small recognizer to see when it begins to output characters, and in which frames.
+# In the corpus **AN4**, people spell names and say numbers, dates, and commands. We use the
+# utterances of up to 2.5 seconds and evaluate on **held-out speakers**, whose voices are not in the
+# training data. Each hundredth of a second is a frame of 13 [cepstral
+# coefficients](01_waveform.ipynb#from-bands-to-cepstra).
 #
-# **WER** and **CER** are the word error rate and the character error rate: edits per reference word
-# or character.
-# An empty output has a WER of 100%.
+# The recognizer first reduces the number of frames by a factor of 4 with strided convolutions
+# (**subsampling**). A bidirectional GRU and a linear layer then compute the logits of 28 symbols:
+# the blank, the space, and A to Z. All runs use Adam, batches of 16 utterances, and a **learning
+# rate** of 0.002 unless stated otherwise, for 250 or 500 steps (`train_model` in
+# `deepdive_book.ch06c.runs.ctc`). Three seeds set the initial weights and the data order.
+#
+# The **word error rate (WER)** and the **character error rate (CER)** count the words or characters
+# to insert, delete, or replace in the output, relative to the length of the transcript. An empty
+# output has a WER of 100%, because every word is missing.
 
 
 # %% The recognizer
@@ -331,6 +364,11 @@ print(len(train), "training utterances,", len(test), "from held-out speakers")
 
 # %% [markdown]
 # ### 1. Why is the output empty for hundreds of steps?
+#
+# We begin with the recognizer as it is, the **baseline**. The table shows its loss, its errors, and
+# its output for one example after more and more steps. The loss per character is an utterance's
+# loss divided by the length of its transcript. An output counts as empty if it has no characters
+# except spaces.
 
 # %% Outputs of the baseline
 ctc.output_table(runs["baseline"])
@@ -346,35 +384,45 @@ training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps 
 # *Baseline on held-out speakers, one line per seed. Top: loss. Bottom: WER (solid) and CER
 # (dotted).*
 #
-# The loss drops at once, and then nothing seems to happen: every output is empty, so every word
-# counts as deleted. Later characters appear. The WER moves last, because one wrong character makes
-# a wrong word.
+# The loss drops within 25 steps, and then nothing seems to happen. On this **plateau**, almost
+# every output is empty. In the table, most outputs get characters only between steps 300 and 400.
+# The WER moves last, because one wrong character makes a wrong word.
 #
-# What is the best model that ignores the audio? It outputs the same 28 probabilities in every
-# frame of every utterance, and minimizing the CTC loss over them is a small optimization. The
-# *first target* below is the mean posterior γ when all symbols are equally probable.
+# Has the model learned anything by then? We compare it with the best model that ignores the audio,
+# which outputs the same 28 probabilities in every frame of every utterance. A small optimization
+# finds the probabilities with the lowest CTC loss, the *best constant output* in the table. An
+# untrained model is close to the *uniform output*, where all symbols are equally probable, so this
+# column has the baseline's loss at step 0. The next column is the posterior for the uniform output,
+# averaged over frames. It is the target of the first training step.
 
 # %% The best output that ignores the audio
 ctc.constant_table(runs["baseline"])
 
 # %% [markdown]
-# - **The first step.** While all symbols are equally probable, most alignments of a text that is
-#   short for its frames contain the blank many times. So the posterior of the blank is ten times
-#   its softmax output. Each character occurs in some texts and not in others. Before it uses the
-#   audio, the model learns to predict the blank, and most of the loss disappears.
-# - **The plateau.** For an input-independent model the optimal blank probability is about three
-#   quarters. The baseline's loss on the plateau is a little below that model's: it knows how
-#   frequent each symbol is, and slightly more.
-# - **The first characters.** Greedy decoding emits a character only where it beats the blank. The
-#   most probable one starts at a few percent, so the model needs evidence of a factor of ten or
-#   more for this very frame. Everything it learns before that lowers the loss and emits nothing.
+# - **The first step.** If all symbols are equally probable, the posterior of the blank is ten times
+#   its softmax output (first row). The reason is that a text is short for its number of frames, so
+#   most of its alignments contain the blank many times. In contrast, each character occurs only in
+#   some texts. So before the model uses the audio, it learns to predict the blank, and most of the
+#   loss disappears.
+# - **The plateau.** The best constant output gives the blank a probability of about three quarters.
+#   The baseline's loss on the plateau is only a little below this output's (last row). So the model
+#   has learned how frequent each symbol is, and at most slightly more.
+# - **The first characters.** Greedy decoding emits a character only where it beats the blank. Even
+#   the most probable character starts at a few percent, so the model needs evidence of a factor of
+#   ten or more for this very frame. Everything it learns before that lowers the loss but doesn't
+#   change the output.
 #
 # ### 2. What ends the plateau?
 #
-# Five changes, one at a time: a bias of −3 on the blank's logit at initialization, a learning rate
-# of 0.005, the shortest utterances first in epoch one, subsampling by 8 instead of 4 (which adds a
-# convolution with 82,048 parameters, and leaves 30 of the 434 training texts without a path), and
-# batch normalization after each convolution.
+# Is the high probability of the blank the cause, or only a symptom? We try five changes, one at a
+# time:
+#
+# - **Negative blank bias:** the blank's logit has a bias of −3 at initialization.
+# - **Learning rate 0.005** instead of 0.002.
+# - **Short utterances first:** epoch one goes from the shortest utterances to the longest.
+# - **Subsampling by 8** instead of 4. This adds a convolution with 82,048 parameters and leaves 30
+#   of the 434 training texts with too few frames, so training skips them.
+# - **Batch normalization** after each convolution.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -386,17 +434,34 @@ predict(
      "few are empty, and almost no word is correct",
      "most are empty, and almost no word is correct"],
     answer=1,
-    explain="Because the blank was only the visible symptom. Its probability recovers within about "
-    "100 steps, and the audio still has to be used. The outputs are no longer empty, but for the "
-    "example they consist of E, N, and spaces.",
+    explain="Because the empty output was only the visible symptom. After about 100 steps the "
+    "blank is the argmax of most frames again, and the audio still has to be used. The outputs "
+    "are no longer empty, but for the example they consist of E, N, and spaces.",
     key="06c_speech/blank-held-down",
 )  # fmt: skip
 
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# The third column counts the frames whose argmax is the blank. The brackets in the last column hold
+# a confidence interval (Student's t) for the mean difference over the three seeds, not over the
+# choice of speakers. Bonferroni's method widens these intervals so that all five hold together with
+# a confidence of 95%.
+
 # %% Six settings compared tags=["surprise"]
 ctc.settings_table(runs, Recognizer)
+
+# %% [markdown]
+# **Batch normalization is the only change whose corrected interval excludes zero.** After 250 steps
+# its CER is 64 points lower than the baseline's (last row). The negative blank bias leaves almost
+# no output empty, but the interval of its CER includes zero. The other three changes are
+# inconclusive with three seeds. Each setting had one learning rate, and only the baseline had two,
+# so this isn't a ranking of tuned methods.
+#
+# Batch normalization adds only 512 parameters and no meaningful compute, so why might it help?
+# Perhaps the logits of an untrained network barely depend on the audio. We therefore measure how
+# much they vary from frame to frame:
 
 # %% Logits before training tags=["surprise"]
 print("standard deviation of a logit over frames, before training:")
@@ -411,24 +476,22 @@ training_curves({name: runs[name] for name in ("baseline", "batch normalization"
 # %% [markdown]
 # *Baseline and batch normalization, one line per seed; all else is equal.*
 #
-# **Batch normalization is the only change whose CER differs from the baseline's beyond the
-# corrected interval.** It adds 512 parameters and no meaningful compute. At initialization its
-# logits vary about five times as much from frame to frame, so the audio reaches the output. We
-# haven't shown that this is the cause, because normalization changes more than that.
-#
-# The negative blank bias leaves almost no output empty, but the interval of its CER includes zero.
-# The other three are inconclusive with three seeds. Each setting had one learning rate, and only
-# the baseline had two, so this isn't a ranking of tuned methods. Patience also works: the baseline
-# leaves the plateau by itself with every seed.
+# With batch normalization the logits vary about five times as much, so more of the audio reaches
+# the output. We haven't shown that this is the cause, because normalization changes more than that.
+# The curves also show that patience works, because the baseline leaves the plateau by itself with
+# every seed.
 
 # %% [markdown]
 # ### 3. Where does the trained model emit characters, and what does beam search add?
+#
+# The loss accepts every alignment of the transcript, so the model is free to choose the frames in
+# which it emits characters.
 
 # %% tags=["fold"]
 predict(
     "Take the model with batch normalization after 500 steps: three of four characters are "
-    "correct. In AN4 there are 32 characters and spaces per 100 of its frames. In what percentage "
-    "of all frames is the blank the argmax?",
+    "correct. The transcripts have 32 characters and spaces per 100 of the model's frames. In what "
+    "percentage of all frames is the blank the argmax?",
     ["about 25%, mostly in the pauses", "about 50%, also within words",
      "about 70%, nearly everywhere"],
     answer=1,
@@ -439,6 +502,10 @@ predict(
 
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
+
+# %% [markdown]
+# The two percentages are means over three seeds. The remaining lines are for one example and one
+# seed, and they count the consecutive frames of each character and each space.
 
 # %% Blank frames and spike widths tags=["surprise"]
 best, last = runs["batch normalization"], max(r["steps"] for r in runs["batch normalization"])
@@ -458,18 +525,21 @@ output_probabilities(best[0], (0, 25, 75, 200, last), "The probability of the bl
 # *Output probabilities for one held-out utterance, one seed. Gray: the blank. Blue: characters.
 # Dotted: the space. The transcript is "X G I C TWO", the output "XT O I STI TWO".*
 #
-# First all symbols are nearly equal. At step 25 the blank dominates and dips where someone speaks.
-# In the end characters are **spikes** of one to three frames, and half of all frames output the
-# blank. [Graves et al. (2006)](https://doi.org/10.1145/1143844.1143891) show such spikes in their
-# figure 1. The position of a spike within its sound is the model's own choice, so spikes don't
-# segment the recording.
+# At first all symbols are nearly equally probable. At step 25 the blank dominates, and its
+# probability dips where someone speaks. In the end the characters are **spikes** of one to three
+# frames (0.04 seconds each), and half of all frames output the blank. Where a spike appears within
+# its sound is the model's own choice, so spikes don't show where a sound begins or ends.
 
 # %% [markdown]
 # #### Greedy decoding, prefix beam search, and a language model
 #
-# Prefix beam search can also add a **language model** at the end of each word, with a weight $a$
-# and a bonus $b$ for each of the $n$ words: $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. Ours
-# is a word trigram model of the training transcripts, with $a$ and $b$ set in advance to 0.5 and 1.
+# The recognizer's outputs so far came from greedy decoding. Prefix beam search can also use a
+# **language model**, which gives the probability of a word after the words before it. A text of $n$
+# words then has the score $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. The weight $a$ sets the
+# influence of the language model. The bonus $b$ is needed because every further word lowers
+# $p_\text{LM}$. Ours is a word trigram model of the training transcripts, with $a$ and $b$ set in
+# advance to 0.5 and 1. The table has the results for the models with batch normalization, and the
+# cell after it has the differences, with intervals corrected for two comparisons.
 
 # %% Three decodings
 ctc.decoding_table(best)
@@ -488,14 +558,16 @@ log_p, text = prefix_beam_search(log_probs, width=100)[0]
 print("beam:", "".join("-cat"[k] for k in text), round(3125 * float(torch.tensor(log_p).exp())))
 
 # %% [markdown]
-# Summing alignments finds the "cat" that greedy decoding misses in the lattice above, but on AN4 it
-# changes little. The language model lowers the WER with every seed, by 17 points on average; with
-# three seeds and a correction for two contrasts, the interval still includes zero.
+# In the lattice above, summing alignments finds the "cat" that greedy decoding misses. On AN4,
+# prefix beam search alone changes little. The language model lowers the WER with every seed, by 17
+# points on average. However, with three seeds and a correction for two comparisons, the interval
+# still includes zero.
 #
 # ## With the real library: transformers
 #
-# `Wav2Vec2ForCTC` is a Transformer with a CTC head, and its `loss` is torch's. We can't download
-# weights here, so the model has a small random configuration. The loss of its logits equals ours:
+# `Wav2Vec2ForCTC` is a Transformer with a linear layer for CTC, and its `loss` is torch's. We can't
+# download weights here, so the model is small and randomly initialized. The next cell asserts that
+# its loss equals ours on the same logits:
 
 # %% Wav2Vec2ForCTC and our loss
 from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
@@ -513,7 +585,8 @@ assert torch.allclose(output.loss, ours, rtol=1e-4)
 print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {ours:.2f}")
 
 # %% [markdown]
-# With pretrained weights (95 million parameters, so the output isn't shown here):
+# With [pretrained weights](https://huggingface.co/facebook/wav2vec2-base-960h) (95 million
+# parameters, so the output isn't shown here), the code is:
 #
 # ```python
 # import torch
@@ -527,10 +600,12 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # print(processor.batch_decode(logits.argmax(-1))[0])                      # greedy decoding
 # ```
 #
-# Its [model card](https://huggingface.co/facebook/wav2vec2-base-960h) reports a WER of 3.4% and
-# 8.6% on the two test sets of LibriSpeech. For forced alignment torchaudio has `forced_align`.
+# For forced alignment, torchaudio has `forced_align`.
 #
 # ## How it differs: RNN-T, attention, Whisper
+#
+# In the table, **streaming** means transcribing before the audio ends, and a **causal** encoder
+# uses no later frames.
 #
 # | | CTC | RNN-T (transducer) | attention encoder-decoder |
 # |---|---|---|---|
@@ -541,27 +616,32 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # | example | wav2vec 2.0, OCR | on-device recognition | Whisper |
 #
 # **When not CTC.** Because of conditional independence, CTC can't model that "TWO" and "TOO" are
-# alternatives: each frame decides by itself, and spelling has to come from the encoder or a
-# language model. The **RNN transducer** ([Graves 2012](https://arxiv.org/abs/1211.3711)) keeps the
-# monotonic alignment and adds a network over the previous outputs, so it suits streaming without an
-# external language model. Attention ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
-# monotonicity: it can translate or reorder, and [Whisper](https://arxiv.org/abs/2212.04356) does
+# alternatives. Each frame's output is chosen by itself, so the spelling has to come from the
+# encoder or from a language model. The **RNN transducer (RNN-T)** ([Graves
+# 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network over the
+# previous outputs. It therefore suits streaming without an external language model.
+#
+# An **attention encoder-decoder** ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
+# monotonicity. It can translate or reorder, and [Whisper](https://arxiv.org/abs/2212.04356) does
 # both, but it can also skip or repeat text. Choose CTC for fast, parallel decoding, for forced
 # alignment of a known text, and as an auxiliary loss in a [hybrid
 # model](https://arxiv.org/abs/1609.06773).
 #
 # ## Common mistake: fewer frames than the text needs
 #
-# A text needs one frame per character, and one more for each immediate repeat. If **subsampling**
-# is too strong, some utterances have no path at all. **Symptom:** torch's loss is infinite for
-# these, and one of them makes the weights NaN; `zero_infinity=True` hides them, so the model never
-# learns them. **Fix:** count the frames (`frames_needed`), subsample less, or leave these
-# utterances out and report how many.
+# If **subsampling** is too strong, some utterances have fewer frames than their text needs, and so
+# no path at all. **Symptom:** torch's loss is infinite for these, and one of them makes the weights
+# NaN. The option `zero_infinity=True` hides the problem, so the model never learns these
+# utterances. **Fix:** count the frames that each text needs (`frames_needed` in `deepdive`),
+# subsample less, or leave these utterances out and report how many. For AN4, the counts are:
 
 # %% Texts without a path
 ctc.frames_table()
 
-# %% The library refuses tags=["nbval-check-output"]
+# %% [markdown]
+# `deepdive` raises an error for such a text:
+
+# %% An error instead of an infinite loss tags=["nbval-check-output"]
 import textwrap
 
 too_short = torch.zeros(1, 3, 4), torch.tensor([3]), torch.tensor([[1, 2, 2]]), torch.tensor([3])
@@ -573,32 +653,26 @@ except ValueError as error:
 # %% [markdown]
 # ## In practice
 #
-# - **Watch the loss and the CER rather than the WER.** While the loss is at the value of the best
-#   input-independent model, nothing is broken and nothing about the audio is learned yet. If it
-#   never leaves that value, check the input features and their normalization first.
-# - **If the loss is infinite or NaN, check lengths:** the frames after subsampling, and the texts
-#   without padding.
-# - `F.ctc_loss` takes **log-probabilities**, time first: (T, B, V). Its default reduction divides
-#   each loss by the length of the target.
-# - **Timestamps.** The spikes are the model's choice. For cutting a recording, use the forced
-#   alignment of the known text, and check it on a few examples.
-# - **Add a language model** when the domain's words are known. It can only help where the beam
-#   still contains the correct prefix.
+# - **Watch the loss and the CER rather than the WER.** While the loss is near the best constant
+#   output's, the model has learned little about the audio, but nothing needs to be broken. If the
+#   loss never falls below that value, check the input features and their normalization first.
+# - **Check the inputs of `F.ctc_loss`.** It takes **log-probabilities** with time first, (T, B, V).
+#   Its default reduction divides each loss by the length of the target.
+# - **Don't use spikes as timestamps.** To cut a recording, use the forced alignment of the known
+#   text, and check it on a few examples.
 #
 # ## Summary
 #
-# Which frame belongs to which character? CTC leaves it open and sums over all alignments, and its
+# Which frame belongs to which character? CTC leaves this open and sums over all alignments, and its
 # gradient is the softmax output minus the soft alignment. A model that doesn't use the audio yet
-# predicts mostly the blank, because that minimizes the loss. Our baseline's output is empty for 85%
-# to 100% of the utterances after 200 steps. With batch normalization the CER is 64 points lower
-# after 250 steps, with an interval of 27 to 100 points over three seeds. The trained model emits
-# each character in one to three frames and the blank in half of all frames.
+# predicts mostly the blank, because that minimizes its loss. Our baseline's output is therefore
+# empty for 85% to 100% of the utterances after 200 steps. With batch normalization the CER is 64
+# points lower after 250 steps, with an interval of 27 to 100 points over three seeds. The trained
+# model outputs the blank in half of all frames, and in our example it emits each character in one
+# to three frames.
 #
-# Graves et al. (2006) report a label error rate of 31.47% with the best path and 30.51% with their
-# prefix search on TIMIT's phones. Ours is a CER of 23% with both greedy decoding and prefix beam
-# search, on another corpus and with other units, so only the small size of the difference is
-# comparable. We did not reproduce TIMIT, and no setting was tuned or run with more than three
-# seeds.
+# We did not reproduce the experiments of Graves et al. (2006) on the TIMIT corpus, and no setting
+# was tuned or run with more than three seeds.
 #
 # ## Check your understanding
 #
@@ -629,28 +703,28 @@ except ValueError as error:
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    It has a large posterior in many frames of every text, each character only in few frames of
-#    some texts. So it can be predicted without the audio.
+#    It has a large posterior in many frames of every text, whereas each character has one only in a
+#    few frames of some texts. So the blank can be predicted without the audio.
 #
 #    </details>
 # 5. Why can the loss fall while the WER stays at 100%?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Greedy decoding emits a character only where it beats the blank. Below that its probability
-#    rises unseen.
+#    Greedy decoding emits a character only where it beats the blank. As long as it doesn't, its
+#    probability can rise without changing the output.
 #
 #    </details>
 #
 # ## Exercises
 #
 # 1. *(on paper, 3 min)* Compute how many frames "too" needs at least, and how many alignments it
-#    has then. And "bookkeeper"?
+#    has then. Do the same for "bookkeeper".
 #
 #    <details><summary>Answer</summary>
 #
-#    Four, and one alignment: t o - o. "bookkeeper" has ten characters and three immediate repeats:
-#    13 frames, one alignment.
+#    It needs four frames and then has one alignment: t o - o. "bookkeeper" has ten characters and
+#    three immediate repeats, so it needs 13 frames and has one alignment.
 #
 #    </details>
 # 2. *(on paper, 5 min)* In the example by hand, give frame 2 the counts - 0, a 2, t 2. Compute the
@@ -662,12 +736,12 @@ except ValueError as error:
 #
 #    </details>
 # 3. *(predict, then count, 5 min)* All symbols are equally probable, five frames, the text "cat".
-#    How many alignments are there? In how many of their 140 frames is the blank?
+#    How many alignments are there? In how many of their 140 frames is the symbol the blank?
 #
 #    <details><summary>Answer</summary>
 #
-#    28 alignments, and the blank in 32 of 140 frames, fewer than any character (36). For a text
-#    that is short for its frames it is the other way round.
+#    There are 28 alignments. The blank is in 32 of 140 frames, which is fewer than any character
+#    (36). For a text that is short for its frames it is the other way round.
 #
 #    </details>
 # 4. *(in code, 10 min)* Change `collapse` so that it removes the blank before it merges repeats.
@@ -675,7 +749,8 @@ except ValueError as error:
 #
 #    <details><summary>Answer</summary>
 #
-#    "helo": without the blank between them, the two l merge. No alignment gives "hello" any more.
+#    "helo": without the blank between them, the two l merge. Now no alignment gives "hello" any
+#    more.
 #
 #    </details>
 
@@ -707,9 +782,6 @@ print(len(paths), "alignments of cat; all together:", sum(parts), "best:", max(p
 # - Graves, Fernández, Gomez, Schmidhuber (2006), [*Connectionist Temporal
 #   Classification*](https://doi.org/10.1145/1143844.1143891): sections 3 and 4 for alignments,
 #   forward-backward recursion, and gradient.
-# - Hannun (2017), [*Sequence Modeling with CTC*](https://distill.pub/2017/ctc/), Distill: the
-#   same idea in interactive drawings, with beam search.
-# - Hannun, Maas, Jurafsky, Ng (2014), [*First-Pass Large Vocabulary Continuous Speech Recognition
-#   using Bi-Directional Recurrent DNNs*](https://arxiv.org/abs/1408.2873): prefix beam search with
-#   a language model.
+# - Hannun (2017), [*Sequence Modeling with CTC*](https://distill.pub/2017/ctc/), Distill: the same
+#   idea in interactive drawings, with beam search.
 # - Zeyer, Schlüter, Ney (2021), *Why Does CTC Result in Peaky Behavior?*: analysis of the spikes.

@@ -383,16 +383,17 @@ def difference_table(runs: Sequence[Row], contrasts: Sequence[tuple[Contrast, in
         for n in pair_counts():
             if not (found := differences(runs, n, pair, steps)):
                 continue
-            lines.append({"difference": " − ".join(pair), "steps": steps, "pairs": n,
-                          "seeds": len(found), "chrF": rows.interval(found)})  # fmt: skip
+            lines.append({"comparison": " − ".join(pair), "pretraining steps": steps, "pairs": n,
+                          "seeds": len(found),
+                          "difference in chrF": rows.interval(found)})  # fmt: skip
             p_values.append(float(ttest_1samp(found, 0).pvalue) if len(found) > 1 else 1.0)
-    return [{**line, "p (Holm)": p} for line, p in zip(lines, holm(p_values), strict=True)]
+    return [{**line, "p, corrected": p} for line, p in zip(lines, holm(p_values), strict=True)]
 
 
 def language_table(runs: Sequence[Row]) -> list[Row]:
     """Return the languages of the words that pretrained models generate before fine-tuning."""
     return [
-        {"pretraining": one, "steps": steps,
+        {"pretraining": one, "pretraining steps": steps,
          **{f"{which} words (%)": rows.mean_and_range(
              rows.values(runs, f"0 {which}", objective=one, steps=steps))
             for which in ("English", "French")}}

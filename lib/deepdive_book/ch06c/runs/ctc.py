@@ -342,7 +342,7 @@ def output_table(runs: Runs) -> Html:
             percent = [f"{100 * line[METRICS[name]]:.0f}" for name in ("empty", "wer", "cer")]
             lines.append([line[0], f"{line[METRICS['loss']]:.2f}", *percent, f"“{line[-1]}”"])
     return table(lines, ["steps", "loss per character", "empty outputs (%)", "WER (%)", "CER (%)",
-                         "output"],
+                         "output for the example"],
                  caption=f"The baseline, seed 1, on held-out speakers. Transcript of the example: "
                  f"“{example}”.")  # fmt: skip
 
@@ -366,7 +366,7 @@ def constant_table(runs: Runs) -> Html:
     ]
     lines.append(["loss per character", f"{metric_at(runs, 0, 'loss')[0]:.1f} (step 0, seed 1)", "",
                   f"{loss:.2f}", rows.mean_and_range(plateau, 2)])  # fmt: skip
-    return table(lines, ["", "uniform", "first target γ, mean", "best constant output",
+    return table(lines, ["", "uniform output", "its mean posterior γ", "best constant output",
                          "baseline, steps 50 to 150"],
                  caption="Outputs that ignore the audio, and the baseline's loss on the plateau: "
                  "mean of three seeds (range over seeds).")  # fmt: skip
@@ -389,11 +389,11 @@ def settings_table(runs: Mapping[str, Runs], recognizer: Callable[[int, bool], n
             percents(metric_at(each, 250, "cer")),
             "" if change is None else f"{change.value:.0f} [{change.low:.0f}, {change.high:.0f}]",
         ])  # fmt: skip
-    return table(lines, ["setting", "parameters", "argmax = blank, 100 steps",
-                         "empty outputs, 200 steps", "CER, 250 steps",
+    return table(lines, ["setting", "parameters", "blank frames, step 100",
+                         "empty outputs, step 200", "CER, step 250",
                          "CER minus baseline (points)"],
                  caption="Held-out speakers; mean of three seeds (range over seeds). Differences: "
-                 "paired by seed, t intervals corrected for five contrasts.")  # fmt: skip
+                 "paired by seed, t intervals corrected for five comparisons.")  # fmt: skip
 
 
 def logit_deviations(recognizer: Callable[[int, bool], nn.Module]) -> dict[str, str]:
@@ -418,7 +418,7 @@ def decoding_table(runs: Runs) -> Html:
                       f"{100 * sum(took) / len(took) / seconds:.2f}"])  # fmt: skip
     return table(
         lines,
-        ["decoding", "WER", "CER", "time (% of the audio's duration)"],
+        ["decoding", "WER", "CER", "computing time (% of the audio's duration)"],
         caption="After the last step; mean of three seeds (range over seeds).",
     )
 
