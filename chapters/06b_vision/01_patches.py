@@ -18,11 +18,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Large, in our short training. On 1,642 similar photographs of hands, at nearly equal parameters, a
-# ViT with a single patch reaches an accuracy of 95.4% [93.6%, 97.2%]. With 25 patches it reaches
-# 90.1% [87.7%, 92.5%]. (Brackets hold 95% confidence intervals over three seeds.) A small
-# convolutional neural network (CNN) outperforms every ViT. Positions matter little here: if the
-# patches of every image are shuffled differently, accuracy falls by 3.3 points [0.6, 5.9].
+# Large, for our few and similar photographs of hands. After 4,800 steps of training, a ViT that
+# sees each photograph as a single patch, reduced to $10 \times 10$ pixels, reaches an accuracy of
+# 95.4% (95% confidence interval over three seeds: 93.6% to 97.2%). With 25 patches of $20 \times
+# 20$ pixels, reduced in the same way, it reaches 90.1% (87.7% to 92.5%). A small convolutional
+# neural network (CNN) outperforms every ViT we trained. Positions matter little here. A ViT trained
+# and tested on patches in a new random order for each image is 3.3 points less accurate than one
+# trained on ordered patches.
 #
 # </details>
 #
@@ -53,8 +55,8 @@ show(vit_architecture(), ALT)
 # of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
 # blocks. The block is **pre-norm**, which means that each layer norm is inside a residual branch.*
 #
-# The encoder is the same as BERT's, except for the position of the layer norms. Only the input is
-# new, because an image has no words that could serve as tokens.
+# The blocks are the same as BERT's, except for the position of the layer norms. What is new is the
+# input, because an image has no words that could serve as tokens.
 #
 # A CNN has an **inductive bias** for images, an assumption built into its architecture: its layers
 # look for the same local pattern everywhere. ViT has much less of this bias. Its self-attention
@@ -98,7 +100,7 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 #
 # Each patch is first flattened line by line into a vector of four numbers. The **linear
 # projection** then multiplies this vector by a matrix of learned weights. Our matrix has two rows,
-# $(1, 2, 0, -1)$ and $(1, 1, 1, 1)$, and each row gives one dimension of the patch embedding:
+# $(1, 2, 0, -1)$ and $(1, 1, 1, 1)$, each for one dimension of the patch embedding:
 #
 # | patch | flattened | first dimension | second dimension | patch embedding |
 # |---|---|---|---|---|
@@ -107,8 +109,9 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # | 3, lower left | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 4, lower right | $(2, 2, 0, 1)$ | $2 + 4 + 0 - 1$ | $2 + 2 + 0 + 1$ | $(5, 5)$ |
 #
-# All patches are multiplied by the same matrix, so the projection is a **convolution**. Its kernel
-# is as large as a patch and moves by the side of a patch, so no pixel is used twice.
+# All patches are multiplied by the same matrix, so the projection can be computed as a
+# **convolution**. Its kernel and its **stride**, the step from one position to the next, are both
+# as large as a patch, so the patches don't overlap.
 #
 # Patches 2 and 3 have the same pixels and therefore the same embedding. Attention treats equal
 # tokens equally, so the encoder couldn't distinguish these two patches. Position embeddings solve
@@ -174,9 +177,9 @@ class ViT(nn.Module):
         return self.head(x[:, 0])  # the class token's state -> (B, n_classes)
 
 # %% [markdown]
-# To check the code, we repeat the example by hand in a ViT with $d = 2$. The first token is the
-# class token, which starts at zero. The second line counts the parameters of ViT-B/16, the paper's
-# base model with patches of 16 pixels:
+# To check the code, we repeat the example from above in a ViT with $d = 2$. The first token is the
+# class token, which starts at zero. The second line of output gives the number of parameters of
+# ViT-B/16, the paper's base model with patches of 16 pixels:
 
 # %% The example by hand tags=["nbval-check-output"]
 image = torch.tensor([[1.0, 2, 0, 1], [3, 0, 1, 0], [0, 1, 2, 2], [1, 0, 0, 1]])[None, None]
@@ -190,8 +193,8 @@ with torch.device("meta"):  # shapes without memory
     print(f"ViT-B/16: {sum(p.numel() for p in ViT().parameters()):,} parameters")
 
 # %% [markdown]
-# The tokens are those that we computed by hand, and the paper reports 86 million parameters for
-# ViT-Base (table 1).
+# The tokens are those that we computed by hand. The paper reports 86 million parameters for
+# ViT-Base (table 1), which is our number without the classification head.
 #
 # As a second check, we copy the weights of a ViT from `deepdive`, the small library that
 # accompanies this book, into ours. The assertions in the cell check that both models then give the
@@ -217,20 +220,22 @@ assert torch.allclose(*gradients, atol=1e-5)
 # %% [markdown] tags=["slide"]
 # ## Experiments
 #
-# We now train small ViTs to answer the two questions from the beginning. The data are color
-# photographs of hands that sign the digits 0 to 9, with $100 \times 100$ pixels. There are 1,642
-# photographs for training and 420 for testing, and no student is in both parts.
+# We now train small ViTs to answer the two questions from the beginning, and then ask which patches
+# a prediction depends on. The data are color photographs of hands that sign the digits 0 to 9, with
+# $100 \times 100$ pixels. There are 1,642 photographs for training and 420 for testing, and no
+# student is in both parts.
 #
-# Every ViT has $d = 64$, two blocks, and four heads, and it is trained from scratch for 1,200 or
+# Every ViT has $d = 64$, two blocks, four heads, and 128 hidden units in the MLP. It is the ViT
+# from `deepdive`, initialized as in the authors' code, and it is trained from scratch for 1,200 or
 # 4,800 steps. Each step uses a batch of 16 photographs, each of them shifted by up to five pixels.
 # The optimizer is Adam, whose learning rate rises linearly to 0.001 in the first tenth of the steps
-# and then falls linearly to zero. We compared learning rates with one seed only. The training code
-# is the function `train` in `deepdive_book.ch06b.runs.vit`, which this page imports as `runs`, and
-# it uses the ViT from `deepdive`.
+# and then falls linearly to zero. We compared this rate with 0.0003 and 0.003 for two patch sizes
+# and one seed only. The training code is the function `train` in `deepdive_book.ch06b.runs.vit`,
+# which this page imports as `runs`.
 #
-# Every setting in the tables has three seeds. Brackets hold a 95% confidence interval for the mean
-# over the seeds (Student's t). The interval covers initialization and batch order, but not the
-# choice of photographs.
+# Every setting in the tables has three seeds. After each mean over the seeds, the 95% confidence
+# interval follows in brackets (Student's t). It covers initialization and batch order, but not the
+# choice of photographs. Differences are computed before rounding.
 #
 # ### 1. How large should a patch be?
 #
@@ -240,8 +245,9 @@ assert torch.allclose(*gradients, atol=1e-5)
 #
 # To separate the two effects, we also train a **pooled** ViT. It first reduces each patch to a grid
 # of $10 \times 10$ by averaging neighboring pixels. The embedding then always has $3 \cdot 10^2 d$
-# weights, so all patch sizes have nearly the same number of parameters. But with larger patches,
-# pooled models see less detail: a patch of 100 pixels becomes a thumbnail of the entire photograph.
+# weights, so all patch sizes have nearly the same number of parameters. However, pooling brings a
+# confounder of its own, because larger patches also lose more detail. A patch of 100 pixels becomes
+# a thumbnail of the entire photograph.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -307,35 +313,39 @@ table(lines, ["models", "difference, points"], formats={"difference, points": ".
       "corrected for four contrasts]")  # fmt: skip
 
 # %% [markdown]
-# Was the training long enough? We look at the accuracy of one ViT on its *training* photographs:
+# Was the training long enough? We compare the accuracy of two pooled ViTs on their *training*
+# photographs, after the short and after the long training:
 
-# %% Is it undertrained?
-trained = accuracy("ViT", P, short, "train_accuracy")
-print(f"ViT, patches of {P}, {short:,} steps, one seed: training accuracy {trained:.0%}")
+# %% Are they undertrained?
+lines = [[f"pooled {p} × {p}", *(accuracy("pooled", p, steps, "train_accuracy")
+                                 for steps in (short, long))] for p in (20, 100)]  # fmt: skip
+table(lines, ["model", *heads], formats=dict.fromkeys(heads, ".1%"),
+      caption="accuracy on the training photographs, mean of 3 seeds [95% t interval]")  # fmt: skip
 
 # %% [markdown]
 # **At nearly equal parameters, one patch is better than 25.** With pooling, a single patch reaches
 # 95.4% after 4,800 steps, and 25 patches reach 90.1%. The interval of this difference excludes zero
-# (second table). For four patches compared with 25, the corrected interval just includes zero. With
-# patches of 20 pixels, the pooled ViT is even better than the ViT that sees every pixel and has
-# more parameters, though pooling may help by itself.
+# (second table), although the single patch is the one that loses most detail. For four patches
+# compared with 25, the corrected interval just includes zero. With patches of 20 pixels, the pooled
+# ViT is even better than the ViT that sees every pixel and has more parameters, so pooling may help
+# by itself.
 #
 # Why is one patch enough? With a single patch, attention only passes the patch on to the class
 # token, so the pooled model is nearly an MLP on a thumbnail. Such a thumbnail is probably enough
 # because all hands are in the middle of the image, in front of a plain wall. With 25 or 100
 # patches, in contrast, the model first has to learn how to combine them.
 #
-# The result therefore depends on the length of the training. After 1,200 steps, one of the ViTs
-# with patches of 20 pixels classifies only 71% of its training photographs correctly, so it is
-# undertrained. After 4,800 steps, the gap between one patch and 25 is smaller, and we didn't train
-# longer. The learning rate doesn't seem to explain the gap, because ViTs with patches of 50 pixels
-# are also better than ViTs with patches of 20 at two other rates ([more
-# experiments](01b_patches_more.ipynb), one seed and 1,200 steps).
+# How much depends on the length of the training? After 1,200 steps, the model with 25 patches is
+# undertrained, because it doesn't even fit its training photographs (third table). After 4,800
+# steps it nearly does, and the gap between one patch and 25 has become much smaller. We didn't
+# train longer. We also didn't try other learning rates for one patch. Patches of 50 pixels are
+# better than patches of 20 at two other rates as well ([more experiments](01b_patches_more.ipynb),
+# ViTs without pooling, one seed, and 1,200 steps).
 #
 # How good are these accuracies? We compare them with two simple kinds of baselines, trained in the
-# same way. One is a linear classifier on the thumbnail or on all pixels (with a lower learning
-# rate, which was better with one seed). The other is a small CNN with four convolutions and about
-# the same number of parameters as the pooled ViTs.
+# same way. One is a linear classifier on the thumbnail or on all pixels. (On all pixels its
+# learning rate is 0.0001, which was better than 0.001 with one seed.) The other is a small CNN with
+# four convolutions and about the same number of parameters as the pooled ViTs.
 
 # %% Baselines tags=["slide"]
 lines = [[name, runs.cost(arm, patch).parameters, runs.cost(arm, patch).mflops,
@@ -346,12 +356,13 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
       caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run")  # fmt: skip
 
 # %% [markdown]
-# **The CNN outperforms every ViT.** After 1,200 steps it reaches 98.5%, more than any ViT we
-# trained, even after 4,800 steps. The likely reason is its inductive bias, because a CNN doesn't
-# have to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier
-# on the pixels is better than the ViTs with patches of 10 or 20 pixels. However, the CNN also needs
+# **The CNN outperforms every ViT we trained.** After 1,200 steps it reaches 98.5%, more than the
+# ViTs reach after 4,800 steps. The likely reason is its inductive bias, because a CNN doesn't have
+# to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier on
+# the pixels is better than the ViTs with patches of 10 or 20 pixels. However, the CNN also needs
 # more compute than any of the ViTs, 27.5 million **FLOPs** per image (floating-point operations,
-# where a multiply-add counts as two).
+# where a multiply-add counts as two). The ViT with a single pooled patch needs only about a
+# hundredth of that.
 #
 # These results are for one small data set. Don't choose a patch size by them if you have much more
 # data, or if the objects in your images differ in position and size. With enough training, smaller
@@ -405,9 +416,9 @@ predict(
 
 # %% [markdown]
 # In the column "accuracy", the test photographs are ordered or shuffled like the training
-# photographs. The differences are to the model trained on ordered patches, with intervals corrected
-# for three comparisons. The last column shows the accuracy of models trained on ordered patches if
-# only the test photographs are shuffled.
+# photographs. The next column is the difference from the model trained on ordered patches, with
+# intervals corrected for three comparisons. The last column shows the accuracy if all test
+# photographs are shuffled in one fixed way, whatever the training was.
 
 # %% Four trainings, with and without positions tags=["surprise", "slide"]
 arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
@@ -416,28 +427,28 @@ arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
 lines = [[name, accuracy(arm, P), None if arm == "ViT" else
           runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3),
           accuracy(arm, P, key="shuffled")] for name, arm in arms.items()]  # fmt: skip
-columns = [heads[1], "difference to the first, points", "shuffled test images"]
+columns = [heads[1], "difference from the first, points", "accuracy, test images shuffled"]
 table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".1%"), strict=True)),
       caption=f"patches of {P} × {P} pixels; test accuracy, mean of 3 seeds [95% t interval]; "
       "differences paired by seed, Bonferroni corrected for three contrasts; last column: accuracy "
       "when only the test images have one fixed shuffle")  # fmt: skip
 
 # %% [markdown]
-# **The order of the patches doesn't matter, as long as it is always the same.** With one shuffle
-# for all images (second row of the table), the ViT is about as accurate as with ordered patches. To
-# you, a shuffle destroys the hand. To the model, it only assigns the position embeddings to other
-# patches.
+# **The order of the patches doesn't matter, as long as it is always the same.** To you, a shuffle
+# destroys the hand. To the model, it only assigns the position embeddings to other patches, and
+# because these start at random, learning is no harder. The measurement agrees: with one shuffle for
+# all images (second line of the table), the ViT is about as accurate as with ordered patches.
 #
-# **Most of the accuracy doesn't need positions.** With a new shuffle for each image, the ViT can
-# only use the patches as a bag, without their positions, and it loses 3.3 points. Without position
-# embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this result is
-# inconclusive. The paper reports a similar difference on ImageNet, the standard data set for image
-# classification. There, accuracy is 61.4% without and 64.2% with position embeddings (table 8,
-# where a linear classifier learns from five images per class).
+# **Most of this ViT's accuracy doesn't need positions.** With a new shuffle for each image, the ViT
+# can only use the patches as a bag, without their positions, and it loses 3.3 points. Without
+# position embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this
+# result is inconclusive. On ImageNet, the standard data set for image classification, the paper
+# reports 61.4% without and 64.2% with position embeddings, for a pretrained ViT whose linear
+# classifier learns from five images per class (table 8).
 #
 # Still, a model that is trained with position embeddings makes some use of them. If only the test
-# images are shuffled (first row of the table, last column), accuracy falls in all three runs, on
-# average to 81.5%.
+# images are shuffled (first line of the table, last column), its mean accuracy falls to 81.5%. With
+# longer training, the model might make more use of positions.
 
 # %% [markdown]
 # ### 3. Which patches does a prediction depend on?
@@ -447,18 +458,21 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
 # 2020](https://arxiv.org/abs/2005.00928)) therefore follows the weights through all blocks, back to
 # the patches.
 #
-# For each block $l$, rollout starts with the block's attention matrix $W_l$, averaged over the
-# heads. It then averages $W_l$ with the identity $I$, which stands for the residual connection, and
-# finally multiplies the results of all blocks, because each block mixes the outputs of the block
-# before:
+# For each block $l$, rollout starts with the block's attention matrix $S_l$, averaged over the
+# heads. The block adds its input to the output of attention (the residual connection). Rollout
+# gives both the same weight, so it averages $S_l$ with the identity $I$. Each block mixes the
+# outputs of the block before, and the product of the averages therefore adds up all ways from a
+# patch to the class token:
 #
-# $$A_l = \tfrac12 (W_l + I), \qquad R = A_L \cdots A_2 A_1$$
+# $$A_l = \tfrac12 (S_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
 # The first row of $R$, without its first entry, is the class token's rollout, one number for each
-# patch. For example, suppose there is one block and one patch, and the class token's attention is
-# 0.4 to itself and 0.6 to the patch. Then the patch's rollout is $\frac12 \cdot 0.6 = 0.3$.
+# patch. For example, suppose there are two blocks and one patch. In both blocks, the class token
+# attends to itself with weight 0.4 and to the patch with 0.6, and the patch attends only to itself.
+# Then $A_1$ and $A_2$ have $(0.7, 0.3)$ above $(0, 1)$, and the patch's rollout is
+# $0.7 \cdot 0.3 + 0.3 \cdot 1 = 0.51$.
 #
-# In the next figure, a small ViT classifies digits of $8 \times 8$ pixels in patches of
+# In the next figure, a small ViT classifies handwritten digits of $8 \times 8$ pixels in patches of
 # $2 \times 2$. The model runs in your browser, and your drawing stays there.
 
 # %% Interactive figure: draw a digit
@@ -497,17 +511,17 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 # should hurt most.
 #
 # For the ViTs of experiment 1, we make a fifth of the patches of each test photograph gray, without
-# retraining. The last four columns are the accuracies when no patches are gray, those with the most
-# rollout, random ones, or those with the least.
+# retraining. The last four columns show the accuracy when no patches are gray, and when the gray
+# ones are those with the highest rollout, random ones, or those with the lowest.
 
 # %% Occlude patches by attention rollout tags=["slide"]
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
 lines = [[f"{patch} × {patch}", steps, *(accuracy("ViT", patch, steps, key) for key in keys)]
          for patch, steps in ((10, short), (20, short), (20, long))]  # fmt: skip
-which = ["none", "most rollout", "random", "least rollout"]
+which = ["no gray patches", "highest rollout gray", "random gray", "lowest rollout gray"]
 table(lines, ["patch, pixels", "steps", *which], formats=dict.fromkeys(which, ".1%"),
-      caption="test accuracy with a fifth of the patches gray, by which ones; mean of 3 seeds "
-      "[95% t interval, which can exceed 100%]")  # fmt: skip
+      caption="test accuracy when a fifth of the patches are gray; mean of 3 seeds [95% t "
+      "interval, which can exceed 100%]")  # fmt: skip
 
 # %% [markdown]
 # Averages can hide exceptions, so we also count single runs:
@@ -520,10 +534,11 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
       f"least rollout hurts less in {least}")  # fmt: skip
 
 # %% [markdown]
-# **Rollout finds patches that matter.** In every run, occluding the patches with the most rollout
-# hurts more than occluding random ones. With patches of 20 pixels and 4,800 steps, accuracy falls
-# to 30.4% for the most rollout and to 56.2% for random patches. Occluding the patches with the
-# least rollout hurts less than occluding random ones in most runs, but not in all.
+# **Rollout finds patches that matter more than random ones.** In every run, occluding the patches
+# with the highest rollout hurts more than occluding random ones. With patches of 20 pixels and
+# 4,800 steps, accuracy falls to 30.4% for the highest rollout and to 56.2% for random patches.
+# Occluding the patches with the lowest rollout hurts less than occluding random ones in most runs,
+# but not in all.
 #
 # This test has two limits. First, random patches often show only the wall. So the test may say only
 # that rollout finds the hand, not that it ranks the patches of a hand. Second, gray patches are
@@ -580,7 +595,7 @@ with torch.no_grad():
 # | with little training data | strong | needs **pretraining** or [distillation](03_deit.ipynb) |
 #
 # **Interpolation** of the positions means that a larger table of position embeddings is computed
-# from the learned one. The last row of the table reflects the paper's main finding. Trained on
+# from the learned one. The last line of the table reflects the paper's main finding. Trained on
 # ImageNet only, ViT is a few points below comparable ResNets, which are CNNs with residual
 # connections. Pretraining on a much larger data set, up to 300 million images, reverses the order
 # ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
@@ -612,8 +627,9 @@ print("with permute:         ", squares[0, 1].tolist())
 #   16 pixels take four times the compute.
 # - **Check the initialization when you train from scratch.** [The authors'
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
-#   attention and MLPs with Glorot's uniform distribution, and so do the runs on this page. The
-#   libraries timm, transformers, and `deepdive` use a standard deviation of 0.02 instead.
+#   attention and MLPs with Glorot's uniform distribution, whose width depends on the size of the
+#   layer, and our runs do the same. By default, the libraries timm, transformers, and `deepdive`
+#   use a standard deviation of 0.02 for all weights.
 # - **Split by person.** Each student signed ten digits, so a random split would put photographs of
 #   the same hand into both the training and the test data.
 #
@@ -624,13 +640,15 @@ print("with permute:         ", squares[0, 1].tolist())
 # class token.
 #
 # How large should a patch be? For 1,642 photographs of centered hands, large: at nearly equal
-# parameters, one patch reaches 95.4% and 25 patches reach 90.1%. Does the model need to know where
-# each patch was? Only a little here, because with a new shuffle for each image, it loses 3.3
-# points. A fixed shuffle makes no clear difference.
+# parameters, one pooled patch reaches 95.4% and 25 patches reach 90.1%. Does the model need to know
+# where each patch was? Only a little for our briefly trained ViT, because with a new shuffle for
+# each image, accuracy is 3.3 points lower. A fixed shuffle makes no clear difference. Which patches
+# does a prediction depend on? More on those with a high attention rollout than on random ones.
 #
-# Dosovitskiy et al. (2021) lose about three points without position embeddings, while our loss is
-# inconclusive. We did not reproduce their main result, that pretraining on many millions of images
-# lets ViT outperform CNNs. Without pretraining, our CNN outperforms every ViT.
+# Without position embeddings, Dosovitskiy et al. (2021) measure about three points less, while our
+# difference is inconclusive. We did not reproduce their main result, that pretraining on many
+# millions of images lets ViT outperform CNNs. Without pretraining, our CNN outperforms every ViT we
+# trained.
 #
 # ## Check your understanding
 #
@@ -694,8 +712,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer</summary>
 #
-#    The model loses few points. In our run it lost 2.9 points, probably because it barely uses
-#    positions after such a short training. After 4,800 steps it loses more (experiment 2).
+#    Accuracy falls by only a few points, probably because the model barely uses positions after
+#    such a short training. After 4,800 steps it falls by more (experiment 2).
 #
 #    </details>
 
