@@ -1,15 +1,15 @@
 # %% [markdown] tags=["slide"]
 # # In-context learning: four demonstrations and a question
 #
-# You hand a new colleague four filled-in forms and an empty one, and say nothing. They fill in the
-# fifth. A language model can do the same from its prompt, with no weight update: this is
-# **in-context learning** (form = demonstration). If the four are filled in wrong, does the model
-# still get the fifth one right?
+# You hand a colleague four filled-in forms and an empty one, and without a word of explanation they
+# fill in the fifth. A language model can do the same from its prompt, with no weight update. This
+# is **in-context learning** (form = demonstration). If the four forms are filled in wrong, does the
+# model still get the fifth right?
 #
 # **What it is.** In-context learning ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) puts
-# input-label pairs, called **demonstrations** or *shots*, in the prompt and lets a frozen language
-# model predict the label of a new input. A prompt with several demonstrations is **few-shot**, a
-# prompt without any **zero-shot**.
+# input-label pairs, called **demonstrations** or *shots*, in the prompt. A frozen language model,
+# whose weights don't change, then predicts the label of a new input, the **query**. A prompt with
+# several demonstrations is **few-shot**, and a prompt without any is **zero-shot**.
 #
 # **What you'll be able to do.** Build a few-shot prompt, score label words by log-probability,
 # calibrate the scores with content-free inputs, and test whether a model uses the labels in its
@@ -17,10 +17,11 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# SmolLM2-135M-Instruct (4-bit weights) classifies sentences from movie reviews with an accuracy of
-# 84.4% [75.2%, 93.5%] zero-shot. After sixteen demonstrations it reaches 74.5% [64.9%, 84.0%] with
-# correct labels and 64.6% [52.1%, 77.1%] with every label flipped. So after sixteen demonstrations
-# most predictions don't follow flipped labels.
+# Often it does. Zero-shot, the small language model SmolLM2-135M-Instruct (4-bit weights)
+# classifies sentences from movie reviews with an accuracy of 84.4% [75.2%, 93.5%]. After sixteen
+# demonstrations it reaches 74.5% [64.9%, 84.0%] with correct labels and 64.6% [52.1%, 77.1%] with
+# every label flipped. So after sixteen demonstrations most predictions don't follow flipped labels.
+# (Brackets: 95% confidence intervals.)
 #
 # </details>
 #
@@ -49,18 +50,21 @@ show(calibration_diagram(), "Few-shot classification with contextual calibration
      "normalized.")  # fmt: skip
 
 # %% [markdown]
-# *Few-shot classification with contextual calibration. Upper path: prompt, frozen decoder, label
-# probabilities. Lower path: the same demonstrations with a query that has no content.*
+# *Few-shot classification with contextual calibration, a correction that is explained below. Upper
+# path: prompt, frozen decoder, label probabilities. Lower path: the same demonstrations with a
+# query that has no content.*
 #
-# **Interactive figure: build a few-shot prompt.** The box shows the whole prompt, the bar
-# p(positive) in blue. *Try this:*
+# **Interactive figure: build a few-shot prompt.** The task is to predict the sentiment of a movie
+# review, positive or negative. The box shows the whole prompt. The blue bar is p(positive), the
+# probability that SmolLM2 gives to "positive" if only "positive" and "negative" are considered.
+# *Try this:*
 #
-# 1. Remove all four demonstrations and query "N/A". Which label does the model prefer with no
-#    input?
-# 2. Query "the only good thing is the music". Include only the two positive reviews, then only the
-#    two negative ones. How far does the bar move?
-# 3. Include all four and query "i laughed, i cried". Flip only the last label, then flip all four.
-#    Which of the two moves the bar more?
+# 1. Remove all four demonstrations and choose the query "N/A". Which label does the model prefer
+#    with no input?
+# 2. Choose the query "the only good thing is the music". Include only the two positive reviews,
+#    then only the two negative ones. How far does the bar move?
+# 3. Include all four demonstrations and choose the query "i laughed, i cried". Flip only the last
+#    label, then flip all four. Which of the two moves the bar more?
 
 # %% Interactive figure: build a few-shot prompt tags=["slide", "fold"]
 from deepdive_book.ch06a.figures import few_shot_prompt
@@ -71,17 +75,18 @@ few_shot_prompt.few_shot_prompt(prompts, "1000", 1)
 # %% [markdown]
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. "Negative": with no demonstrations, "positive" gets only 28.8%.
-# 2. The demonstrations decide: "positive" gets 77.9% after the two positive reviews, 17.0% after
-#    the two negative ones, and 40.5% without any.
-# 3. The last one: "positive" gets 50.9% with correct labels, 69.9% when only the last label is
-#    flipped (from negative to positive), and 41.5% when all four are flipped.
+# 1. The model prefers "negative". With no demonstrations, "positive" gets only 28.8%.
+# 2. The demonstrations decide the prediction. "Positive" gets 77.9% after the two positive reviews
+#    and 17.0% after the two negative ones, compared with 40.5% without any.
+# 3. Flipping only the last label moves the bar more. "Positive" gets 50.9% with correct labels,
+#    69.9% when only the last label is flipped (from negative to positive), and 41.5% when all four
+#    are flipped.
 #
 # </details>
 #
-# The last label pulls the prediction toward itself. Over all prompts of two or more demonstrations
-# (last two lines), "positive" gets 21% on average after a negative last label, 54% after a positive
-# one:
+# The last label also matters in other prompts. On average over all prompts of two or more
+# demonstrations, it pulls the prediction toward itself. "Positive" gets 21% after a negative last
+# label and 54% after a positive one (last two lines):
 
 
 # %% The pull of the last label tags=["nbval-check-output"]
@@ -105,9 +110,11 @@ for label, word in enumerate(prompts.words):
 # %% [markdown] tags=["slide"]
 # ## By hand: contextual calibration
 #
-# The model assigns a probability to each label word. Write the two as odds of positive to negative.
-# Suppose that after some prompt the content-free input "N/A" gets 3 : 1. That isn't an opinion
-# about a movie but the bias of the prompt, so divide it out:
+# Even with no input, the model prefers one of the labels. You can measure this bias with an input
+# that has no content, and then divide it out. To see how, write the two label probabilities as
+# **odds**, the ratio of positive to negative. Suppose that after some prompt "N/A" gets 3 : 1. That
+# isn't an opinion about a movie but the bias of the prompt, so we divide the odds of every query by
+# 3 : 1:
 #
 # | query | odds | divided by 3 : 1 | calibrated prediction |
 # |---|---|---|---|
@@ -116,14 +123,17 @@ for label, word in enumerate(prompts.words):
 # | "i laughed, i cried" | 9 : 1 | 9/3 : 1/1 = 3 : 1 | positive |
 #
 # Before calibration all three were positive. [Zhao et al. (2021)](https://arxiv.org/abs/2102.09690)
-# call this **contextual calibration**. It needs no training and no labeled text, only a
-# **content-free** input.
+# call this correction **contextual calibration**. It needs no training and no labeled text, only a
+# **content-free** input such as "N/A".
 #
 # ## In code: prompt, label scores, calibration
 #
-# A label's score is its log-probability after the query, summed over the label's tokens. Nothing is
-# sampled or generated. Calibration averages over three content-free inputs: "N/A", the empty
-# string, and "[MASK]".
+# To classify with a language model, you don't have to generate any text. Instead, you append each
+# label word to the prompt. The label's score is its log-probability there, summed over its tokens,
+# and a softmax over the scores gives the label probabilities.
+#
+# In the next cell, `calibrate` divides as in the table, but by an average over three content-free
+# inputs: "N/A", the empty string, and "[MASK]".
 
 # %% Few-shot classification tags=["concept", "slide"]
 import torch
@@ -170,7 +180,7 @@ def classify(model, encode, demonstrations, text, calibrated=False, words=("nega
 
 
 # %% [markdown]
-# The odds from above, 3 : 2 divided by 3 : 1, give 1 : 2. So p(positive) is 1/3:
+# In the example from above, 3 : 2 divided by 3 : 1 gave 1 : 2. So p(positive) should be 1/3:
 
 # %% By hand, in code tags=["nbval-check-output"]
 odds, content_free = torch.tensor([2.0, 3.0]), torch.tensor([[1.0, 3.0]])  # negative, positive
@@ -178,8 +188,9 @@ negative, positive = calibrate(odds.log(), content_free.log())
 print(f"negative {negative:.3f}, positive {positive:.3f}")
 
 # %% [markdown]
-# `model` maps token ids to logits and `encode` maps a string to token ids, so any decoder works.
-# Here is SmolLM2-135M-Instruct (4-bit weights), with the four demonstrations of the figure:
+# `model` maps token ids to logits and `encode` maps a string to token ids, so `classify` works with
+# any decoder. The next cell loads SmolLM2-135M-Instruct (4-bit weights) and prints a prompt with
+# the figure's four demonstrations, followed by p(positive):
 
 # %% The whole prompt and the prediction tags=["slide"]
 from deepdive_book.ch06a.runs.in_context import load_smollm2
@@ -193,9 +204,14 @@ for calibrated in (False, True):
     print(f"calibrated: {calibrated}, positive: {positive:.1%}")
 
 # %% [markdown]
-# The library computes the same. `Prompted` runs the demonstrations once and caches their keys and
-# values, because attention is causal: what comes later doesn't change them. `split_prefix` finds
-# the tokens that all prompts share.
+# Without calibration, the prediction is "negative", like the last label. With calibration, the
+# model is almost undecided.
+#
+# The same functions are in `deepdive`, the small library that accompanies this book, but there the
+# demonstrations are processed only once for all queries. `split_prefix` finds the tokens that all
+# prompts share, and `Prompted` caches their keys and values. This works because attention in a
+# decoder is causal, so later tokens don't change earlier keys and values. The next cell asserts
+# that both versions give the same results:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.decoding import Prompted, split_prefix
@@ -217,23 +233,33 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # %% [markdown]
 # ## Experiments
 #
-# All experiments use SmolLM2-135M-Instruct with 4-bit weights, so the model, its parameter count,
-# and the compute per token never change. The queries are 64 sentences from movie reviews
-# (`rt_polarity`, half of them positive) and 48 sentences on one of seven topics (`sib200`). A
-# **demonstration set** is sampled from other sentences; fewer demonstrations are the first ones of
-# more. Each condition has three demonstration sets (naive Bayes six).
+# In all experiments the model is SmolLM2-135M-Instruct with 4-bit weights. Nothing is trained, and
+# only the prompt changes (code: `deepdive_book.ch06a.runs.in_context_results`).
 #
-# Brackets are 95% confidence intervals (Student's t) that cover both other queries and other
-# demonstration sets, because both are sampled. Zero-shot accuracy has no demonstrations, so its
+# There are two tasks. For "sentiment", the queries are 64 sentences from movie reviews
+# (`rt_polarity`, half of them positive), and for "topics", 48 sentences on one of seven topics
+# (`sib200`). A **demonstration set** is a random sample of other sentences, and shorter prompts use
+# the first ones of the sample. Each condition is repeated with three demonstration sets.
+#
+# The brackets are 95% confidence intervals (Student's t). They cover both other queries and other
+# demonstration sets, because both are sampled. A zero-shot prompt has no demonstrations, so its
 # interval covers queries only.
 #
 # ### 1. Do flipped labels flip the predictions?
 #
-# The labels in the demonstrations are *correct*; *random*, each class with equal probability ([Min
-# et al. 2022](https://arxiv.org/abs/2202.12837)); or *flipped*. A **flipped label** is the opposite
-# sentiment or, for topics, the next class in the list (travel becomes politics). There are two
-# baselines: always predicting the majority class of the queries, and naive Bayes on word counts,
-# trained on the same demonstrations with correct labels.
+# If the model learns the task from the labels in its demonstrations, wrong labels should give wrong
+# predictions. We therefore keep the sentences and change only the labels:
+#
+# - **Correct labels** are those of the data set.
+# - **Random labels** are sampled, each class with equal probability ([Min et al.
+#   2022](https://arxiv.org/abs/2202.12837)).
+# - **Flipped labels** are all wrong. Each is the opposite sentiment or, for topics, the next class
+#   in the list (travel becomes politics).
+#
+# There are two baselines. One always predicts the **majority class** of the queries. The other,
+# **naive Bayes**, is a classifier on word counts. It is trained on the demonstrations with correct
+# labels (six sets) and knows nothing else. In the next table, the zero-shot accuracy (0
+# demonstrations) is listed under "correct labels".
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -255,99 +281,121 @@ predict(
 from deepdive_book.ch06a.runs.in_context_analysis import load_results
 
 results = load_results()
-results.table("by_labels", "accuracy [95% confidence interval], uncalibrated")
-
-# %% Differences between label conditions
-results.table("label_effects", "differences in points, uncalibrated; the intervals are corrected "
-              "for eight comparisons (Bonferroni)")  # fmt: skip
+results.table("by_labels", "accuracy without calibration [95% confidence interval]")
 
 # %% [markdown]
-# On sentiment, **most predictions don't follow sixteen flipped labels.** (After four, accuracy is
-# near chance, so the result is open.) Had the model followed the sixteen demonstrations, most
-# predictions would be wrong, yet 64.6% are correct. That is fewer than with correct labels, but the
-# interval of the difference includes zero. It seems that training has already given the model a
-# meaning for "positive", a *semantic prior*. [Wei et al. (2023)](https://arxiv.org/abs/2303.03846)
-# also find that small models ignore flipped labels, while large ones can follow them. In their
-# experiments instruction tuning strengthens the prior more than the ability to learn new labels.
-# Our model is instruction-tuned, and we didn't test the base model.
+# Which differences are larger than chance? With eight comparisons, some 95% intervals may exclude
+# zero even if labels don't matter. In the next table we therefore widen the intervals until all
+# eight together have 95% confidence (Bonferroni's correction). The last two columns are about
+# prompts with flipped labels. They show how many predictions are correct and how many follow the
+# flipped labels, such as "politics" for a query about travel.
+
+# %% Differences between label conditions
+results.table("label_effects", "differences in percentage points, without calibration; the "
+              "intervals are corrected for eight comparisons (Bonferroni)")  # fmt: skip
+
+# %% [markdown]
+# **Most sentiment predictions don't follow sixteen flipped labels.** If the model had followed
+# them, most of its predictions would be wrong, yet 64.6% are correct. That is fewer than with
+# correct labels, but the interval of the difference includes zero. After four flipped labels,
+# accuracy is near chance, so the result is open.
 #
-# **The labels seem to count.** With four reviews, correct labels score 19.8 points higher than
-# random ones, and the corrected interval excludes zero. With sixteen reviews the difference is 9.9
-# points, but three demonstration sets are too few: the interval includes zero, so the result is
-# inconclusive.
+# It seems that training has already given the model a meaning for the word "positive", which [Wei
+# et al. (2023)](https://arxiv.org/abs/2303.03846) call a *semantic prior*. They also find that
+# small models ignore flipped labels, while large ones can follow them. Our model is
+# instruction-tuned, which in their experiments strengthens the prior more than the ability to learn
+# new labels. We didn't test the base model.
 #
-# On topics, demonstrations hurt. Accuracy falls from 72.9% zero-shot to 42.4% after sixteen correct
-# demonstrations. With flipped labels it is 18.1%, no better than the 25.0% of the majority class.
-# There 22.2% of the predictions follow the flipped labels, so topics aren't flipped either.
+# **The labels still seem to count.** With four reviews, correct labels score 19.8 points higher
+# than random ones, and the corrected interval excludes zero. With sixteen reviews the difference is
+# 9.9 points, but three demonstration sets are too few to decide, because the interval includes
+# zero.
 #
-# The pretrained model contributes most of the accuracy. Naive Bayes, which knows only the
-# demonstrations, is no better than the majority class.
+# On topics, sixteen demonstrations hurt even with correct labels. Accuracy falls from 72.9%
+# zero-shot to 42.4%. With flipped labels, it is no better than the majority class, but the
+# predictions aren't flipped either, because only 22.2% of them follow the labels.
+#
+# Most of the accuracy seems to come from the pretrained model. In both tasks the zero-shot mean is
+# the highest, while naive Bayes, which knows only the demonstrations, is no better than the
+# majority class.
 
 # %% [markdown]
 # ### 2. Which label counts most, and does calibration help?
 #
-# Now the four demonstrations of the figure stay in their order, and each label is correct or
-# flipped: $2^4 = 16$ labelings. For each position we turn its label from negative to positive and
-# take the difference in p(positive), averaged over the figure's four reviews and over the eight
-# labelings of the other demonstrations. In parentheses: the lowest and the highest of the eight.
-# The last three columns have the same difference for the content-free inputs (“” is the empty
-# string).
+# To measure how much the label at each position matters, we keep the figure's four demonstrations
+# in their order. Each label is correct or flipped, which gives $2^4 = 16$ labelings. For each
+# position we turn its label from negative to positive and take the difference in p(positive). The
+# table shows this difference, without and with calibration, averaged over the figure's four reviews
+# and over the eight labelings of the other demonstrations. The values of the lowest and highest
+# labeling are in parentheses. The last three columns have the same difference for the content-free
+# inputs (“” is the empty string).
 
 # %% The effect of each label tags=["slide"]
 results.table("label_positions", "how many points p(positive) rises when the label at a position "
               "turns positive: mean (lowest to highest labeling of the others)")  # fmt: skip
 
 # %% [markdown]
-# **The last label counts most.** It moves p(positive) by 35.9 points on average, the one before it
-# by 9.7. The effect depends on the other labels, but the last label pulls toward itself in all
-# eight labelings. Zhao et al. call this **recency bias**. Calibration about halves the pull, to
-# 19.2 points.
+# **The last label counts most.** When it turns from negative to positive, p(positive) rises by 35.9
+# points on average, compared with 9.7 points for the label before it. The effect depends on the
+# other labels, but the last label pulls the prediction toward itself in all eight labelings. Zhao
+# et al. call this **recency bias**.
 #
-# The last columns show why calibration doesn't remove it: the content-free inputs disagree. The
-# last label moves "[MASK]" by 48.8 points toward itself and "N/A" by 12.9 points the other way. So
-# an input without content isn't neutral for every model. These are one set of demonstrations and
-# four queries, without an interval.
+# Calibration about halves the pull, to 19.2 points. Why doesn't it remove all of it? The last
+# columns suggest a reason, because the content-free inputs disagree. The last label moves "[MASK]"
+# by 48.8 points toward itself, but "N/A" by 12.9 points the other way. So an input without content
+# isn't always neutral. The table is about one set of demonstrations and four queries, without an
+# interval.
 #
-# Does calibration help with other demonstration sets? The gain is calibrated minus uncalibrated
-# accuracy, both with correct labels.
+# Does calibration also improve the accuracy with other demonstration sets? The next table has the
+# gain (calibrated minus uncalibrated) and the difference from calibrated zero-shot accuracy. Only
+# the last column is about flipped labels.
 
 # %% Calibrated accuracy tags=["slide"]
-results.table("calibration", "accuracy with correct labels, before and after "
-              "calibration; last column: with flipped labels")  # fmt: skip
+results.table("calibration", "accuracy with correct labels before and after calibration, and "
+              "differences in points [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# After four reviews calibration gains 12.5 points, after sixteen topics 18.8 (95% intervals, not
-# corrected for the four comparisons). The other two intervals include zero. So calibration undoes
-# part of the harm of demonstrations, but with either number of them calibrated accuracy isn't
-# clearly better than zero-shot: each of those intervals includes zero.
+# **After demonstrations, calibration seems to help in two of four cases.** It gains 12.5 points
+# after four reviews and 18.8 points after sixteen sentences on topics. The other two gains are also
+# positive, but their intervals include zero. (These are 95% intervals, not corrected for the four
+# comparisons.)
 #
-# With flipped labels and calibration, accuracy after sixteen reviews is 74.5%, as high as
-# uncalibrated with correct labels. The demonstration sets differ, so its interval is wide.
+# So calibration seems to undo part of the harm of demonstrations. However, calibrated accuracy
+# isn't clearly better than zero-shot, because each interval of that difference includes zero. With
+# flipped labels, the calibrated means are lower than with correct labels in every line.
 #
 # ### 3. When do demonstrations help?
 #
-# So far each task had one **prompt template**. Here we use three for the reviews, with correct
-# labels and three demonstration sets.
+# So far each task had one **prompt template**, the fixed text around a sentence and its label. Here
+# we use three templates for the reviews, with correct labels. In the table, `{}` is where the
+# review goes, and "/" is a line break.
 
 # %% Three templates tags=["slide"]
-results.table("templates", "accuracy [95% confidence interval], gains in points")
+results.table("templates", "accuracy, and gain over zero-shot in points [95% confidence interval]")
 
 # %% [markdown]
-# With the first template the model needs no demonstrations, and four of them lower accuracy by 12.5
-# points. With the other two, zero-shot accuracy is no better than chance, and all four differences
-# are positive. The largest, 22.4 points, has an interval that includes zero, so three sets are too
-# few to say how much demonstrations help there. (These intervals aren't corrected for the six
-# comparisons.) A good template did more than sixteen demonstrations, but you don't know in advance
-# which template is good.
+# **Whether demonstrations help seems to depend on the template.** With the first template the model
+# needs no demonstrations, and four of them lower accuracy by 12.5 points. With the other two,
+# zero-shot accuracy is no better than chance, and all four gains are positive. But the interval of
+# the largest gain, 22.4 points, includes zero, so three sets are too few to say how much
+# demonstrations help there. (These intervals aren't corrected for the six comparisons.)
+#
+# The first template's mean is higher without demonstrations than the means of the other two with
+# sixteen. However, you don't know in advance which template is good.
 #
 # ### Why does the last label pull?
 #
 # A candidate mechanism is the **induction head** ([Olsson et al.
-# 2022](https://arxiv.org/abs/2209.11895)): an attention head that finds an earlier copy of the
-# current token and attends to the token after it. The current token is the colon of "Sentiment:".
-# The earlier copies are the colons of the demonstrations, and the tokens after them are the labels.
-# The next cell has the attention weights of such a head, 19-6 (layers count from 1, heads from 0),
-# at the last colon of "Review: great fun", "Review: so dull", "Review: great fun":
+# 2022](https://arxiv.org/abs/2209.11895)). This is an attention head that finds an earlier copy of
+# the current token and attends to the token after it. Here the current token is the colon of
+# "Sentiment:". Its earlier copies include the same colon in each demonstration, where the token
+# after it is the label. If the head prefers the most recent copy, it attends most to the last
+# label.
+#
+# In the next prompt, "Review: great fun" is labeled positive, "Review: so dull" negative, and then
+# the first review comes again without a label. The cell prints the attention weights from the last
+# colon to both labels for head 6 of layer 19 (19-6; layers count from 1, heads from 0). Then it
+# counts the heads that give the labels more than half of their attention:
 
 # %% Attention from the last colon tags=["nbval-check-output"]
 from deepdive_book.kit.explorer.cached_attention import load_cached
@@ -360,15 +408,16 @@ print(f"{strong.sum()} heads give the labels more than half, {(near > far)[stron
       "more to the last one")  # fmt: skip
 
 # %% [markdown]
-# In this prompt these heads attend to the most recent label rather than to the label of the same
-# review. That fits recency
-# bias. It isn't proof that these heads cause it: [more experiments](07b_in_context_more.ipynb)
-# shows by ablation that induction heads copy random tokens.
+# In this prompt, nearly all of these heads attend more to the most recent label than to the label
+# of the same review. That fits recency bias, but it isn't proof that these heads cause it. The page
+# with [more experiments](07b_in_context_more.ipynb) shows by ablation (setting outputs of heads to
+# zero) that induction heads copy random tokens.
 #
-# ## With the real library
+# ## With the real library: transformers
 #
-# `save` writes the model in the format of transformers, so its `LlamaForCausalLM` loads the same
-# dequantized weights without network access:
+# `save` writes the model in the format of Hugging Face's transformers, with the 4-bit weights
+# converted back to floating-point numbers. So `LlamaForCausalLM` loads the same weights without
+# network access:
 
 # %% Ours and transformers tags=["slide"]
 from tempfile import TemporaryDirectory
@@ -391,7 +440,7 @@ assert abs(ours - positive) < 1e-3
 
 # %% [markdown]
 # With network access you would load the original 16-bit weights by their hub name. They aren't
-# quantized, so the probability differs a little; the output isn't shown here.
+# quantized, so the probability can differ a little; the output isn't shown here.
 #
 # ```python
 # from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -416,12 +465,13 @@ assert abs(ours - positive) < 1e-3
 #
 # ## Common mistake: encode the parts of a prompt separately
 #
-# You encode each demonstration by itself, then join the token ids. **Symptom:** no error, but the
-# probabilities differ from those of the same text: this tokenizer encodes an empty line at the end
-# of a string as one token, and as two tokens if more text follows. An earlier version of this page
-# had this bug, and its conclusion about random labels was wrong. **Fix:** join the strings and
-# encode the whole prompt. To cache a prefix, split its *tokens*. The next cell shows the
-# difference:
+# You encode each demonstration by itself, then join the token ids. **Symptom:** There's no error,
+# but the probabilities differ from those of the same text encoded at once. The reason is that this
+# tokenizer encodes an empty line as one token at the end of a string, but as two if more text
+# follows.
+#
+# **Fix:** Join the strings and encode the whole prompt. To cache a prefix, split its *tokens*
+# rather than its text. The next cell scores the same prompt in both ways:
 
 # %% One prompt, two tokenizations
 *shown, last = few_shot_prompt(four, query).split("\n\n")
@@ -432,35 +482,40 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
     print(f"{name}: {len(context)} tokens, positive {positive:.1%}")
 
 # %% [markdown]
+# Encoded in parts, the same text has four tokens fewer, and p(positive) is only about half as high.
+#
 # ## In practice
 #
-# - **Measure zero-shot first**, with several templates. Accuracy that was there zero-shot wasn't
-#   learned from the demonstrations.
-# - **Run the same queries with flipped labels.** Accuracy that doesn't change when the labels flip
-#   wasn't learned from the labels.
-# - **Calibrate when you have few demonstrations**, and check that it helps: it costs one forward
-#   pass per content-free input, and after sixteen reviews its gain was too small to be sure.
-# - **End the query exactly as the demonstrations do, without a trailing space.** "Sentiment:" and
-#   " positive" are tokenized as in running text. A trailing space becomes a separate token.
-# - **Average over several sets and orders of demonstrations.** One set in one order is one run.
-# - **Use label words of equal length**, or divide the score by the number of tokens, because every
-#   extra token lowers the probability. All labels here are single tokens.
+# - **Measure zero-shot first**, with several templates. If the model already has its accuracy
+#   zero-shot, it hasn't learned it from the demonstrations.
+# - **Run the same queries with flipped labels.** If the accuracy doesn't change when the labels
+#   flip, it wasn't learned from the labels.
+# - **Calibrate when you have few demonstrations**, and check that it helps. After sixteen reviews,
+#   its gain was too small to be sure.
+# - **End the query exactly as the demonstrations do, without a trailing space.** A trailing space
+#   would become a separate token, which isn't how running text is tokenized.
+# - **Average over several sets and orders of demonstrations.**
+# - **Use label words with the same number of tokens**, or divide the score by that number, because
+#   every extra token lowers the probability.
 #
 # ## Summary
 #
-# If the demonstrations are filled in wrong, most of SmolLM2's predictions don't follow them. After
-# sixteen reviews with flipped labels 64.6% [52.1%, 77.1%] are correct, after sixteen with correct
-# labels 74.5%, and with a good template zero-shot accuracy is 84.4%. So most of the accuracy was
-# there before the demonstrations.
+# Most of SmolLM2's predictions don't follow the labels when these are all wrong. After sixteen
+# reviews with flipped labels, 64.6% [52.1%, 77.1%] of the predictions are correct, compared with
+# 74.5% after correct labels. With a good template, the model reaches 84.4% without any
+# demonstrations. So most of the accuracy was there before the demonstrations.
 #
-# Still, the labels count. After four reviews, correct labels score 19.8 points higher than random
-# ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random labels barely hurt,
-# across 12 models; after sixteen reviews our interval is too wide to agree or disagree. The last
-# label counts most, and calibration about halves its effect. Zhao et al. (2021) report gains from
-# calibration of up to 30.0 points for GPT-2 and GPT-3; ours is 12.5 points after four reviews.
+# Still, the labels seem to count. After four reviews, correct labels score 19.8 points higher than
+# random ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random labels
+# barely hurt, across 12 models. After sixteen reviews, our interval is too wide to agree or
+# disagree with them.
 #
-# We didn't reproduce their models or data sets, nor the large models of Wei et al. (2023). Three
-# demonstration sets are few, one model was tested, and it is small.
+# The last label counts most, and calibration about halves its effect. Zhao et al. (2021) report
+# gains from calibration of up to 30.0 points for GPT-2 and GPT-3, and ours is 12.5 points after
+# four reviews.
+#
+# These results come from one small model and only three demonstration sets. We didn't reproduce the
+# papers' models or data sets, nor the large models of Wei et al. (2023).
 #
 # More experiments, with an interactive view of the attention heads: [induction heads and chain of
 # thought](07b_in_context_more.ipynb).
@@ -529,9 +584,10 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #    and find that small models do worse with them than large ones.
 #
 #    </details>
-# 4. *(in code, 10 min of machine time)* Measure whether the best order transfers. Run
-#    `in_context_results.measure("order", seed=1, queries=16)` of `deepdive_book.ch06a.runs`, a
-#    different demonstration set, and compare its most accurate order with the one of seed 0.
+# 4. *(in code, 10 min of machine time)* Measure whether the best order of demonstrations transfers.
+#    `in_context_results.measure("order", seed=0, queries=16)` of `deepdive_book.ch06a.runs`
+#    measures all 24 orders of four demonstrations, and `seed=1` does so for a different set. Is the
+#    most accurate order of seed 0 also good for seed 1?
 #
 #    <details><summary>Answer</summary>
 #

@@ -24,8 +24,9 @@ CLASSES = {"sentiment": 2, "topics": 7}
 ZERO_SHOT = {"sentiment": "Sentiment:", "topics": ""}  # task -> its template's key
 CONTRASTS = 8  # differences in the second table
 POINTS = {  # columns of differences in percentage points, and of counts; the others have rates
-    "correct − random", "correct − flipped", "gain", "calibrated − zero-shot", "gain from 4",
-    "gain from 16", "gain over direct", "generated tokens", "best − worst, held out",
+    "correct − random", "correct − flipped", "calibrated − uncalibrated",
+    "calibrated − calibrated zero-shot", "gain from 4", "gain from 16", "gain over direct",
+    "generated tokens", "best − worst, held out",
 }  # fmt: skip
 HALVES = slice(0, None, 2), slice(1, None, 2)  # of the queries
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -158,8 +159,8 @@ class Results:
                     "task": task, "demonstrations": n,
                     "correct − random": points(gold - self.shots(task, n, "random"), level),
                     "correct − flipped": points(gold - flipped, level),
-                    "flipped: correct": float(flipped.mean()),
-                    "flipped: follow the label": float(self.follows(task, n).mean()),
+                    "flipped labels: correct": float(flipped.mean()),
+                    "flipped labels: followed": float(self.follows(task, n).mean()),
                 })  # fmt: skip
         return found
 
@@ -171,11 +172,12 @@ class Results:
                 plain, fixed = (self.shots(task, n, calibrated=way) for way in (False, True))
                 cells: dict[str, Any] = {
                     "task": task, "demonstrations": n, "uncalibrated": rate_interval(plain),
-                    "calibrated": rate_interval(fixed), "gain": points(fixed - plain),
+                    "calibrated": rate_interval(fixed),
+                    "calibrated − uncalibrated": points(fixed - plain),
                 }  # fmt: skip
                 if n:
                     zero = self.shots(task, 0, calibrated=True)
-                    cells["calibrated − zero-shot"] = points(fixed - zero)
+                    cells["calibrated − calibrated zero-shot"] = points(fixed - zero)
                     cells["flipped labels, calibrated"] = rate_interval(
                         self.shots(task, n, "flipped", calibrated=True)
                     )
