@@ -68,7 +68,7 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6a.1 | [GPT](01_gpt.ipynb) | What does next-token prediction learn? | 17 |
-# | 6a.2 | [From GPT-2 to Llama](02_gpt2_to_llama.ipynb) | How much does each new part help? | 15 |
+# | 6a.2 | [From GPT-2 to Llama](02_gpt2_to_llama.ipynb) | How much does each new part help? | 25 |
 # | 6a.3 | [4-bit quantization](03_quantization.ipynb) | How much accuracy do four bits cost? | 16 |
 # | 6a.4 | [Denoising objectives (BART, T5, PEGASUS)](04_denoising.ipynb) | Which corruption is best for pretraining? | 20 |
 # | 6a.5 | [Sampling from a language model](05_sampling.ipynb) | Why not always take the most likely token? | 17 |

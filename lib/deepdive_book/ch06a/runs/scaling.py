@@ -372,7 +372,7 @@ def exponents(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for method, size, growth in methods:
         each = [growth([row for row in rows if row["seed"] == seed]) for seed in seeds]
         interval = t_interval(each)
-        found.append({"method": method, "N is": size, "exponent a": interval,
+        found.append({"method": method, "what N counts": size, "exponent a": interval,
                       "factor for 10 x budget": 10**interval.value})  # fmt: skip
     return found
 

@@ -166,14 +166,14 @@ def more_than_attention(found: Sequence[Row], name: str) -> list[float]:
 
 def ground_truth_table(found: Sequence[Row]) -> list[Row]:
     """Return each attribution's AUC with its t interval over training seeds, and the difference
-    from attention's AUC in points, paired by seed and Bonferroni corrected.
+    from attention's AUC times 100, paired by seed and Bonferroni corrected.
     """
     table: list[Row] = []
     for name in found[0]["AUC"]:
         line: Row = {"attribution": name, "AUC": rows.interval(rows.values(found, "AUC", name))}
         if name != METHODS["attention"]:
             gains, others = more_than_attention(found, name), len(found[0]["AUC"]) - 1
-            line["AUC minus attention's (points)"] = rows.interval(gains, 100, others)
+            line["difference from attention × 100"] = rows.interval(gains, 100, others)
         table.append(line)
     return table
 
