@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # In-context learning: four demonstrations and a question
 #
-# You hand a colleague four filled-in forms and an empty one, and without a word of explanation they
-# fill in the fifth. A language model can do the same from its prompt, with no weight update. This
-# is **in-context learning** (form = demonstration). If the four forms are filled in wrong, does the
-# model still get the fifth right?
+# You hand a colleague four filled-in forms and an empty one, and without any explanation they fill
+# in the fifth. A language model can do the same from its prompt. This is **in-context learning**,
+# where each filled-in form is a demonstration. If the demonstrations are wrong, does the model
+# still get the next form right?
 #
 # **What it is.** In-context learning ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) puts
 # input-label pairs, called **demonstrations** or *shots*, in the prompt. A frozen language model,
@@ -17,11 +17,14 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Often it does. Zero-shot, the small language model SmolLM2-135M-Instruct (4-bit weights)
-# classifies sentences from movie reviews with an accuracy of 84.4% [75.2%, 93.5%]. After sixteen
-# demonstrations it reaches 74.5% [64.9%, 84.0%] with correct labels and 64.6% [52.1%, 77.1%] with
-# every label flipped. So after sixteen demonstrations most predictions don't follow flipped labels.
-# (Brackets: 95% confidence intervals.)
+# With sixteen wrongly labeled movie reviews, usually; with four, our data can't say. On a second
+# task, the topics of sentences, usually not.
+#
+# Zero-shot, the small language model SmolLM2-135M-Instruct (4-bit weights) classifies sentences
+# from movie reviews with an accuracy of 84.4% [75.2%, 93.5%]. After sixteen demonstrations, it
+# reaches 74.5% [64.9%, 84.0%] with correct labels and 64.6% [52.1%, 77.1%] with every label
+# flipped, so most predictions don't follow the flipped labels. (Brackets: 95% confidence intervals;
+# few-shot accuracies are means over three demonstration sets.)
 #
 # </details>
 #
@@ -51,20 +54,20 @@ show(calibration_diagram(), "Few-shot classification with contextual calibration
 
 # %% [markdown]
 # *Few-shot classification with contextual calibration, a correction that is explained below. Upper
-# path: prompt, frozen decoder, label probabilities. Lower path: the same demonstrations with a
-# query that has no content.*
+# path: from the prompt through a frozen decoder (a language model that predicts the next token) to
+# the label probabilities. Lower path: the same demonstrations, followed by a query that has no
+# content.*
 #
 # **Interactive figure: build a few-shot prompt.** The task is to predict the sentiment of a movie
-# review, positive or negative. The box shows the whole prompt. The blue bar is p(positive), the
-# probability that SmolLM2 gives to "positive" if only "positive" and "negative" are considered.
+# review, positive or negative. The box shows the whole prompt, and the blue bar shows p(positive),
+# the probability that SmolLM2 gives to "positive" if only "positive" and "negative" are considered.
 # *Try this:*
 #
-# 1. Remove all four demonstrations and choose the query "N/A". Which label does the model prefer
-#    with no input?
-# 2. Choose the query "the only good thing is the music". Include only the two positive reviews,
+# 1. Remove all four demonstrations, choose the query "N/A", and see which label the model prefers.
+# 2. Choose the query "the only good thing is the music", and include only the two positive reviews,
 #    then only the two negative ones. How far does the bar move?
-# 3. Include all four demonstrations and choose the query "i laughed, i cried". Flip only the last
-#    label, then flip all four. Which of the two moves the bar more?
+# 3. Include all four demonstrations and choose the query "i laughed, i cried". Which moves the bar
+#    more, flipping only the last label or flipping all four?
 
 # %% Interactive figure: build a few-shot prompt tags=["slide", "fold"]
 from deepdive_book.ch06a.figures import few_shot_prompt
@@ -75,18 +78,19 @@ few_shot_prompt.few_shot_prompt(prompts, "1000", 1)
 # %% [markdown]
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. The model prefers "negative". With no demonstrations, "positive" gets only 28.8%.
-# 2. The demonstrations decide the prediction. "Positive" gets 77.9% after the two positive reviews
-#    and 17.0% after the two negative ones, compared with 40.5% without any.
-# 3. Flipping only the last label moves the bar more. "Positive" gets 50.9% with correct labels,
-#    69.9% when only the last label is flipped (from negative to positive), and 41.5% when all four
-#    are flipped.
+# 1. The model prefers "negative", because with no demonstrations "positive" gets only 28.8%.
+# 2. The bar moves far, from 40.5% without demonstrations to 77.9% after the two positive reviews
+#    and 17.0% after the two negative ones.
+# 3. Flipping only the last label (from negative to positive) moves the bar more, from 50.9% to
+#    69.9%, while flipping all four moves it to 41.5%.
 #
 # </details>
 #
-# The last label also matters in other prompts. On average over all prompts of two or more
-# demonstrations, it pulls the prediction toward itself. "Positive" gets 21% after a negative last
-# label and 54% after a positive one (last two lines):
+# The next cell prints these numbers from `prompts`, the figure's saved probabilities. A prompt's
+# key has one digit per demonstration: 0 if it is left out, 1 if its label is correct, and 2 if its
+# label is flipped. The last two lines average over all prompts of two or more demonstrations, where
+# the last label pulls the prediction toward itself. "Positive" gets 21% after a negative last label
+# and 54% after a positive one:
 
 
 # %% The pull of the last label tags=["nbval-check-output"]
@@ -110,11 +114,11 @@ for label, word in enumerate(prompts.words):
 # %% [markdown] tags=["slide"]
 # ## By hand: contextual calibration
 #
-# Even with no input, the model prefers one of the labels. You can measure this bias with an input
-# that has no content, and then divide it out. To see how, write the two label probabilities as
-# **odds**, the ratio of positive to negative. Suppose that after some prompt "N/A" gets 3 : 1. That
-# isn't an opinion about a movie but the bias of the prompt, so we divide the odds of every query by
-# 3 : 1:
+# Even when the query has no content, the model prefers one of the labels. You can measure this bias
+# with an input such as "N/A" and then divide it out. To see how, write the two label probabilities
+# as **odds**, the ratio of positive to negative, and suppose that "N/A" gets the odds 3 : 1 after
+# some prompt. Since "N/A" says nothing about a movie, these odds show the bias of the prompt, and
+# we divide the odds of every query by them:
 #
 # | query | odds | divided by 3 : 1 | calibrated prediction |
 # |---|---|---|---|
@@ -122,18 +126,19 @@ for label, word in enumerate(prompts.words):
 # | "the only good thing is the music" | 3 : 2 | 3/3 : 2/1 = 1 : 2 | negative |
 # | "i laughed, i cried" | 9 : 1 | 9/3 : 1/1 = 3 : 1 | positive |
 #
-# Before calibration all three were positive. [Zhao et al. (2021)](https://arxiv.org/abs/2102.09690)
-# call this correction **contextual calibration**. It needs no training and no labeled text, only a
-# **content-free** input such as "N/A".
+# Before this correction, which [Zhao et al. (2021)](https://arxiv.org/abs/2102.09690) call
+# **contextual calibration**, all three predictions were positive. The correction needs no training
+# and no labeled text, only a **content-free** input such as "N/A".
 #
 # ## In code: prompt, label scores, calibration
 #
-# To classify with a language model, you don't have to generate any text. Instead, you append each
-# label word to the prompt. The label's score is its log-probability there, summed over its tokens,
-# and a softmax over the scores gives the label probabilities.
+# To classify with a language model, you don't have to generate any text. You append a label word to
+# the prompt and compute the log-probability of each of its tokens, given everything before that
+# token. The sum of these log-probabilities is the label's score, and a softmax over the scores of
+# all labels turns them into probabilities.
 #
 # In the next cell, `calibrate` divides as in the table, but by an average over three content-free
-# inputs: "N/A", the empty string, and "[MASK]".
+# inputs: "N/A", the empty string, and "[MASK]". The label order in the code is negative, positive.
 
 # %% Few-shot classification tags=["concept", "slide"]
 import torch
@@ -180,7 +185,7 @@ def classify(model, encode, demonstrations, text, calibrated=False, words=("nega
 
 
 # %% [markdown]
-# In the example from above, 3 : 2 divided by 3 : 1 gave 1 : 2. So p(positive) should be 1/3:
+# In the example from above, 3 : 2 divided by 3 : 1 gave 1 : 2, so p(positive) should be 1/3:
 
 # %% By hand, in code tags=["nbval-check-output"]
 odds, content_free = torch.tensor([2.0, 3.0]), torch.tensor([[1.0, 3.0]])  # negative, positive
@@ -188,9 +193,9 @@ negative, positive = calibrate(odds.log(), content_free.log())
 print(f"negative {negative:.3f}, positive {positive:.3f}")
 
 # %% [markdown]
-# `model` maps token ids to logits and `encode` maps a string to token ids, so `classify` works with
-# any decoder. The next cell loads SmolLM2-135M-Instruct (4-bit weights) and prints a prompt with
-# the figure's four demonstrations, followed by p(positive):
+# `classify` works with any decoder, given a `model` that maps token ids to logits and an `encode`
+# that maps a string to token ids. The next cell loads SmolLM2-135M-Instruct (4-bit weights) and
+# prints a prompt with the figure's four demonstrations, followed by p(positive):
 
 # %% The whole prompt and the prediction tags=["slide"]
 from deepdive_book.ch06a.runs.in_context import load_smollm2
@@ -204,14 +209,16 @@ for calibrated in (False, True):
     print(f"calibrated: {calibrated}, positive: {positive:.1%}")
 
 # %% [markdown]
-# Without calibration, the prediction is "negative", like the last label. With calibration, the
+# Without calibration, the prediction is "negative", like the last label, but with calibration the
 # model is almost undecided.
 #
 # The same functions are in `deepdive`, the small library that accompanies this book, but there the
-# demonstrations are processed only once for all queries. `split_prefix` finds the tokens that all
-# prompts share, and `Prompted` caches their keys and values. This works because attention in a
-# decoder is causal, so later tokens don't change earlier keys and values. The next cell asserts
-# that both versions give the same results:
+# demonstrations are processed only once for all queries. The function `split_prefix` finds the
+# tokens that all prompts share, and `Prompted` stores their keys and values in a **KV cache**. This
+# works because attention in a decoder is causal, so later tokens don't change earlier keys and
+# values. The next cell asserts that both versions give the same results, where `contextual` is the
+# library's `calibrate`. If the trained model is installed (`SMOLLM2.here`), p(positive) must also
+# equal the figure's value:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.decoding import Prompted, split_prefix
@@ -233,17 +240,22 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # %% [markdown]
 # ## Experiments
 #
-# In all experiments the model is SmolLM2-135M-Instruct with 4-bit weights. Nothing is trained, and
-# only the prompt changes (code: `deepdive_book.ch06a.runs.in_context_results`).
+# In all experiments the language model is SmolLM2-135M-Instruct with 4-bit weights. It isn't
+# trained, and only the prompt changes (code: `deepdive_book.ch06a.runs.in_context_results`).
 #
-# There are two tasks. For "sentiment", the queries are 64 sentences from movie reviews
-# (`rt_polarity`, half of them positive), and for "topics", 48 sentences on one of seven topics
-# (`sib200`). A **demonstration set** is a random sample of other sentences, and shorter prompts use
-# the first ones of the sample. Each condition is repeated with three demonstration sets.
+# The queries of the task "sentiment" are 64 sentences from movie reviews (`rt_polarity`, half of
+# them positive), and those of "topics" are 48 sentences on one of seven topics (`sib200`). A
+# **demonstration set** is a random sample of other sentences, and shorter prompts use the first
+# ones of the sample. Each condition is repeated with three demonstration sets, always on the same
+# queries.
 #
-# The brackets are 95% confidence intervals (Student's t). They cover both other queries and other
-# demonstration sets, because both are sampled. A zero-shot prompt has no demonstrations, so its
-# interval covers queries only.
+# The numbers in brackets are 95% confidence intervals (Student's t), which should cover both other
+# queries and other demonstration sets. So we add the variance that comes from the sets to the
+# variance that comes from the queries, and the degrees of freedom follow from both (Satterthwaite's
+# approximation). If the three sets disagree strongly, only about two degrees of freedom are left,
+# and the interval becomes very wide. A zero-shot interval covers queries only, but it can be wider
+# than a few-shot interval, where each query's result is an average over three sets. Intervals of
+# accuracies are cut off at 0% and 100%, while those of differences can extend beyond ±100 points.
 #
 # ### 1. Do flipped labels flip the predictions?
 #
@@ -256,10 +268,10 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # - **Flipped labels** are all wrong. Each is the opposite sentiment or, for topics, the next class
 #   in the list (travel becomes politics).
 #
-# There are two baselines. One always predicts the **majority class** of the queries. The other,
-# **naive Bayes**, is a classifier on word counts. It is trained on the demonstrations with correct
-# labels (six sets) and knows nothing else. In the next table, the zero-shot accuracy (0
-# demonstrations) is listed under "correct labels".
+# One baseline always predicts the **majority class** of the queries. The other, **naive Bayes**, is
+# a classifier on word counts, trained only on the demonstrations with correct labels (six sets, the
+# model's three and three more). In the next table, the zero-shot accuracy (0 demonstrations) is
+# listed under "correct labels".
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -284,11 +296,10 @@ results = load_results()
 results.table("by_labels", "accuracy without calibration [95% confidence interval]")
 
 # %% [markdown]
-# Which differences are larger than chance? With eight comparisons, some 95% intervals may exclude
-# zero even if labels don't matter. In the next table we therefore widen the intervals until all
-# eight together have 95% confidence (Bonferroni's correction). The last two columns are about
-# prompts with flipped labels. They show how many predictions are correct and how many follow the
-# flipped labels, such as "politics" for a query about travel.
+# With eight comparisons, some 95% intervals may exclude zero even if labels don't matter. In the
+# next table we therefore widen the intervals until all eight together have 95% confidence
+# (Bonferroni's correction). The last two columns show how many predictions after flipped labels are
+# correct and how many match the query's own flipped label ("politics" for a query about travel).
 
 # %% Differences between label conditions
 results.table("label_effects", "differences in percentage points, without calibration; the "
@@ -296,59 +307,59 @@ results.table("label_effects", "differences in percentage points, without calibr
 
 # %% [markdown]
 # **Most sentiment predictions don't follow sixteen flipped labels.** If the model had followed
-# them, most of its predictions would be wrong, yet 64.6% are correct. That is fewer than with
+# them, most of its predictions would be wrong, yet 64.6% are correct. This is less than with
 # correct labels, but the interval of the difference includes zero. After four flipped labels,
-# accuracy is near chance, so the result is open.
+# accuracy is near chance, so the result is inconclusive.
 #
 # It seems that training has already given the model a meaning for the word "positive", which [Wei
 # et al. (2023)](https://arxiv.org/abs/2303.03846) call a *semantic prior*. They also find that
-# small models ignore flipped labels, while large ones can follow them. Our model is
-# instruction-tuned, which in their experiments strengthens the prior more than the ability to learn
-# new labels. We didn't test the base model.
+# small models ignore flipped labels, while large ones can follow them.
 #
 # **The labels still seem to count.** With four reviews, correct labels score 19.8 points higher
 # than random ones, and the corrected interval excludes zero. With sixteen reviews the difference is
 # 9.9 points, but three demonstration sets are too few to decide, because the interval includes
-# zero.
+# zero. On topics, only one interval excludes zero: after sixteen sentences, correct labels score
+# 24.3 points higher than flipped ones.
 #
-# On topics, sixteen demonstrations hurt even with correct labels. Accuracy falls from 72.9%
+# On topics, sixteen demonstrations hurt even with correct labels, because accuracy falls from 72.9%
 # zero-shot to 42.4%. With flipped labels, it is no better than the majority class, but the
-# predictions aren't flipped either, because only 22.2% of them follow the labels.
+# predictions aren't flipped either. Since 22.2% match the flipped label and 18.1% are correct,
+# neither dominates (guessing among seven classes would give one in seven of each).
 #
 # Most of the accuracy seems to come from the pretrained model. In both tasks the zero-shot mean is
-# the highest, while naive Bayes, which knows only the demonstrations, is no better than the
+# the highest, while naive Bayes, which knows only the demonstrations, isn't clearly better than the
 # majority class.
 
 # %% [markdown]
 # ### 2. Which label counts most, and does calibration help?
 #
 # To measure how much the label at each position matters, we keep the figure's four demonstrations
-# in their order. Each label is correct or flipped, which gives $2^4 = 16$ labelings. For each
-# position we turn its label from negative to positive and take the difference in p(positive). The
-# table shows this difference, without and with calibration, averaged over the figure's four reviews
-# and over the eight labelings of the other demonstrations. The values of the lowest and highest
-# labeling are in parentheses. The last three columns have the same difference for the content-free
-# inputs (“” is the empty string).
+# in their order. Because each label is correct or flipped, there are $2^4 = 16$ labelings. For each
+# position we turn its label from negative to positive and take the difference in p(positive),
+# without and with calibration. The table averages this difference over the figure's four queries
+# with content and over the eight labelings of the other three demonstrations. The smallest and
+# largest of these eight effects are in parentheses. The last three columns show the same difference
+# for the content-free inputs, where “” is the empty string.
 
 # %% The effect of each label tags=["slide"]
 results.table("label_positions", "how many points p(positive) rises when the label at a position "
-              "turns positive: mean (lowest to highest labeling of the others)")  # fmt: skip
+              "turns positive: mean (smallest to largest of eight labelings)")  # fmt: skip
 
 # %% [markdown]
 # **The last label counts most.** When it turns from negative to positive, p(positive) rises by 35.9
 # points on average, compared with 9.7 points for the label before it. The effect depends on the
-# other labels, but the last label pulls the prediction toward itself in all eight labelings. Zhao
-# et al. call this **recency bias**.
+# other labels, but the last label pulls the prediction toward itself in all eight labelings, a pull
+# that Zhao et al. call **recency bias**.
 #
-# Calibration about halves the pull, to 19.2 points. Why doesn't it remove all of it? The last
-# columns suggest a reason, because the content-free inputs disagree. The last label moves "[MASK]"
-# by 48.8 points toward itself, but "N/A" by 12.9 points the other way. So an input without content
-# isn't always neutral. The table is about one set of demonstrations and four queries, without an
-# interval.
+# Calibration about halves the pull, to 19.2 points, and the last columns suggest why it doesn't
+# remove all of it: the content-free inputs disagree. The last label moves "[MASK]" by 48.8 points
+# toward itself, but "N/A" by 12.9 points the other way, so an input without content isn't always
+# neutral. These results come from one set of demonstrations and four queries, so the table has no
+# intervals.
 #
-# Does calibration also improve the accuracy with other demonstration sets? The next table has the
-# gain (calibrated minus uncalibrated) and the difference from calibrated zero-shot accuracy. Only
-# the last column is about flipped labels.
+# Does calibration also improve the accuracy with other demonstration sets? The next table shows the
+# gain (calibrated minus uncalibrated) and the difference from calibrated zero-shot accuracy, while
+# flipped labels appear only in the last column.
 
 # %% Calibrated accuracy tags=["slide"]
 results.table("calibration", "accuracy with correct labels before and after calibration, and "
@@ -357,12 +368,12 @@ results.table("calibration", "accuracy with correct labels before and after cali
 # %% [markdown]
 # **After demonstrations, calibration seems to help in two of four cases.** It gains 12.5 points
 # after four reviews and 18.8 points after sixteen sentences on topics. The other two gains are also
-# positive, but their intervals include zero. (These are 95% intervals, not corrected for the four
-# comparisons.)
+# positive, but their intervals include zero, and none of these 95% intervals is corrected for the
+# four comparisons.
 #
-# So calibration seems to undo part of the harm of demonstrations. However, calibrated accuracy
-# isn't clearly better than zero-shot, because each interval of that difference includes zero. With
-# flipped labels, the calibrated means are lower than with correct labels in every line.
+# Still, calibrated accuracy isn't clearly better than zero-shot, because each interval of that
+# difference includes zero. With flipped labels, the calibrated means are lower than with correct
+# labels in every line.
 #
 # ### 3. When do demonstrations help?
 #
@@ -375,27 +386,28 @@ results.table("templates", "accuracy, and gain over zero-shot in points [95% con
 
 # %% [markdown]
 # **Whether demonstrations help seems to depend on the template.** With the first template the model
-# needs no demonstrations, and four of them lower accuracy by 12.5 points. With the other two,
-# zero-shot accuracy is no better than chance, and all four gains are positive. But the interval of
-# the largest gain, 22.4 points, includes zero, so three sets are too few to say how much
-# demonstrations help there. (These intervals aren't corrected for the six comparisons.)
-#
-# The first template's mean is higher without demonstrations than the means of the other two with
-# sixteen. However, you don't know in advance which template is good.
+# needs no demonstrations, and four of them lower accuracy by 12.5 points. With the second and third
+# templates, zero-shot accuracy is no better than chance, and all four gains are positive. But the
+# interval of the largest gain, 22.4 points, includes zero, and the only gain whose interval
+# excludes zero, 9.4 points, just brings accuracy up to chance. Three sets, with intervals that
+# aren't corrected for the six comparisons, are therefore too few to say how much demonstrations
+# help there. The first template's zero-shot mean is higher than all means of the second and third,
+# but you don't know in advance which template is good.
 #
 # ### Why does the last label pull?
 #
 # A candidate mechanism is the **induction head** ([Olsson et al.
-# 2022](https://arxiv.org/abs/2209.11895)). This is an attention head that finds an earlier copy of
-# the current token and attends to the token after it. Here the current token is the colon of
-# "Sentiment:". Its earlier copies include the same colon in each demonstration, where the token
+# 2022](https://arxiv.org/abs/2209.11895)), an attention head that finds an earlier copy of the
+# current token and attends to the token after it. Here the current token is the colon of
+# "Sentiment:", whose earlier copies include the same colon in each demonstration, where the token
 # after it is the label. If the head prefers the most recent copy, it attends most to the last
 # label.
 #
 # In the next prompt, "Review: great fun" is labeled positive, "Review: so dull" negative, and then
 # the first review comes again without a label. The cell prints the attention weights from the last
-# colon to both labels for head 6 of layer 19 (19-6; layers count from 1, heads from 0). Then it
-# counts the heads that give the labels more than half of their attention:
+# colon to both labels for one head. We call this head 19-6, counting layers from 1 and heads from
+# 0, so its index in the tensor is `[18, 6]`. Then the cell counts the heads that give the labels
+# more than half of their attention:
 
 # %% Attention from the last colon tags=["nbval-check-output"]
 from deepdive_book.kit.explorer.cached_attention import load_cached
@@ -409,14 +421,14 @@ print(f"{strong.sum()} heads give the labels more than half, {(near > far)[stron
 
 # %% [markdown]
 # In this prompt, nearly all of these heads attend more to the most recent label than to the label
-# of the same review. That fits recency bias, but it isn't proof that these heads cause it. The page
-# with [more experiments](07b_in_context_more.ipynb) shows by ablation (setting outputs of heads to
-# zero) that induction heads copy random tokens.
+# of the same review. That fits recency bias, but it proves neither that these are induction heads
+# nor that they cause the bias. The page with [more experiments](07b_in_context_more.ipynb) shows by
+# ablation (setting outputs of heads to zero) that induction heads copy random tokens.
 #
 # ## With the real library: transformers
 #
 # `save` writes the model in the format of Hugging Face's transformers, with the 4-bit weights
-# converted back to floating-point numbers. So `LlamaForCausalLM` loads the same weights without
+# converted back to floating-point numbers, so `LlamaForCausalLM` loads the same weights without
 # network access:
 
 # %% Ours and transformers tags=["slide"]
@@ -440,16 +452,18 @@ assert abs(ours - positive) < 1e-3
 
 # %% [markdown]
 # With network access you would load the original 16-bit weights by their hub name. They aren't
-# quantized, so the probability can differ a little; the output isn't shown here.
+# quantized, so the probability can differ a little (output not shown):
 #
 # ```python
 # from transformers import AutoModelForCausalLM, AutoTokenizer
 #
 # name = "HuggingFaceTB/SmolLM2-135M-Instruct"
-# tokenizer, model = AutoTokenizer.from_pretrained(name), AutoModelForCausalLM.from_pretrained(name)
-# inputs = tokenizer(few_shot_prompt(four, query), return_tensors="pt")
-# logits = model(**inputs).logits[0, -1]  # the next token
-# ids = [tokenizer(word)["input_ids"][0] for word in (" negative", " positive")]
+# hub_tokenizer = AutoTokenizer.from_pretrained(name)
+# hub_model = AutoModelForCausalLM.from_pretrained(name)
+# inputs = hub_tokenizer(few_shot_prompt(four, query), return_tensors="pt")
+# with torch.no_grad():
+#     logits = hub_model(**inputs).logits[0, -1]  # the next token
+# ids = [hub_tokenizer(word)["input_ids"][0] for word in (" negative", " positive")]
 # print(logits[ids].softmax(-1))
 # ```
 #
@@ -459,7 +473,7 @@ assert abs(ours - positive) < 1e-3
 # |---|---|---|
 # | what changes | the weights | the prompt |
 # | where the task is stored | in a new model | in the KV cache, for as long as it lasts |
-# | examples | thousands | as many as fit in the context |
+# | number of examples | not limited by the context | as many as fit in the context |
 # | cost of a new task | a training run | a forward pass over the prompt |
 # | output | often a task-specific head | words of the vocabulary |
 #
@@ -470,7 +484,7 @@ assert abs(ours - positive) < 1e-3
 # tokenizer encodes an empty line as one token at the end of a string, but as two if more text
 # follows.
 #
-# **Fix:** Join the strings and encode the whole prompt. To cache a prefix, split its *tokens*
+# **Fix:** Join the strings and encode the whole prompt, and to cache a prefix, split its *tokens*
 # rather than its text. The next cell scores the same prompt in both ways:
 
 # %% One prompt, two tokenizations
@@ -486,33 +500,34 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 # ## In practice
 #
-# - **Measure zero-shot first**, with several templates. If the model already has its accuracy
-#   zero-shot, it hasn't learned it from the demonstrations.
+# - **Measure zero-shot first**, with several templates, because an accuracy that the model already
+#   has zero-shot isn't learned from the demonstrations.
 # - **Run the same queries with flipped labels.** If the accuracy doesn't change when the labels
 #   flip, it wasn't learned from the labels.
-# - **Calibrate when you have few demonstrations**, and check that it helps. After sixteen reviews,
-#   its gain was too small to be sure.
-# - **End the query exactly as the demonstrations do, without a trailing space.** A trailing space
-#   would become a separate token, which isn't how running text is tokenized.
+# - **Try calibration and measure its gain.** Here the gain was clear in two of four cases, after
+#   four reviews and after sixteen sentences on topics.
+# - **End the query exactly as the demonstrations do, without a trailing space**, which would become
+#   a separate token and isn't how running text is tokenized.
 # - **Average over several sets and orders of demonstrations.**
 # - **Use label words with the same number of tokens**, or divide the score by that number, because
 #   every extra token lowers the probability.
 #
 # ## Summary
 #
-# Most of SmolLM2's predictions don't follow the labels when these are all wrong. After sixteen
-# reviews with flipped labels, 64.6% [52.1%, 77.1%] of the predictions are correct, compared with
-# 74.5% after correct labels. With a good template, the model reaches 84.4% without any
-# demonstrations. So most of the accuracy was there before the demonstrations.
+# After sixteen reviews with flipped labels, most of SmolLM2's predictions don't follow the labels,
+# because 64.6% [52.1%, 77.1%] of them are correct. With correct labels 74.5% are correct, but the
+# interval of the difference includes zero. Without any demonstrations and with a good template, the
+# model reaches 84.4%, so most of the accuracy was there before the demonstrations.
 #
-# Still, the labels seem to count. After four reviews, correct labels score 19.8 points higher than
-# random ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random labels
-# barely hurt, across 12 models. After sixteen reviews, our interval is too wide to agree or
-# disagree with them.
+# Still, the labels seem to count, because after four reviews correct labels score 19.8 points
+# higher than random ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random
+# labels barely hurt, across 12 models, but after sixteen reviews our interval is too wide to agree
+# or disagree with them.
 #
-# The last label counts most, and calibration about halves its effect. Zhao et al. (2021) report
-# gains from calibration of up to 30.0 points for GPT-2 and GPT-3, and ours is 12.5 points after
-# four reviews.
+# In one set of four demonstrations with four queries, the last label counts most, and calibration
+# about halves its effect. Zhao et al. (2021) report gains from calibration of up to 30.0 points for
+# GPT-2 and GPT-3. Ours after demonstrations are between 6.8 points and 19.4 points, but only two of
+# the four intervals exclude zero.
 #
 # These results come from one small model and only three demonstration sets. We didn't reproduce the
 # papers' models or data sets, nor the large models of Wei et al. (2023).
@@ -522,19 +537,20 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 # ## Check your understanding
 #
-# 1. What does a language model change when it learns from demonstrations?
+# 1. Which parameters change when a language model learns from demonstrations?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    None of its parameters. The keys and values of the demonstrations are in the cache, and later
-#    tokens attend to them.
+#    None. The keys and values of the demonstrations are in the cache, and later tokens attend to
+#    them.
 #
 #    </details>
 # 2. Why is a query about "N/A" worth its tokens?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its prediction comes from the prompt alone, so you can divide it out of every other prediction.
+#    Its prediction shows the bias of the prompt, so you can divide it out of every other
+#    prediction.
 #
 #    </details>
 # 3. Why does one forward pass over 16 demonstrations serve every smaller number of shots?
@@ -555,15 +571,16 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 # ## Exercises
 #
-# 1. *(on paper, 3 min)* Compute calibrated labels. After a prompt "N/A" has odds 4 : 1 (positive to
-#    negative), one review 6 : 1 and another 3 : 1. Which labels do the two reviews get?
+# 1. *(on paper, 3 min)* Compute calibrated labels. After some prompt, "N/A" has odds 4 : 1
+#    (positive to negative), one review has 6 : 1, and another has 3 : 1. Which labels do the two
+#    reviews get after calibration?
 #
 #    <details><summary>Answer</summary>
 #
 #    $6/4 : 1 = 3 : 2$, positive; $3/4 : 1 = 3 : 4$, negative.
 #
 #    </details>
-# 2. *(on paper, 5 min)* Compute tokens. A demonstration has 30 tokens, a query 25. How many tokens
+# 2. *(on paper, 5 min)* Count tokens. A demonstration has 30 tokens, a query 25. How many tokens
 #    does the model process for 100 queries after 8 demonstrations, without a cache and with the
 #    demonstrations cached?
 #
@@ -573,8 +590,8 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 #    </details>
 # 3. *(in code, 20 min)* Measure meaningless labels. Replace "negative" and "positive" by "down" and
-#    "up" in the four demonstrations and pass `words=("down", "up")` to `classify`. Print
-#    p(up) for the five queries, with four demonstrations and with none. What does the model need
+#    "up" in the four demonstrations and pass `words=("down", "up")` to `classify`. Print p(up) for
+#    the five queries, with four demonstrations and with none. What does the model need
 #    demonstrations for now?
 #
 #    <details><summary>Answer</summary>
@@ -591,8 +608,8 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #
 #    <details><summary>Answer</summary>
 #
-#    `in_context_analysis.correct(row, order)` scores an order. With 16 queries many orders tie, so
-#    report the accuracy of seed 0's best order on seed 1 and its rank among the 24.
+#    `in_context_analysis.correct(row, order)` scores an order, but with 16 queries many orders tie,
+#    so report the accuracy of seed 0's best order on seed 1 and its rank among the 24.
 #
 #    </details>
 

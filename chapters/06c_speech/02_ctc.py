@@ -21,9 +21,11 @@
 # The frames need no annotation, because the loss sums over every alignment of the transcript. The
 # empty outputs come first because a model that doesn't use the audio yet does best by predicting
 # mostly the blank. With our baseline, 85% to 100% of the outputs are empty after 200 steps,
-# depending on the seed. A negative bias on the blank's logit ends the empty outputs, but not the
-# errors. Batch normalization lowers the character error rate after 250 steps by 64 points, with an
-# interval of 27 to 100 points over three seeds.
+# depending on the seed. If the blank is improbable at initialization, the outputs are no longer
+# empty, but almost every word is still wrong. Batch normalization, which standardizes features over
+# the batch, helps more: after 250 steps it lowers the character error rate from about 93% to 30%
+# (three seeds; 95% confidence interval of the drop, corrected for five comparisons: 27 to 100
+# points).
 #
 # </details>
 #
@@ -54,9 +56,9 @@ show(ctc_pipeline.ctc_pipeline(), ctc_pipeline.ALT)
 # alignment), the same with repeats merged, and the text without the blank.*
 #
 # Why does CTC need the blank? A sound lasts several frames, so repeated characters have to be
-# merged. But then `h e e l l l o` becomes "helo", and "hello" can't be produced. A frame of silence
-# also has nothing to output. An extra symbol, the **blank** `-`, solves both problems, because it
-# can fill the silence and separate the two l.
+# merged. But then `h e e l l l o` becomes "helo", and no alignment spells "hello". A pause is
+# another problem, because it has no character. An extra symbol, the **blank** `-`, solves both: it
+# can fill the pause and separate the two l's.
 #
 # An **alignment**, also called a path, has one symbol per frame. The function `collapse` maps it to
 # text in two steps: **merge repeats, then remove the blank**. Many alignments collapse to the same
@@ -72,22 +74,22 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # %% [markdown]
 # *The **lattice** of "cat": one column per frame, one state per symbol of `- c - a - t -`. Each
 # frame distributes five counts over its symbols (divide by 5 for probabilities). The number in a
-# node is the sum over all paths that reach it, where each path counts as the product of its
-# weights. Shading and line width: fraction of the total that passes through; nodes on no complete
-# path stay white.*
+# node is the sum over all paths that reach it, where each path counts as the product of its counts.
+# Shading and line width: fraction of the total that passes through; nodes on no complete path stay
+# white.*
 #
 # *Try this:*
 #
 # 1. Read the line below the lattice. The most probable symbol (the **argmax**) of every frame is
 #    the blank. How can "cat" still be more probable than the empty text?
-# 2. Press the weight of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
+# 2. Press the count of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
 #    is left?
 # 3. Choose "too". Look for a line from the first o directly to the second. Why is there none?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. The empty text has only one alignment, the blank five times, with a product of $3^5 = 243$ of
-#    3,125. "cat" has many. The best of them has only 72, but all together have 470.
+#    3,125. "cat" has many alignments. The best has a product of only 72, but their sum is 470.
 # 2. The node of c in frame 1 becomes empty, and so do the nodes reached only from it. Now every
 #    alignment starts with the blank, and 96 of 1,875 are left.
 # 3. Two equal neighbors would merge into one o, so the blank has to separate them.
@@ -96,14 +98,13 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #
 # CTC makes three assumptions. First, the characters come in the order of their sounds, so the
 # alignment is **monotonic**. Second, there are **at least as many frames as characters**, plus one
-# for each immediate repeat. (Translation need not satisfy either.) The third is **conditional
-# independence**: given the audio, the frames' outputs are independent. An alignment's probability
-# is therefore the product of its frames' softmax outputs.
+# for each immediate repeat. Third, given the audio, the frames' outputs are independent
+# (**conditional independence**), so an alignment's probability is the product of its frames'
+# softmax outputs.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: "at" in three frames
 #
-# In a tiny example we can list all alignments, and then compute the same sum without the list.
 # Suppose a model outputs these probabilities, written as counts out of 4:
 #
 # | counts | frame 1 | frame 2 | frame 3 |
@@ -112,8 +113,8 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # | a | 3 | 1 | 0 |
 # | t | 0 | 1 | 3 |
 #
-# The count of an alignment is the product of its entries. All alignments together have $4^3 = 64$,
-# and five of them collapse to "at":
+# The count of an alignment is the product of its entries. The counts of all alignments sum to
+# $4^3 = 64$, and five alignments collapse to "at":
 #
 # | alignment | a a t | a t t | a - t | - a t | a t - |
 # |---|---|---|---|---|---|
@@ -122,9 +123,10 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # Their sum is 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to list, but they
 # share their beginnings. The **forward algorithm** therefore sums them column by column. In the
 # next table, each row is a state of the lattice, and the entry **α** is the sum over all paths that
-# reach it. To compute α, add the entries of the previous column from which a path can arrive, and
-# multiply by the frame's own count. A path arrives from the same state, from the state above, or
-# from two states above if that skips only a blank between different characters.
+# reach this state. A path starts in one of the first two states, so column 1 has their counts, and
+# 0 elsewhere. In every later column, add the entries of the previous column from which a path can
+# arrive, and multiply by the frame's own count. A path arrives from the same state, from the state
+# above, or from two states above if it skips only the blank between different characters.
 #
 # | α | frame 1 | frame 2 | frame 3 |
 # |---|---|---|---|
@@ -134,20 +136,20 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # | t | 0 | 3·1 = 3 | (4+6+3)·3 = 39 |
 # | - | 0 | 0 | 3·1 = 3 |
 #
-# An alignment ends in the last character or in the blank after it, so the total is $39 + 3 = 42$
-# again.
+# An alignment ends in one of the last two states, so the total is $39 + 3 = 42$ again.
 #
 # The **backward** variable **β** sums over all ways to complete a path. In frame 2, the completions
 # of a, of the blank after it, and of t sum to 3, 3, and $3 + 1 = 4$. The alignments through these
 # nodes therefore sum to $\alpha\beta = 4 \cdot 3 = 12$, $6 \cdot 3 = 18$, and $3 \cdot 4 = 12$.
-# That is 42 once more, because every alignment passes through one node of each column.
+# Together they are 42 again, because every alignment passes through one node of each column.
 #
 # ### The forward and backward variables
 #
-# Now the same for any text. Let $z$ be the text with the blank before, between, and after its
-# characters ($S = 2U + 1$ states for $U$ characters), and $p_t(k)$ the softmax output for symbol
-# $k$ in frame $t$. The total probability of all paths that are in state $s$ after frame $t$ is the
-# forward variable $\alpha_t(s)$:
+# The same recursion works for any text. Let $z$ be the text with the blank before, between, and
+# after its characters ($S = 2U + 1$ states for $U$ characters), and let $p_t(k)$ be the softmax
+# output for symbol $k$ in frame $t$. The forward variable $\alpha_t(s)$ is the total probability of
+# all paths that are in state $s$ in frame $t$. It starts with $\alpha_1(1) = p_1(z_1)$ and
+# $\alpha_1(2) = p_1(z_2)$, and with 0 in all other states. For the later frames:
 #
 # $$\alpha_t(s) = p_t(z_s)\,\bigl[\alpha_{t-1}(s) + \alpha_{t-1}(s-1) +
 # \alpha_{t-1}(s-2)\ \text{if}\ z_s \neq \text{blank and}\ z_s \neq z_{s-2}\bigr]$$
@@ -157,23 +159,27 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # Products of hundreds of probabilities underflow, so code computes $\log \alpha$, where a product
 # becomes a sum and a sum becomes logsumexp.
 #
-# The backward variable $\beta_t(s)$ is the same recursion from the end, without frame $t$. Together
-# with α it gives the **posterior** $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$, which is the
+# The backward variable starts at the end: $\beta_T$ is 1 in the last two states and 0 elsewhere.
+# For the earlier frames, sum over the states $s'$ that a path can reach from $s$ in one step:
+#
+# $$\beta_t(s) = \sum_{s'} p_{t+1}(z_{s'})\,\beta_{t+1}(s')$$
+#
+# Together, α and β give the **posterior** $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$, which is the
 # probability of state $s$ in frame $t$, given the text.
 
 # %% [markdown]
 # ## In code: loss, alignment, greedy decoding, prefix beam search
 #
-# In the next cell, `ctc_loss` is the forward algorithm, and `alignment` computes the posterior. The
-# other functions turn outputs into text, which is called **decoding**.
+# Below, `ctc_loss` is the forward algorithm, and `alignment` computes the posterior. The other
+# functions turn outputs into text, which is called **decoding**.
 #
 # **Greedy decoding** takes the argmax of each frame and collapses the result. However, the most
-# probable text need not contain the most probable alignment, as "cat" shows in the lattice.
+# probable alignment need not belong to the most probable text, as "cat" shows in the lattice.
 # **Prefix beam search** ([Hannun et al. 2014](https://arxiv.org/abs/1408.2873), [Graves and Jaitly
 # 2014](https://proceedings.mlr.press/v32/graves14.html)) therefore compares texts. After each frame
 # it keeps the most probable beginnings of the text, the **prefixes**, and sums the alignments of
-# each. It stores one sum for alignments that end in the blank and one for those that end in a
-# character, because a repeated character extends the prefix only after the blank.
+# each prefix. It stores one sum for the alignments that end in the blank and another for those that
+# end in a character, because a repeated character extends the prefix only after the blank.
 
 
 # %% CTC in one cell tags=["concept", "slide"]
@@ -235,10 +241,10 @@ def prefix_beam_search(log_probs, width=16, blank=0):
     return [(logaddexp(*ends), [*text]) for text, ends in beam.items()]
 
 # %% [markdown]
-# On the worked example, the code gives the numbers from above. Symbols 1 and 2 are a and t. The
-# "beam" lines are the two most probable texts with their counts out of 64. The soft alignment is
-# the posterior of frame 2, so 42 times its values are the sums 18, 12, and 12. The **forced
-# alignment** is the most probable alignment of the given text.
+# For the worked example, the code gives the numbers from above. Symbols 1 and 2 are a and t. The
+# "beam" lines are the most probable text and one of the two that tie for second place ("t" and "a",
+# 10 of 64 each). The soft alignment is the posterior of frame 2, so 42 times its values are the
+# sums 18, 12, and 12. The **forced alignment** is the most probable alignment of the given text.
 
 # %% The worked example tags=["nbval-check-output"]
 AT = {"-": [1, 2, 1], "a": [3, 1, 0], "t": [0, 1, 3]}
@@ -277,8 +283,8 @@ assert torch.allclose(ours, log_probs.exp() - alignment(log_probs, text), atol=1
 (found,) = objectives.align(log_probs[None], T, target, U)
 assert alignment(log_probs, text, total=torch.amax).argmax(-1).tolist() == found.path
 assert greedy(log_probs) == decoding.greedy(log_probs[None], T)[0]
-exact = decoding.prefix_beam(log_probs, beams=16, min_prob=0.0)
-assert [each[1] for each in prefix_beam_search(log_probs)] == [each.symbols for each in exact]
+beam = decoding.prefix_beam(log_probs, beams=16, min_prob=0.0)  # like ours: no symbol is pruned
+assert [each[1] for each in prefix_beam_search(log_probs)] == [each.symbols for each in beam]
 print("the same loss, gradient, forced alignment, and decodings")
 
 # %% [markdown]
@@ -290,13 +296,14 @@ print("the same loss, gradient, forced alignment, and decodings")
 # $$\frac{\partial L}{\partial u_t(k)} = p_t(k) - \sum_{s:\,z_s = k} \gamma_t(s)$$
 #
 # Summed over the states of symbol $k$, the posterior is a **soft alignment**: the probability of
-# symbol $k$ in frame $t$, given the transcript. The gradient is thus exactly cross-entropy's with
-# soft targets, which come from the model's own current probabilities.
+# symbol $k$ in frame $t$, given the transcript. The formula is the gradient of cross-entropy with
+# the soft alignment as its target. This target is computed from the model's current output and then
+# treated as fixed.
 #
-# This explains why `alignment` needs no backward recursion. The derivative of $\log p$ with respect
-# to the log-probabilities *is* the posterior, and autograd computes this derivative. With a maximum
-# instead of logsumexp, the same derivative is the best path, the forced alignment. For "cat" in
-# frame 3 of the lattice, the gradient is:
+# The function `alignment` needs no backward recursion, because the derivative of $\log p$ with
+# respect to the log-probabilities *is* the posterior, and autograd computes it. If a maximum
+# replaces logsumexp and no two paths tie, the same derivative is 1 on the best path and 0
+# elsewhere, which is the forced alignment. For "cat" in frame 3 of the lattice, the gradient is:
 
 # %% Softmax minus posterior tags=["nbval-check-output"]
 log_probs = (torch.tensor([*CAT.values()]).double().T / 5).log().clamp(min=NEVER)  # (5, 4)
@@ -307,22 +314,23 @@ for k, symbol in enumerate(CAT):
     print(f"{symbol}  softmax {p:.2f}  posterior {q:.2f}  gradient {p - q:+.2f}")
 
 # %% [markdown]
-# The gradient is positive for the blank and negative for a. A gradient step therefore lowers the
-# blank's logit in this frame and raises that of a.
+# The gradient is positive for the blank and negative for a, so a gradient step lowers the logit of
+# the blank in this frame and raises that of a.
 #
 # ## Experiments
 #
 # We now train a small recognizer to see when it begins to output characters, and in which frames.
-# In the corpus **AN4**, people spell names and say numbers, dates, and commands. We use the
-# utterances of up to 2.5 seconds and evaluate on **held-out speakers**, whose voices are not in the
-# training data. Each hundredth of a second is a frame of 13 [cepstral
-# coefficients](01_waveform.ipynb#from-bands-to-cepstra).
+# In the corpus **AN4**, people spell names and say numbers, dates, and commands. We use utterances
+# of up to 2.5 seconds and evaluate on **held-out speakers**, whose voices aren't in the training
+# data. The input has one frame of 13 [cepstral
+# coefficients](01_waveform.ipynb#from-bands-to-cepstra) per hundredth of a second.
 #
 # The recognizer first reduces the number of frames by a factor of 4 with strided convolutions
-# (**subsampling**). A bidirectional GRU and a linear layer then compute the logits of 28 symbols:
-# the blank, the space, and A to Z. All runs use Adam, batches of 16 utterances, and a **learning
-# rate** of 0.002 unless stated otherwise, for 250 or 500 steps (`train_model` in
-# `deepdive_book.ch06c.runs.ctc`). Three seeds set the initial weights and the data order.
+# (**subsampling**), so one **output frame** covers 0.04 seconds. A bidirectional GRU and a linear
+# layer then compute the logits of 28 symbols: the blank, the space, and A to Z. All runs use Adam,
+# batches of 16 utterances, and a **learning rate** of 0.002 unless stated otherwise (`train_model`
+# in `deepdive_book.ch06c.runs.ctc`). The baseline and batch normalization train for 500 steps, the
+# other settings for 250. Three seeds set the initial weights and the data order.
 #
 # The **word error rate (WER)** and the **character error rate (CER)** count the words or characters
 # to insert, delete, or replace in the output, relative to the length of the transcript. An empty
@@ -365,10 +373,10 @@ print(len(train), "training utterances,", len(test), "from held-out speakers")
 # %% [markdown]
 # ### 1. Why is the output empty for hundreds of steps?
 #
-# We begin with the recognizer as it is, the **baseline**. The table shows its loss, its errors, and
-# its output for one example after more and more steps. The loss per character is an utterance's
-# loss divided by the length of its transcript. An output counts as empty if it has no characters
-# except spaces.
+# We begin with the recognizer as it is, the **baseline**. The table shows how its loss, its errors,
+# and its output for one example change during training with seed 1. The loss per character is an
+# utterance's loss divided by the length of its transcript, averaged over the utterances. An output
+# counts as empty if it has no characters except spaces.
 
 # %% Outputs of the baseline
 ctc.output_table(runs["baseline"])
@@ -376,53 +384,53 @@ ctc.output_table(runs["baseline"])
 # %% Training curves of the baseline tags=["slide"]
 from deepdive_book.ch06c.figures.ctc_training import output_probabilities, training_curves, widths
 
-training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps to about 3, stays "
-                "there, and falls again after more than 200 steps. WER and CER stay near 100% "
-                "until then.")  # fmt: skip
+training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps to about 3.5, then "
+                "slowly to about 3.1 at step 150, and faster after about 200 steps. WER and CER "
+                "stay near 100% until then.")  # fmt: skip
 
 # %% [markdown]
 # *Baseline on held-out speakers, one line per seed. Top: loss. Bottom: WER (solid) and CER
 # (dotted).*
 #
-# The loss drops within 25 steps, and then nothing seems to happen. On this **plateau**, almost
-# every output is empty. In the table, most outputs get characters only between steps 300 and 400.
-# The WER moves last, because one wrong character makes a wrong word.
+# The loss drops within 25 steps, and then it barely changes for a while. On this **plateau**,
+# almost every output is empty. Seed 1, shown in the table, leaves it last: most of its outputs get
+# characters only between steps 300 and 400. The WER falls even later than the CER, because one
+# wrong character makes a wrong word.
 #
 # Has the model learned anything by then? We compare it with the best model that ignores the audio,
-# which outputs the same 28 probabilities in every frame of every utterance. A small optimization
-# finds the probabilities with the lowest CTC loss, the *best constant output* in the table. An
-# untrained model is close to the *uniform output*, where all symbols are equally probable, so this
-# column has the baseline's loss at step 0. The next column is the posterior for the uniform output,
-# averaged over frames. It is the target of the first training step.
+# which outputs the same 28 probabilities in every frame. We fit these probabilities to 100 training
+# utterances, and call them the *best constant output*. An untrained model is close to the *uniform
+# output*, where all symbols are equally probable. The third column is the posterior for the uniform
+# output, averaged over frames, which is the target of the first training step.
 
 # %% The best output that ignores the audio
 ctc.constant_table(runs["baseline"])
 
 # %% [markdown]
 # - **The first step.** If all symbols are equally probable, the posterior of the blank is ten times
-#   its softmax output (first row). The reason is that a text is short for its number of frames, so
-#   most of its alignments contain the blank many times. In contrast, each character occurs only in
-#   some texts. So before the model uses the audio, it learns to predict the blank, and most of the
-#   loss disappears.
-# - **The plateau.** The best constant output gives the blank a probability of about three quarters.
-#   The baseline's loss on the plateau is only a little below this output's (last row). So the model
-#   has learned how frequent each symbol is, and at most slightly more.
-# - **The first characters.** Greedy decoding emits a character only where it beats the blank. Even
-#   the most probable character starts at a few percent, so the model needs evidence of a factor of
-#   ten or more for this very frame. Everything it learns before that lowers the loss but doesn't
-#   change the output.
+#   its softmax output (first row). A text has far fewer characters than frames, so most of its
+#   alignments contain the blank many times, whereas each character occurs only in some texts. So
+#   the model first learns to predict the blank, and most of the loss disappears.
+# - **The plateau.** The best constant output gives the blank a probability of 75%. Between steps 50
+#   and 150, the baseline's loss is only about 0.1 (3%) below the loss of this constant, so the
+#   model has used little of the audio.
+# - **The first characters.** Greedy decoding emits a character only where it beats the blank. In
+#   the best constant output, the blank is more than 20 times as probable as E, so the audio has to
+#   favor E by this factor in some frame. What the model learns before that lowers the loss but
+#   doesn't change the output.
 #
 # ### 2. What ends the plateau?
 #
-# Is the high probability of the blank the cause, or only a symptom? We try five changes, one at a
-# time:
+# Is the high probability of the blank the cause of the plateau, or only a symptom? We try five
+# changes, one at a time:
 #
 # - **Negative blank bias:** the blank's logit has a bias of −3 at initialization.
 # - **Learning rate 0.005** instead of 0.002.
 # - **Short utterances first:** epoch one goes from the shortest utterances to the longest.
 # - **Subsampling by 8** instead of 4. This adds a convolution with 82,048 parameters and leaves 30
-#   of the 434 training texts with too few frames, so training skips them.
-# - **Batch normalization** after each convolution.
+#   of the 434 training texts with too few frames, so training skips these texts.
+# - **Batch normalization** after each convolution: every channel is standardized over the batch,
+#   followed by a learned scale and shift.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -434,9 +442,9 @@ predict(
      "few are empty, and almost no word is correct",
      "most are empty, and almost no word is correct"],
     answer=1,
-    explain="Because the empty output was only the visible symptom. After about 100 steps the "
-    "blank is the argmax of most frames again, and the audio still has to be used. The outputs "
-    "are no longer empty, but for the example they consist of E, N, and spaces.",
+    explain="The bias removes most empty outputs, but not the errors. After about 100 steps, the "
+    "blank is again the argmax of most frames. After 200 steps almost every word is still wrong, "
+    "and the output for the example consists of E, N, and spaces.",
     key="06c_speech/blank-held-down",
 )  # fmt: skip
 
@@ -444,24 +452,28 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The third column counts the frames whose argmax is the blank. The brackets in the last column hold
-# a confidence interval (Student's t) for the mean difference over the three seeds, not over the
-# choice of speakers. Bonferroni's method widens these intervals so that all five hold together with
-# a confidence of 95%.
+# The first lines show the setting you predicted, one value per seed. In the last column of the
+# table, the brackets enclose a confidence interval (Student's t) for the mean difference. It
+# accounts for the seeds, but not for the choice of speakers. Bonferroni's method widens the five
+# intervals so that they are jointly valid at 95% confidence. With three seeds such intervals are
+# rough, and an end can be beyond what is possible.
+
+# %% The negative blank bias after 200 steps tags=["surprise"]
+biased = runs["negative blank bias"]
+print("WER (%):", *(f"{100 * value:.0f}" for value in ctc.metric_at(biased, 200, "wer")))
+print("output for the example:", *(f"“{text}”" for text in ctc.example_outputs(biased, 200)))
 
 # %% Six settings compared tags=["surprise"]
 ctc.settings_table(runs, Recognizer)
 
 # %% [markdown]
 # **Batch normalization is the only change whose corrected interval excludes zero.** After 250 steps
-# its CER is 64 points lower than the baseline's (last row). The negative blank bias leaves almost
-# no output empty, but the interval of its CER includes zero. The other three changes are
-# inconclusive with three seeds. Each setting had one learning rate, and only the baseline had two,
-# so this isn't a ranking of tuned methods.
+# its CER is 64 points lower than the baseline's (last row). The other four changes are inconclusive
+# for the CER, even the negative blank bias, which leaves few outputs empty. We tried a second
+# learning rate only for the baseline, so the table doesn't rank tuned methods.
 #
-# Batch normalization adds only 512 parameters and no meaningful compute, so why might it help?
-# Perhaps the logits of an untrained network barely depend on the audio. We therefore measure how
-# much they vary from frame to frame:
+# Why might batch normalization help, although it adds only 512 parameters? Perhaps the logits of an
+# untrained network barely depend on the audio. We measure how much they vary from frame to frame:
 
 # %% Logits before training tags=["surprise"]
 print("standard deviation of a logit over frames, before training:")
@@ -476,27 +488,27 @@ training_curves({name: runs[name] for name in ("baseline", "batch normalization"
 # %% [markdown]
 # *Baseline and batch normalization, one line per seed; all else is equal.*
 #
-# With batch normalization the logits vary about five times as much, so more of the audio reaches
-# the output. We haven't shown that this is the cause, because normalization changes more than that.
-# The curves also show that patience works, because the baseline leaves the plateau by itself with
-# every seed.
+# With batch normalization the logits vary about five times as much. This fits the idea that they
+# depend more on the audio, but it doesn't show it, because normalization changes other things too.
+# The curves also show that patience helps, because with every seed the baseline leaves the plateau
+# without any change.
 
 # %% [markdown]
 # ### 3. Where does the trained model emit characters, and what does beam search add?
 #
-# The loss accepts every alignment of the transcript, so the model is free to choose the frames in
-# which it emits characters.
+# The loss accepts every alignment of the transcript, so the frames in which the model emits
+# characters are not given.
 
 # %% tags=["fold"]
 predict(
-    "Take the model with batch normalization after 500 steps: three of four characters are "
-    "correct. The transcripts have 32 characters and spaces per 100 of the model's frames. In what "
-    "percentage of all frames is the blank the argmax?",
+    "With batch normalization, the CER is about 23% after 500 steps. The transcripts of the "
+    "held-out speakers together have 32 characters and spaces per 100 output frames. In what "
+    "percentage of all output frames is the blank the argmax?",
     ["about 25%, mostly in the pauses", "about 50%, also within words",
      "about 70%, nearly everywhere"],
     answer=1,
-    explain="Probably because one frame per character already makes an alignment correct, so the "
-    "loss rewards no more. Characters are short, but spaces last longer.",
+    explain="Probably because early training makes the blank the default (not tested). A correct "
+    "alignment needs only one frame per character, so a character need not beat it more often.",
     key="06c_speech/share-of-blanks",
 )  # fmt: skip
 
@@ -504,17 +516,16 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The two percentages are means over three seeds. The remaining lines are for one example and one
-# seed, and they count the consecutive frames of each character and each space.
+# The two percentages are means over three seeds. The remaining lines show the output for one
+# example with one seed, and how many consecutive output frames each of its symbols takes.
 
 # %% Blank frames and spike widths tags=["surprise"]
 best, last = runs["batch normalization"], max(r["steps"] for r in runs["batch normalization"])
 for step in (25, last):
     percent = [100 * value for value in ctc.metric_at(best, step, "blank")]
-    print(f"argmax = blank, step {step}: {sum(percent) / len(percent):.0f}% of all frames")
+    print(f"argmax = blank, step {step}: {sum(percent) / len(percent):.0f}% of all output frames")
 print("output:", best[0]["checks"][-1][-1])
-for symbols, frames in widths(best[0], last).items():
-    print(f"{symbols} of the example, frames each:", *frames)
+print(", ".join(f"{symbol} {frames}" for symbol, frames in widths(best[0], last)))
 
 # %% One held-out utterance during training tags=["surprise", "slide"]
 output_probabilities(best[0], (0, 25, 75, 200, last), "The probability of the blank and of the "
@@ -523,23 +534,36 @@ output_probabilities(best[0], (0, 25, 75, 200, last), "The probability of the bl
 
 # %% [markdown]
 # *Output probabilities for one held-out utterance, one seed. Gray: the blank. Blue: characters.
-# Dotted: the space. The transcript is "X G I C TWO", the output "XT O I STI TWO".*
+# Dotted: the space. The transcript is "X G I C TWO", the output "XT O I STI TWO". Only symbols of
+# the transcript are drawn, so the S of the output is missing.*
 #
 # At first all symbols are nearly equally probable. At step 25 the blank dominates, and its
-# probability dips where someone speaks. In the end the characters are **spikes** of one to three
-# frames (0.04 seconds each), and half of all frames output the blank. Where a spike appears within
-# its sound is the model's own choice, so spikes don't show where a sound begins or ends.
+# probability dips where someone speaks. In the end the characters are **spikes**: in this utterance
+# each lasts one to three output frames. Over all utterances, the blank is the most probable symbol
+# in half of the output frames. The loss doesn't determine where within its sound a spike appears,
+# so spikes don't show where a sound begins or ends.
 
 # %% [markdown]
 # #### Greedy decoding, prefix beam search, and a language model
 #
-# The recognizer's outputs so far came from greedy decoding. Prefix beam search can also use a
-# **language model**, which gives the probability of a word after the words before it. A text of $n$
-# words then has the score $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. The weight $a$ sets the
-# influence of the language model. The bonus $b$ is needed because every further word lowers
-# $p_\text{LM}$. Ours is a word trigram model of the training transcripts, with $a$ and $b$ set in
-# advance to 0.5 and 1. The table has the results for the models with batch normalization, and the
-# cell after it has the differences, with intervals corrected for two comparisons.
+# The recognizer's outputs so far came from greedy decoding. In the lattice above, greedy decoding
+# misses "cat", because the blank is the argmax of every frame. Prefix beam search finds it:
+
+# %% Beam search finds the cat of the lattice tags=["nbval-check-output"]
+log_probs = (torch.tensor([*CAT.values()]).double().T / 5).log().clamp(min=NEVER)
+print("greedy:", greedy(log_probs))
+log_p, text = prefix_beam_search(log_probs, width=100)[0]
+print("beam:", "".join("-cat"[k] for k in text), round(3125 * float(torch.tensor(log_p).exp())))
+
+# %% [markdown]
+# Does the search also help the recognizer? It can be combined with a **language model**, which
+# gives the probability of a word after the words before it. A text of $n$ words then has the score
+# $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. The weight $a$ sets the influence of the language
+# model, and the bonus $b$ makes up for the fact that every further word lowers $p_\text{LM}$. Our
+# language model is a **trigram model** of the training transcripts: it predicts each word from the
+# two before it. We set $a$ to 0.5 and $b$ to 1 in advance. The table shows the results for the
+# models with batch normalization. The next cell prints the differences, computed before rounding,
+# with intervals corrected for two comparisons.
 
 # %% Three decodings
 ctc.decoding_table(best)
@@ -551,23 +575,16 @@ for before, after in (("greedy", "prefix beam search"),
         print(f"WER, {after} minus {before}:")
         print(f"  {gain.value:.0f} points [{gain.low:.0f}, {gain.high:.0f}]")
 
-# %% Beam search finds the cat of the lattice tags=["nbval-check-output"]
-log_probs = (torch.tensor([*CAT.values()]).double().T / 5).log().clamp(min=NEVER)
-print("greedy:", greedy(log_probs))
-log_p, text = prefix_beam_search(log_probs, width=100)[0]
-print("beam:", "".join("-cat"[k] for k in text), round(3125 * float(torch.tensor(log_p).exp())))
-
 # %% [markdown]
-# In the lattice above, summing alignments finds the "cat" that greedy decoding misses. On AN4,
-# prefix beam search alone changes little. The language model lowers the WER with every seed, by 17
-# points on average. However, with three seeds and a correction for two comparisons, the interval
-# still includes zero.
+# On AN4, prefix beam search without a language model changes little. The language model lowers the
+# WER by 17 points on average. However, with three seeds and a correction for two comparisons, the
+# interval still includes zero.
 #
 # ## With the real library: transformers
 #
-# `Wav2Vec2ForCTC` is a Transformer with a linear layer for CTC, and its `loss` is torch's. We can't
-# download weights here, so the model is small and randomly initialized. The next cell asserts that
-# its loss equals ours on the same logits:
+# `Wav2Vec2ForCTC` has a convolutional feature encoder, a Transformer, and a linear layer for CTC,
+# and its `loss` is torch's. To avoid a download, our model is small and randomly initialized. The
+# next cell asserts that its loss equals ours on the same logits:
 
 # %% Wav2Vec2ForCTC and our loss
 from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
@@ -615,25 +632,24 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # | streaming | with a causal encoder | with a causal encoder | needs changes |
 # | example | wav2vec 2.0, OCR | on-device recognition | Whisper |
 #
-# **When not CTC.** Because of conditional independence, CTC can't model that "TWO" and "TOO" are
-# alternatives. Each frame's output is chosen by itself, so the spelling has to come from the
-# encoder or from a language model. The **RNN transducer (RNN-T)** ([Graves
+# **When not CTC.** Suppose that W and O are both likely in one frame of "TWO". CTC can't make the
+# choice depend on the characters it has output before (conditional independence), so the encoder or
+# a language model has to determine the spelling. The **RNN transducer (RNN-T)** ([Graves
 # 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network over the
 # previous outputs. It therefore suits streaming without an external language model.
 #
 # An **attention encoder-decoder** ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
-# monotonicity. It can translate or reorder, and [Whisper](https://arxiv.org/abs/2212.04356) does
-# both, but it can also skip or repeat text. Choose CTC for fast, parallel decoding, for forced
-# alignment of a known text, and as an auxiliary loss in a [hybrid
-# model](https://arxiv.org/abs/1609.06773).
+# monotonicity. It can therefore also translate, as [Whisper](https://arxiv.org/abs/2212.04356)
+# does, but it can skip or repeat text. Choose CTC for fast, parallel decoding, for forced alignment
+# of a known text, and as an auxiliary loss in a [hybrid model](https://arxiv.org/abs/1609.06773).
 #
 # ## Common mistake: fewer frames than the text needs
 #
-# If **subsampling** is too strong, some utterances have fewer frames than their text needs, and so
-# no path at all. **Symptom:** torch's loss is infinite for these, and one of them makes the weights
-# NaN. The option `zero_infinity=True` hides the problem, so the model never learns these
-# utterances. **Fix:** count the frames that each text needs (`frames_needed` in `deepdive`),
-# subsample less, or leave these utterances out and report how many. For AN4, the counts are:
+# If **subsampling** is too strong, some utterances have fewer output frames than their text needs,
+# so no path spells the text. **Symptom:** torch's loss is infinite for such an utterance, and a
+# single one makes the weights NaN. The option `zero_infinity=True` hides the problem, but the model
+# learns nothing from these utterances. **Fix:** count the frames each text needs (`frames_needed`
+# in `deepdive`), then subsample less, or leave these utterances out and report how many:
 
 # %% Texts without a path
 ctc.frames_table()
@@ -653,25 +669,24 @@ except ValueError as error:
 # %% [markdown]
 # ## In practice
 #
-# - **Watch the loss and the CER rather than the WER.** While the loss is near the best constant
-#   output's, the model has learned little about the audio, but nothing needs to be broken. If the
-#   loss never falls below that value, check the input features and their normalization first.
+# - **Watch the loss and the CER rather than the WER.** While the loss is near that of the best
+#   constant output, the model has learned little about the audio, but it isn't necessarily broken.
+#   If the loss stays there, check the input features and their normalization first.
 # - **Check the inputs of `F.ctc_loss`.** It takes **log-probabilities** with time first, (T, B, V).
-#   Its default reduction divides each loss by the length of the target.
-# - **Don't use spikes as timestamps.** To cut a recording, use the forced alignment of the known
-#   text, and check it on a few examples.
+#   By default it divides each loss by the length of the target and averages over the batch.
+# - **Don't use spikes as timestamps.** Use the forced alignment of the known text, and check it on
+#   a few examples.
 #
 # ## Summary
 #
-# Which frame belongs to which character? CTC leaves this open and sums over all alignments, and its
+# Which frame belongs to which character? CTC leaves this open and sums over all alignments. Its
 # gradient is the softmax output minus the soft alignment. A model that doesn't use the audio yet
-# predicts mostly the blank, because that minimizes its loss. Our baseline's output is therefore
-# empty for 85% to 100% of the utterances after 200 steps. With batch normalization the CER is 64
-# points lower after 250 steps, with an interval of 27 to 100 points over three seeds. The trained
-# model outputs the blank in half of all frames, and in our example it emits each character in one
-# to three frames.
+# predicts mostly the blank, because this minimizes its loss. After 200 steps, our baseline's output
+# is therefore still empty for 85% to 100% of the utterances. With batch normalization the CER after
+# 250 steps is 64 points lower (corrected interval: 27 to 100 points). The trained model outputs the
+# blank in half of all output frames, and in our example each character lasts one to three.
 #
-# We did not reproduce the experiments of Graves et al. (2006) on the TIMIT corpus, and no setting
+# We didn't reproduce the experiments of Graves et al. (2006) on the TIMIT corpus, and no setting
 # was tuned or run with more than three seeds.
 #
 # ## Check your understanding
@@ -680,15 +695,16 @@ except ValueError as error:
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    For frames that contain no character, and to separate two equal characters.
+#    It fills frames that add no character, both in pauses and within words, and it separates two
+#    equal characters.
 #
 #    </details>
 # 2. Why does the loss sum over alignments instead of taking the best one?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Every alignment that collapses to the text is correct, and they exclude each other, so their
-#    probabilities add up.
+#    Every alignment that collapses to the text is correct, and the alignments exclude each other,
+#    so their probabilities add up.
 #
 #    </details>
 # 3. What is the gradient of the loss with respect to a frame's logit?
@@ -703,8 +719,9 @@ except ValueError as error:
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    It has a large posterior in many frames of every text, whereas each character has one only in a
-#    few frames of some texts. So the blank can be predicted without the audio.
+#    At first it has by far the largest posterior on average, because texts have far fewer
+#    characters than frames, and each character occurs only in some texts. So predicting the blank
+#    lowers the loss even without the audio.
 #
 #    </details>
 # 5. Why can the loss fall while the WER stays at 100%?
@@ -718,8 +735,8 @@ except ValueError as error:
 #
 # ## Exercises
 #
-# 1. *(on paper, 3 min)* Compute how many frames "too" needs at least, and how many alignments it
-#    has then. Do the same for "bookkeeper".
+# 1. *(on paper, 3 min)* Compute the smallest number of frames for "too", and its number of
+#    alignments in that case. Do the same for "bookkeeper".
 #
 #    <details><summary>Answer</summary>
 #
@@ -741,7 +758,7 @@ except ValueError as error:
 #    <details><summary>Answer</summary>
 #
 #    There are 28 alignments. The blank is in 32 of 140 frames, which is fewer than any character
-#    (36). For a text that is short for its frames it is the other way round.
+#    (36). If a text has far fewer characters than frames, the blank has the most.
 #
 #    </details>
 # 4. *(in code, 10 min)* Change `collapse` so that it removes the blank before it merges repeats.
@@ -749,8 +766,7 @@ except ValueError as error:
 #
 #    <details><summary>Answer</summary>
 #
-#    "helo": without the blank between them, the two l merge. Now no alignment gives "hello" any
-#    more.
+#    "helo": without the blank between them, the two l's merge, so no alignment spells "hello".
 #
 #    </details>
 
@@ -763,7 +779,7 @@ print("too, four frames:", sums("too", {z: [1] * 4 for z in "-to"}).word)
 print("at:", sums("at", {"-": [1, 0, 1], "a": [3, 2, 0], "t": [0, 2, 3]}).word)
 equal = sums("cat", {z: [1] * 5 for z in "-cat"})
 print("cat:", equal.word, "blank, c:", sum(map(sum, equal.through[::2])), sum(equal.through[1]))
-no_blanks = [symbol for symbol in "-hel-loo" if symbol != "-"]
+no_blanks = [symbol for symbol in "-hel-loo" if symbol != "-"]  # then collapse only merges
 print("".join(collapse(no_blanks, blank="-")))
 
 # %% Numbers of the figure, checked tags=["nbval-check-output"]

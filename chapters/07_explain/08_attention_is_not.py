@@ -21,11 +21,11 @@
 # Not quite. In a classifier with a bidirectional LSTM (BiLSTM), attention ranks the words
 # differently from leave-one-out, which deletes one word at a time. On movie reviews their rank
 # correlation, Kendall's tau, is only 0.26 [0.16, 0.36], where 1 means the same ranking. Very
-# different weights also leave the predictions unchanged. But these BiLSTMs depend little on their
-# attention in the first place, since even uniform weights barely change the predictions. Where the
+# different weights also leave the predictions unchanged. But this BiLSTM depends little on its
+# attention in the first place, since even uniform weights change its predictions little. Where the
 # deciding words are known, attention ranks them above other words with a probability (AUC) of 0.77
-# [0.71, 0.84], and leave-one-out with 0.90 [0.88, 0.93]. The numbers in brackets are 95% confidence
-# intervals.
+# [0.71, 0.84], and leave-one-out with 0.90 [0.88, 0.93], although with five seeds the difference
+# isn't certain. The numbers in brackets are 95% confidence intervals.
 #
 # </details>
 #
@@ -314,8 +314,8 @@ table(runs.classifiers(tests), formats={"accuracy": ".1%", "largest weight": ".2
 # importance do. Jain and Wallace use two such measures: leave-one-out, and the **gradient ×
 # input**, called "gradient" in the table. It takes the gradient of the predicted class's log
 # probability with respect to a word's embedding, and the importance is the absolute dot product of
-# this gradient with the embedding. Because the attention weights are held fixed, the gradient only
-# passes through the hidden states.
+# this gradient with the embedding. As in the paper, we hold the attention weights fixed, so the
+# gradient reaches the embeddings only through the hidden states.
 #
 # For each text we compute Kendall's tau between attention and each measure, and the table shows the
 # mean over the texts. Whether such a tau is low depends on what you compare it with. The column
@@ -343,7 +343,7 @@ table(runs.summary(tests, runs.AGREEMENT), formats=dict.fromkeys(runs.AGREEMENT,
 
 # %% [markdown]
 # With the BiLSTM, attention agrees little with either measure. Tau is about 0.27 on the reviews and
-# 0.1 on the abstracts, which confirms Jain and Wallace's first result. Without the LSTM the
+# 0.1 on the abstracts, which agrees with Jain and Wallace's first result. Without the LSTM the
 # agreement is higher, and on the abstracts attention then agrees with leave-one-out (0.88) even
 # more than the two measures agree with each other.
 #
@@ -391,8 +391,9 @@ table(runs.replaced_weights(tests, logits),
 #
 # In contrast, the control without an LSTM does need its weights. There, uniform attention moves the
 # log-odds by most of their value on the reviews, and by more than their value on the abstracts. On
-# the reviews the two classifiers have about the same largest weight, so the reason can't be that
-# the BiLSTM's attention is closer to uniform.
+# the abstracts the control's attention is also much farther from uniform, which may be a part of
+# the reason. On the reviews, however, both classifiers have about the same largest weight, so there
+# it probably isn't.
 #
 # Now we search for **adversarial** weights, as different as possible from the model's own but with
 # almost the same prediction. We run the search with two criteria for "almost the same". In the
@@ -427,12 +428,14 @@ table(runs.adversarial_weights(tests, logits), caption="JSD from the model's wei
 # other weights with the same prediction. A text has many attention weights, but the prediction
 # fixes only one weighted sum of them (a few, with more classes), so usually many different
 # weightings give the same prediction. A model can therefore need attention without needing these
-# particular weights. On the abstracts this evidence is weak, because there the control's weights
-# differ almost as much from seed to seed, and the intervals overlap.
+# particular weights. On the abstracts this evidence is weaker, because there the control's weights
+# already differ by a JSD of 0.33 from seed to seed, and the intervals overlap.
 #
-# Finally, a poorly tuned search misses weights that exist. In an earlier run with a penalty of 50
-# alone (not among the saved results), the search in log-odds reached a JSD of only 0.42 on the
-# reviews, and we would have concluded that saturation explains the paper's result.
+# Finally, a search can miss weights that exist. For the control on the reviews, the paper's
+# criterion is the stricter one, and yet it gives the larger JSD, so the search in log-odds could be
+# improved. In an earlier run with a penalty of 50 alone (not among the saved results), it reached a
+# JSD of only 0.42 with the BiLSTM on the reviews, and we would have concluded that saturation
+# explains the paper's result.
 
 # %% [markdown]
 # ### 3. Which attribution finds the words that decide?
@@ -457,7 +460,8 @@ table(runs.adversarial_weights(tests, logits), caption="JSD from the model's wei
 # methods](02_gradients.ipynb) follow in which the gradient also passes through the attention
 # weights: the norm of the gradient, gradient × input, and integrated gradients, which average the
 # gradient along a path from embeddings of zero to the text before multiplying by the input. Then
-# come the adversarial weights under both criteria of experiment 2. The last row is a baseline that
+# come the adversarial weights of experiment 2, under the criteria TVD ≤ 0.01 ("same probability")
+# and log-odds ± 0.1 ("same logit"). The last row is a baseline that
 # doesn't use the model, the **naive Bayes weight** of a word. It's the absolute log ratio of the
 # word's frequencies in positive and in negative training reviews.
 #
@@ -468,7 +472,7 @@ table(runs.adversarial_weights(tests, logits), caption="JSD from the model's wei
 # %% Predict tags=["fold"]
 predict(
     "Which finds the deciding words more reliably: attention weights or leave-one-out?",
-    ["attention weights", "leave-one-out", "no difference beyond the seeds"],
+    ["attention weights", "leave-one-out", "their AUCs differ by less than 5 points"],
     answer=1,
     explain="Probably because an attention weight only says which hidden state is used, while "
     "leave-one-out measures which words the prediction depends on.",
@@ -509,8 +513,9 @@ table([{"comparison": "leave-one-out minus attention", "difference × 100": gain
 #
 # The last row of the first table is a warning. The naive Bayes weight knows only how often a word
 # occurs in each class and nothing about the model, and yet its AUC of 0.86 isn't below attention's.
-# (Its interval is empty because it doesn't depend on the seed.) Finding the right words is
-# necessary for a faithful explanation of this model, but it isn't sufficient.
+# (Its interval has zero width because it doesn't depend on the seed.) A high AUC shows agreement
+# with the rule that generated the texts, and a faithful explanation of a good model should have
+# one, but a high AUC alone doesn't prove that an explanation is faithful to the model.
 #
 # What does this mean for the opening's review? The next cell prints the attention weight of three
 # words, and the model's logit if you delete the word, compared with 6.94 for the entire review.
@@ -598,7 +603,7 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 # **Symptom:** the reported change in probability is tiny, but the logit has changed by a large part
 # of its value. **Fix:** limit the change of the log-odds, or at least report
 # it, and compare with uniform attention. If uniform attention changes nothing either, the model
-# doesn't need its attention, and nothing follows about attention in general.
+# doesn't need its attention, and little follows about models that do.
 #
 # ## In practice
 #
@@ -621,12 +626,12 @@ for name, w in (("model's weights", first.weights), ("adversarial", first.advers
 # about attention that matters. Even the control, which needs its attention, has other weightings
 # with the same prediction.
 #
-# Was *not* the reason in the first review? It was one of the reasons, because by the rule it's a
-# deciding word, it has 0.89 of the attention, and deleting it lowers the logit from 6.94 to 1.62.
-# However, deleting *i*, which has almost no attention, lowers the logit even more, to 0.38. Neither
-# deletion changes the prediction, although without *not* the rule would make the review negative,
-# so the model also relies on other words. Over many reviews, attention ranks the deciding words
-# above others with an AUC of 0.77, which is above chance and probably below leave-one-out (0.90).
+# Was *not* the reason in the first review? It was one of the reasons, because deleting it lowers
+# the logit from 6.94 to 1.62. Its attention weight of 0.89 fits this, but so little attention on
+# *i* doesn't: deleting *i* lowers the logit even more, to 0.38. Neither deletion changes the
+# prediction, although without *not* the rule would make the review negative, so the model also
+# relies on other words. Over many reviews, attention ranks the deciding words above others with an
+# AUC of 0.77, which is above chance and probably below leave-one-out (0.90).
 #
 # Not reproduced: the paper's data sets, its model sizes, and its fastText embeddings. Our models
 # are smaller, and experiments 1 and 2 have only three training seeds.
@@ -707,7 +712,7 @@ print(kendall(torch.tensor([4.0, 3, 2, 1]), torch.tensor([4.0, 1, 2, 3])))
 # %% Exercise 3
 h = model.states(runs.tokens_of(REVIEWS[1])).detach()
 weights = model.weights(h).detach()
-found = adversarial(lambda w: model.predict(h, w), weights, torch.randn(weights.shape))
+found = adversarial(lambda w: model.predict(h, w), weights, torch.ones_like(weights))
 print(f"JSD {jsd(found, weights).item():.3f}")
 
 # %% [markdown]

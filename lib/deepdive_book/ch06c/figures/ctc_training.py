@@ -60,13 +60,17 @@ def output_probabilities(run: Mapping[str, Any], steps: Sequence[int], alt: str)
     return with_alt(figure, alt)
 
 
-def widths(run: Mapping[str, Any], step: int) -> dict[str, list[int]]:
-    """Return how many consecutive frames each emitted character and each space takes."""
-    symbols = ctc.example_symbols()
-    frames = run["probabilities"][str(step)]
-    path = [symbols[max(range(len(frame)), key=frame.__getitem__)] for frame in frames]
-    found: dict[str, list[int]] = {"characters": [], "spaces": []}
-    for symbol, same in groupby(path):
-        if symbol:
-            found["spaces" if symbol == 1 else "characters"].append(len([*same]))
-    return found
+def widths(run: Mapping[str, Any], step: int) -> list[tuple[str, int]]:
+    """Return each emitted character, or "space", with the number of its consecutive frames.
+
+    Probabilities are saved only for the transcript's symbols. Where the sum of all others is higher
+    than each of these, the symbol is another one: the output has it, if the lengths agree.
+    """
+    symbols = [*(ctc.LETTERS[k] for k in ctc.example_symbols()), "?"]
+    frames = [[*frame, 1000 - sum(frame)] for frame in run["probabilities"][str(step)]]
+    path = [max(range(len(frame)), key=frame.__getitem__) for frame in frames]
+    emitted = [(symbols[k], len([*same])) for k, same in groupby(path) if k]  # 0 is the blank
+    output = next(line[-1] for line in run["checks"] if line[0] == step)
+    if len(output) == len(emitted):
+        emitted = [(letter, width) for letter, (_, width) in zip(output, emitted, strict=True)]
+    return [("space" if letter == " " else letter, width) for letter, width in emitted]

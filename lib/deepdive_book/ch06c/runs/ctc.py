@@ -230,6 +230,11 @@ def metric_at(runs: Sequence[Mapping[str, Any]], step: int, metric: str) -> list
     return [line[METRICS[metric]] for line in checks]
 
 
+def example_outputs(runs: Sequence[Mapping[str, Any]], step: int) -> list[str]:
+    """Return the text of the example at this step, one a run."""
+    return [line[-1] for run in runs for line in run["checks"] if line[0] == step]
+
+
 def _pooled(batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
     """The lengths at one frame of four, as the recognizer has them, and the symbols."""
     return (batch.lengths + 3) // 4, batch.symbols, batch.symbol_lengths
@@ -354,6 +359,7 @@ def constant_table(runs: Runs) -> Html:
     some = make_batch(TRAIN, sampled)
     targets = target_probabilities(some)
     best, loss = fit_constant(some, make_batch(TEST), pick(ci=15, laptop=80, gpu=80))
+    _, uniform = fit_constant(some, make_batch(TEST), 0)
     names = {0: "blank", 1: "space"}
     lines: list[list[Any]] = [
         [f"p({names.get(k, LETTERS[k])}), %",
@@ -364,12 +370,14 @@ def constant_table(runs: Runs) -> Html:
         for run in runs
         if (values := [line[1] for line in run["checks"] if 50 <= line[0] <= 150])
     ]
-    lines.append(["loss per character", f"{metric_at(runs, 0, 'loss')[0]:.1f} (step 0, seed 1)", "",
+    lines.append(["loss per character", f"{uniform:.2f}", "",
                   f"{loss:.2f}", rows.mean_and_range(plateau, 2)])  # fmt: skip
-    return table(lines, ["", "uniform output", "its mean posterior γ", "best constant output",
-                         "baseline, steps 50 to 150"],
-                 caption="Outputs that ignore the audio, and the baseline's loss on the plateau: "
-                 "mean of three seeds (range over seeds).")  # fmt: skip
+    return table(lines, ["", "uniform output", "mean posterior when the output is uniform",
+                         "best constant output", "baseline, steps 50 to 150"],
+                 caption="The four of 28 symbols with the highest probability in the best constant "
+                 "output, and the loss on held-out speakers. Posterior and best constant: from "
+                 f"{len(sampled)} training utterances. Last column: mean of three seeds (range "
+                 "over seeds).")  # fmt: skip
 
 
 def settings_table(runs: Mapping[str, Runs], recognizer: Callable[[int, bool], nn.Module]) -> Html:
@@ -389,11 +397,12 @@ def settings_table(runs: Mapping[str, Runs], recognizer: Callable[[int, bool], n
             percents(metric_at(each, 250, "cer")),
             "" if change is None else f"{change.value:.0f} [{change.low:.0f}, {change.high:.0f}]",
         ])  # fmt: skip
-    return table(lines, ["setting", "parameters", "blank frames, step 100",
+    return table(lines, ["setting", "parameters", "frames where the blank is the argmax, step 100",
                          "empty outputs, step 200", "CER, step 250",
                          "CER minus baseline (points)"],
                  caption="Held-out speakers; mean of three seeds (range over seeds). Differences: "
-                 "paired by seed, t intervals corrected for five comparisons.")  # fmt: skip
+                 "paired by seed and computed before rounding, with t intervals corrected for five "
+                 "comparisons.")  # fmt: skip
 
 
 def logit_deviations(recognizer: Callable[[int, bool], nn.Module]) -> dict[str, str]:
@@ -414,12 +423,14 @@ def decoding_table(runs: Runs) -> Html:
     lines = []
     for name in ("greedy", "prefix beam search", "prefix beam search + language model"):
         words, letters, took = (rows.values(runs, "decoded", name, k) for k in range(3))
+        ms = 1000 * sum(took) / len(took) / seconds
         lines.append([name, percents(words), percents(letters),
-                      f"{100 * sum(took) / len(took) / seconds:.2f}"])  # fmt: skip
+                      f"{ms:.1f}" if ms >= 0.1 else "below 0.1"])  # fmt: skip
     return table(
         lines,
-        ["decoding", "WER", "CER", "computing time (% of the audio's duration)"],
-        caption="After the last step; mean of three seeds (range over seeds).",
+        ["decoding", "WER", "CER", "CPU time (ms per second of audio)"],
+        caption="After the last step; mean of three seeds (range over seeds). Beam width 16. CPU "
+        "time: decoding only, without the recognizer.",
     )
 
 
