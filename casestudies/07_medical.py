@@ -19,11 +19,11 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # On the first 128 tokens of each abstract, MiniLM, a small BERT that we fine-tune, reaches a
-# macro-F1 of 63.8% [62.2%, 65.4%]. (Macro-F1 is the mean of the five classes' F1 scores, and
-# brackets hold 95% confidence intervals.) That is 4.1 points more than TF-IDF on words, but not
-# reliably more than TF-IDF on characters. Some highlights do show what the model uses. For example,
-# masking the words that one method, AttnLRP, ranks first lowers the model's lead over the runner-up
-# class by 2.91 [2.60, 3.21] logits, while masking random words lowers it by only 0.19. But the
+# macro-F1 of 63.8% (95% confidence interval: 62.2% to 65.4%), where macro-F1 is the mean of the
+# five classes' F1 scores. That is 4.1 points more than TF-IDF on words, but not reliably more than
+# TF-IDF on characters. Some highlights do show what the model uses. For example, masking the words
+# that a method called AttnLRP ranks first lowers the model's lead over the runner-up class by 2.91
+# logits on average (2.60 to 3.21), while masking random words lowers it by only 0.19. But the
 # highlights don't show whether the prediction is correct, and the model predicts *neoplasms* about
 # as often for "no evidence of cancer" as for "evidence of cancer".
 #
@@ -80,8 +80,8 @@ medical_example()
 # 1. The probability falls only from 88% to 87%, because "lymphomata" is still there. All five
 #    methods now rank "lymphomata" first.
 # 2. Occlusion gives its strongest word 0.25 logits, whereas integrated gradients give theirs 2.86.
-#    Because "lymphoma" and "lymphomata" mean the same, removing only one of them changes little.
-#    Occlusion underestimates such **redundant** words.
+#    One likely reason is that "lymphomata" is the plural of "lymphoma", so removing only one of the
+#    two words changes little. Occlusion underestimates such **redundant** words.
 # 3. Attention rollout. Its weights are never negative, and it doesn't use the predicted class.
 #
 # </details>
@@ -285,11 +285,11 @@ for name, count in every.counts().items():
 # - **Tuning.** Each side tries three values on the validation parts of the same two folds, and then
 #   uses one of them in all five. MiniLM tries learning rates (5e-5, 1e-4, 2e-4), and TF-IDF tries
 #   strengths of its L2 **regularization** ($C$ = 1, 3, 10). MiniLM also selects one of four
-#   checkpoints in each fold, an advantage that TF-IDF doesn't have. However, its learning rate of
-#   1e-4 was selected for this encoder and two others together. For this one alone, 5e-5 was
-#   slightly better on validation.
-# - **Ensembles.** Three MiniLMs with different seeds vote on each text. So do three different
-#   TF-IDF models: words, characters, and naive Bayes on words.
+#   checkpoints in each fold, an advantage that TF-IDF doesn't have. However, we chose its learning
+#   rate of 1e-4 jointly with the rate of two other encoders, which this page doesn't use. For
+#   MiniLM alone, 5e-5 was slightly better on validation.
+# - **Ensembles.** Three MiniLMs with different random seeds vote on each text, and so do three
+#   different TF-IDF models: words, characters, and naive Bayes on words.
 #
 # Here TF-IDF, on the words of the full text, and MiniLM are trained on the first fold:
 
@@ -376,13 +376,15 @@ print(results.text("seeds"), results.text("errors"), sep="\n")
 # On equal text, fine-tuned MiniLM scores 4.1 points higher than TF-IDF on words, and the corrected
 # interval excludes zero. But words are a weak baseline. TF-IDF on characters comes within 1.9
 # points of MiniLM, and the interval of this difference includes zero. When the character model gets
-# the full text, we find no difference between it and MiniLM.
+# the full text, we find no difference between it and MiniLM. (All differences are computed before
+# rounding.)
 #
-# Combining TF-IDF models doesn't help: their ensemble scores below the character model. On 128
-# tokens, three MiniLMs that vote score 4.2 points higher than the TF-IDF ensemble. However, when
-# the TF-IDF models get the full text, the interval includes zero. So **MiniLM has a clear advantage
-# over words on equal text, but not over the best cheap baseline**. It also costs more: fitting
-# TF-IDF takes seconds on a CPU, whereas fine-tuning one MiniLM took about 11 minutes on one core.
+# Among the TF-IDF models, the ensemble scores above words, but no higher than characters alone. On
+# 128 tokens, three MiniLMs that vote score 4.2 points higher than the TF-IDF ensemble, but when the
+# TF-IDF models get the full text, the interval includes zero. So **MiniLM has a clear advantage
+# over words on equal text, but not over the best cheap baseline**. It also costs more, because
+# fitting TF-IDF takes seconds on a CPU, whereas fine-tuning one MiniLM took about 11 minutes on one
+# core.
 #
 # Medical pretraining changes macro-F1 by 0.1 points, and the interval includes zero. Yet the model
 # predicts masked tokens of unseen abstracts much better afterwards ([more
@@ -403,10 +405,10 @@ print(results.text("seeds"), results.text("errors"), sep="\n")
 # |---|---|
 # | occlusion | drop of the margin when [MASK] replaces the word |
 # | [LIME](https://arxiv.org/abs/1602.04938) | its weight in a linear model of 300 masked texts |
-# | [kernel SHAP](https://arxiv.org/abs/1705.07874) | the same, weighted for Shapley values |
+# | [kernel SHAP](https://arxiv.org/abs/1705.07874) | the same, fitted to estimate Shapley values |
 # | integrated gradients | as above; the baseline has [MASK] for every word |
 # | attention × gradient | attention weights times their gradients, multiplied over the layers |
-# | [AttnLRP](https://arxiv.org/abs/2402.05602) | the margin, passed back to it layer by layer |
+# | [AttnLRP](https://arxiv.org/abs/2402.05602) | its share of the margin, passed back by layers |
 # | [attention rollout](https://arxiv.org/abs/2005.00928) | attention weights only, no gradients |
 # | random | a random number |
 #
@@ -419,7 +421,7 @@ print(results.text("seeds"), results.text("errors"), sep="\n")
 # average the three drops of the margin. In the table, *model calls per text* is a method's cost in
 # forward and backward passes, where $W$ is the number of words, 77 on average. *AttnLRP's lead* is
 # the comprehensiveness of AttnLRP minus that of the method in the row. The column *two other seeds*
-# has the mean comprehensiveness on two more models, trained with other seeds.
+# shows the mean comprehensiveness on two more models, trained with other seeds.
 
 # %% tags=["fold", "nbval-check-output"]
 predict(
@@ -445,19 +447,19 @@ results.table("faithfulness", "drop of the margin in logits, 120 abstracts [95% 
 # words only by 0.19. AttnLRP leads every other method in comprehensiveness. All corrected intervals
 # of its lead exclude zero, and it also has the highest mean on the two other models. AttnLRP is
 # also cheap, because it needs one forward and one backward pass. LIME and SHAP need 300 forward
-# passes, are less comprehensive, and aren't clearly better in sufficiency.
+# passes and are less comprehensive.
 #
-# However, the order depends on the metric. By sufficiency, the intervals of integrated gradients,
-# LIME, SHAP, and AttnLRP overlap. The test itself also has a weakness. MiniLM never saw a [MASK] in
-# fine-tuning, so part of each drop may be a reaction to unusual input. This could favor occlusion,
-# LIME, SHAP, and integrated gradients, because they are computed with the same [MASK]s that the
-# metric uses. AttnLRP isn't, and it leads anyway.
+# However, the order depends on the metric. By sufficiency, integrated gradients have the best mean,
+# and we computed no intervals for these differences. The test itself also has a weakness. MiniLM
+# never saw a [MASK] in fine-tuning, so part of each drop may be a reaction to unusual input. This
+# could favor occlusion, LIME, SHAP, and integrated gradients, because they are computed with the
+# same [MASK]s that the metric uses, but AttnLRP isn't, and it leads anyway.
 #
-# Attention rollout is the most **stable** method: its top words change least when the model is
-# trained with another seed. But apart from random words, it is the least faithful. The methods also
-# disagree with each other: two of them share on average fewer than half of their top five words
-# ([more experiments](07b_medical_more.ipynb)). So a doctor should know which method colored the
-# words.
+# Attention rollout is the most **stable** method, which means that its top words change least when
+# the model is trained with another seed, and yet it is the least faithful of the seven methods that
+# use the model. The methods also disagree with each other, because two of them share on average
+# fewer than half of their top five words ([more experiments](07b_medical_more.ipynb) has both
+# tables). So a doctor should know which method colored the words.
 
 # %% [markdown]
 # ### 3. What do attributions not show?
@@ -498,21 +500,21 @@ results.table("negation", "200 abstracts per line that the model assigns to anot
 # 55.0%. In none of the eight rows is the percentage more than 0.5 points lower with "no". For heart
 # failure it is even 4.0 points higher, in both models.
 #
-# An attribution that highlights only "cancer" would be faithful here and would hide this failure.
-# The way to find out is to remove "no" and compare the predictions, which is what occlusion does.
-# (We computed no attributions of these negated texts.)
+# An attribution that highlights only "cancer" wouldn't reveal this behavior. An attribution of "no"
+# might, but we computed no attributions of these negated texts. Comparing the predictions with and
+# without "no" is the direct test.
 #
-# "No" doesn't help TF-IDF either. But for cancer and epilepsy, the added sentence changes far fewer
-# predictions of TF-IDF than of MiniLM, although for heart failure it changes more. Probably TF-IDF
-# weighs the disease as one word among about eighty, while MiniLM has learned which words name a
-# disease. We didn't test this explanation, and heart failure doesn't fit it. The labels also
+# "No" doesn't help TF-IDF either. For cancer, gastritis, and epilepsy, the added sentence changes
+# far fewer predictions of TF-IDF than of MiniLM, but for heart failure it changes more. Probably
+# TF-IDF weighs the disease as one word among about eighty, while MiniLM has learned which words
+# name a disease. We didn't test this explanation, and heart failure doesn't fit it. The labels also
 # matter, because they say what an abstract is about. A paper that finds no evidence of cancer is
 # about cancer, but in a medical record the same prediction would be an error.
 #
 # **Confidence.** Attributions also don't show how likely the prediction is to be correct. For that
 # you can look at the **confidence**, the probability of the predicted class. A model can
-# **abstain** when its confidence is low, and a human classifies the rest. Each row of the table
-# describes the most confident test texts of the first fold, and the first column says what
+# **abstain** when its confidence is low, and a human classifies the rest. In the table, each row
+# describes the most confident test texts of the first fold, and the first column shows which
 # percentage of all texts these are.
 #
 # The line above the table is the **expected calibration error** ([Guo et al.
@@ -527,7 +529,7 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 
 # %% [markdown]
 # The model is **overconfident**. On all texts its mean confidence is 73.2%, but only 63.5% of its
-# predictions are correct. The expected calibration error, 9.7 points, is about as large as this
+# predictions are correct. The expected calibration error, 9.7 points, is as large as this
 # difference. Still, confidence is useful for ranking. If the model classifies only the most
 # confident quarter of the texts, 81.2% of its predictions are correct. That may not be enough for a
 # clinic, and no attribution reveals it.
@@ -543,7 +545,7 @@ results.table("coverage", "532 test texts of the first fold, one training; the m
 #
 # | question | what answers it |
 # |---|---|
-# | Which words drove this prediction? | a faithful attribution, as far as the test above reaches |
+# | Which words drove this prediction? | an attribution that passes a test like the one above |
 # | Are these words medically relevant? | the clinician's own knowledge |
 # | Is the prediction correct? | tests on other texts, and calibrated confidence |
 # | Does it hold for this patient? | nothing here: abstracts aren't medical records |
@@ -586,11 +588,12 @@ for i in theirs.argsort(descending=True)[:5].tolist():
     print(f"{theirs[i]:+.2f}  {tokenizer.decode([tokens[0, i].item()])}")
 
 # %% [markdown]
-# Both implementations give the same attributions, and the last output lists the five tokens whose
-# attributions are highest. For your own model, change the name in `from_pretrained`, the tokenizer
-# with its special tokens, and the embedding layer that `LayerIntegratedGradients` gets. Use a
-# baseline of [MASK] or [PAD] embeddings, because a baseline of zeros isn't the embedding of any
-# text.
+# Both implementations give the same attributions. In this abstract of the first test fold, four of
+# the five tokens with the highest attributions are the token "sleep" at different positions. For
+# your own model, replace `place` with its name, and adapt the tokenizer with its special tokens and
+# the embedding layer that `LayerIntegratedGradients` gets. We use [MASK] embeddings as the
+# baseline, because they stand for missing words in BERT's pretraining, which an embedding of zeros
+# never does.
 #
 # ## Common mistake: a baseline with less than the model
 #
@@ -619,17 +622,18 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 # **Is the model better than counting words?** It is better than counting words in the same text,
 # but an advantage over counting characters isn't established. On the same 128 tokens, fine-tuned
 # MiniLM has a macro-F1 of 63.8% [62.2%, 65.4%], and TF-IDF on words has 59.7%. TF-IDF on characters
-# with the full text reaches 63.4%, so it can't be distinguished from MiniLM. Three MiniLMs that
-# vote have the highest score, 65.3%. But the corrected interval of their lead over a TF-IDF
+# with the full text reaches 63.4%, and the interval of the difference includes zero. Three MiniLMs
+# that vote have the highest score, 65.3%, but the corrected interval of their lead over a TF-IDF
 # ensemble with the full text includes zero. Moreover, the class weights of TF-IDF were chosen after
 # seeing test scores. Medical pretraining adds nothing measurable.
 #
 # **Do the highlights show what the model uses?** It depends on the method. Masking the words that
 # AttnLRP ranks first lowers the margin by 2.91 [2.60, 3.21] logits, more than with any of the other
-# seven methods. Attention rollout is the weakest method, though clearly better than random.
+# methods. Attention rollout is the weakest of the seven, though clearly better than random words.
 #
-# **Is that what the doctor needs?** Not enough. In our probe the model doesn't use the "no", and it
-# is overconfident by about ten points. Highlights of disease words would show neither. Our numbers
+# **Is that what the doctor needs?** Not enough. In our probe, adding "no" never clearly lowers the
+# percentage of abstracts assigned to the disease's class, and the model is overconfident by about
+# ten points. Highlights of disease words would show neither. Our numbers
 # can't be compared with those of the papers, because DeYoung et al. define the metrics on other
 # data and with probabilities, and Gururangan et al. use larger models and corpora. We reproduced
 # neither paper, and we tested no medical records, other classifiers, or clinicians. The
@@ -656,8 +660,8 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 #    attribution has to be compared with random words rather than with zero.
 #
 #    </details>
-# 3. After continued pretraining the masked-LM loss is much lower, but macro-F1 doesn't change. What
-#    follows?
+# 3. After medical pretraining the loss of masked language modeling is much lower, but macro-F1
+#    doesn't change. What follows?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -669,8 +673,8 @@ for i in theirs.argsort(descending=True)[:5].tolist():
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Not necessarily. Attention rollout is the most stable method here and nearly the least
-#    faithful, because it doesn't use the predicted class.
+#    Not necessarily. Attention rollout is the most stable method here and, apart from random words,
+#    the least faithful, possibly because it doesn't use the predicted class.
 #
 #    </details>
 #
