@@ -12,19 +12,18 @@
 # several demonstrations is **few-shot**, and a prompt without any is **zero-shot**.
 #
 # **What you'll be able to do.** Build a few-shot prompt, score label words by log-probability,
-# calibrate the scores with content-free inputs, and test whether a model uses the labels in its
-# demonstrations.
+# measure and remove the prompt's bias toward one label, and test whether a model uses the labels in
+# its demonstrations.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# With sixteen wrongly labeled movie reviews, usually; with four, our data can't say. On a second
-# task, the topics of sentences, usually not.
-#
-# Zero-shot, the small language model SmolLM2-135M-Instruct (4-bit weights) classifies sentences
-# from movie reviews with an accuracy of 84.4% [75.2%, 93.5%]. After sixteen demonstrations, it
-# reaches 74.5% [64.9%, 84.0%] with correct labels and 64.6% [52.1%, 77.1%] with every label
-# flipped, so most predictions don't follow the flipped labels. (Brackets: 95% confidence intervals;
-# few-shot accuracies are means over three demonstration sets.)
+# After sixteen movie reviews whose labels are all wrong, most predictions are still correct. After
+# four, our data can't say. In these runs the small language model SmolLM2-135M-Instruct (4-bit
+# weights) classifies sentences from movie reviews. Without demonstrations its accuracy is 84.4%
+# [75.2%, 93.5%]. After sixteen demonstrations it reaches 74.5% [64.9%, 84.0%] with correct labels
+# and 64.6% [52.1%, 77.1%] with every label flipped. The numbers in brackets are 95% confidence
+# intervals. On a second task, the topics of sentences, most predictions are wrong after sixteen
+# demonstrations, but that is so with correct labels as well.
 #
 # </details>
 #
@@ -240,22 +239,20 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # %% [markdown]
 # ## Experiments
 #
-# In all experiments the language model is SmolLM2-135M-Instruct with 4-bit weights. It isn't
-# trained, and only the prompt changes (code: `deepdive_book.ch06a.runs.in_context_results`).
+# In all experiments the language model is SmolLM2-135M-Instruct, whose weights are rounded to 4
+# bits, and the prompt doesn't use its chat format. The model isn't trained, and only the prompt
+# changes. The code is in `deepdive_book.ch06a.runs.in_context_results`.
 #
-# The queries of the task "sentiment" are 64 sentences from movie reviews (`rt_polarity`, half of
-# them positive), and those of "topics" are 48 sentences on one of seven topics (`sib200`). A
-# **demonstration set** is a random sample of other sentences, and shorter prompts use the first
-# ones of the sample. Each condition is repeated with three demonstration sets, always on the same
-# queries.
+# We use two tasks. In "sentiment", the queries are 64 sentences from movie reviews (`rt_polarity`),
+# half of them positive. In "topics", they are 48 sentences, each about one of seven topics such as
+# travel or politics (`sib200`). A **demonstration set** is a random sample of other sentences, and
+# every condition is repeated with three such sets on the same queries.
 #
-# The numbers in brackets are 95% confidence intervals (Student's t), which should cover both other
-# queries and other demonstration sets. So we add the variance that comes from the sets to the
-# variance that comes from the queries, and the degrees of freedom follow from both (Satterthwaite's
-# approximation). If the three sets disagree strongly, only about two degrees of freedom are left,
-# and the interval becomes very wide. A zero-shot interval covers queries only, but it can be wider
-# than a few-shot interval, where each query's result is an average over three sets. Intervals of
-# accuracies are cut off at 0% and 100%, while those of differences can extend beyond ±100 points.
+# The numbers in brackets are 95% confidence intervals. They reflect two sources of uncertainty, the
+# choice of the queries and the choice of the demonstrations, whose variances we add
+# (Satterthwaite's degrees of freedom). Three demonstration sets are few, so if they disagree, the
+# interval becomes very wide. Intervals of accuracies are cut off at 0% and 100%, while those of
+# differences can extend beyond ±100 points. Differences are computed before rounding.
 #
 # ### 1. Do flipped labels flip the predictions?
 #
@@ -268,9 +265,10 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # - **Flipped labels** are all wrong. Each is the opposite sentiment or, for topics, the next class
 #   in the list (travel becomes politics).
 #
-# One baseline always predicts the **majority class** of the queries. The other, **naive Bayes**, is
-# a classifier on word counts, trained only on the demonstrations with correct labels (six sets, the
-# model's three and three more). In the next table, the zero-shot accuracy (0 demonstrations) is
+# Two baselines show what the scores are worth. One always predicts the **majority class** of the
+# queries. The other is **naive Bayes**, a classifier on word counts that is trained only on the
+# demonstrations with correct labels. Because it is cheap, we average it over six sets, the three
+# used for the model and three more. In the table, the zero-shot accuracy (0 demonstrations) is
 # listed under "correct labels".
 
 # %% tags=["fold"]
@@ -296,10 +294,11 @@ results = load_results()
 results.table("by_labels", "accuracy without calibration [95% confidence interval]")
 
 # %% [markdown]
-# With eight comparisons, some 95% intervals may exclude zero even if labels don't matter. In the
-# next table we therefore widen the intervals until all eight together have 95% confidence
-# (Bonferroni's correction). The last two columns show how many predictions after flipped labels are
-# correct and how many match the query's own flipped label ("politics" for a query about travel).
+# Are these differences larger than chance? With eight comparisons, some 95% intervals may exclude
+# zero even if labels don't matter, so the next table widens them until all eight together have 95%
+# confidence (Bonferroni's correction). Its last two columns show, for flipped labels, how many
+# predictions are correct and how many match the query's own flipped label, such as "politics" for a
+# query about travel.
 
 # %% Differences between label conditions
 results.table("label_effects", "differences in percentage points, without calibration; the "
@@ -307,39 +306,38 @@ results.table("label_effects", "differences in percentage points, without calibr
 
 # %% [markdown]
 # **Most sentiment predictions don't follow sixteen flipped labels.** If the model had followed
-# them, most of its predictions would be wrong, yet 64.6% are correct. This is less than with
-# correct labels, but the interval of the difference includes zero. After four flipped labels,
-# accuracy is near chance, so the result is inconclusive.
+# them, most of its predictions would be wrong, yet 64.6% are correct. Correct labels give a higher
+# accuracy, but the interval of the difference includes zero. After only four flipped labels,
+# accuracy is near chance, so the result is inconclusive. [Wei et al.
+# (2023)](https://arxiv.org/abs/2303.03846) also find that small models ignore flipped labels,
+# whereas large ones can follow them. Their explanation is a *semantic prior*: training has already
+# given the model a meaning for the word "positive".
 #
-# It seems that training has already given the model a meaning for the word "positive", which [Wei
-# et al. (2023)](https://arxiv.org/abs/2303.03846) call a *semantic prior*. They also find that
-# small models ignore flipped labels, while large ones can follow them.
+# **Yet the labels seem to count.** After four reviews, correct labels score 19.8 points higher than
+# random ones, and the corrected interval excludes zero. Random labels score even lower than flipped
+# ones here, so chance or an unlucky balance of the random labels may contribute. On topics only one
+# interval excludes zero: after sixteen sentences, correct labels score 24.3 points higher than
+# flipped ones.
 #
-# **The labels still seem to count.** With four reviews, correct labels score 19.8 points higher
-# than random ones, and the corrected interval excludes zero. With sixteen reviews the difference is
-# 9.9 points, but three demonstration sets are too few to decide, because the interval includes
-# zero. On topics, only one interval excludes zero: after sixteen sentences, correct labels score
-# 24.3 points higher than flipped ones.
+# On topics, sixteen demonstrations seem to hurt even with correct labels, where the accuracy is
+# 42.4% instead of 72.9% zero-shot. After sixteen flipped labels, 18.1% of the predictions are
+# correct and 22.2% match the flipped label. Since uniform guessing would give 14.3% of each, the
+# model follows neither consistently.
 #
-# On topics, sixteen demonstrations hurt even with correct labels, because accuracy falls from 72.9%
-# zero-shot to 42.4%. With flipped labels, it is no better than the majority class, but the
-# predictions aren't flipped either. Since 22.2% match the flipped label and 18.1% are correct,
-# neither dominates (guessing among seven classes would give one in seven of each).
-#
-# Most of the accuracy seems to come from the pretrained model. In both tasks the zero-shot mean is
-# the highest, while naive Bayes, which knows only the demonstrations, isn't clearly better than the
-# majority class.
+# Most of the accuracy seems to come from the pretrained model. Without calibration, the zero-shot
+# mean is the highest in both tasks, while naive Bayes, which knows only the demonstrations, is at
+# or below the majority class or close to it.
 
 # %% [markdown]
 # ### 2. Which label counts most, and does calibration help?
 #
-# To measure how much the label at each position matters, we keep the figure's four demonstrations
-# in their order. Because each label is correct or flipped, there are $2^4 = 16$ labelings. For each
-# position we turn its label from negative to positive and take the difference in p(positive),
-# without and with calibration. The table averages this difference over the figure's four queries
-# with content and over the eight labelings of the other three demonstrations. The smallest and
-# largest of these eight effects are in parentheses. The last three columns show the same difference
-# for the content-free inputs, where “” is the empty string.
+# Zhao et al. (2021) report that the last demonstrations count most. To measure this, we keep the
+# figure's four demonstrations in their order and try all $2^4 = 16$ ways to label them correctly or
+# wrongly. For each position, we compare p(positive) with a positive and with a negative label
+# there. The table averages this difference over the figure's four queries with content and over the
+# eight labelings of the other three demonstrations, and it shows the smallest and largest of the
+# eight in parentheses. The last three columns show the same difference for content-free inputs,
+# where “” is the empty string.
 
 # %% The effect of each label tags=["slide"]
 results.table("label_positions", "how many points p(positive) rises when the label at a position "
@@ -351,15 +349,15 @@ results.table("label_positions", "how many points p(positive) rises when the lab
 # other labels, but the last label pulls the prediction toward itself in all eight labelings, a pull
 # that Zhao et al. call **recency bias**.
 #
-# Calibration about halves the pull, to 19.2 points, and the last columns suggest why it doesn't
-# remove all of it: the content-free inputs disagree. The last label moves "[MASK]" by 48.8 points
-# toward itself, but "N/A" by 12.9 points the other way, so an input without content isn't always
-# neutral. These results come from one set of demonstrations and four queries, so the table has no
-# intervals.
+# Calibration about halves the pull, to 19.2 points. It doesn't remove all of it, and the last
+# columns suggest a reason, because the content-free inputs disagree. The last label moves "[MASK]"
+# by 48.8 points toward itself, but "N/A" by 12.9 points the other way, so an input without content
+# isn't always neutral. These results come from one set of demonstrations and four queries, so the
+# table has no intervals.
 #
-# Does calibration also improve the accuracy with other demonstration sets? The next table shows the
-# gain (calibrated minus uncalibrated) and the difference from calibrated zero-shot accuracy, while
-# flipped labels appear only in the last column.
+# Does calibration also improve the accuracy with other demonstration sets? The next table compares
+# the accuracies before and after calibration, and the calibrated accuracy with zero-shot. Flipped
+# labels appear only in its last column.
 
 # %% Calibrated accuracy tags=["slide"]
 results.table("calibration", "accuracy with correct labels before and after calibration, and "
@@ -368,12 +366,9 @@ results.table("calibration", "accuracy with correct labels before and after cali
 # %% [markdown]
 # **After demonstrations, calibration seems to help in two of four cases.** It gains 12.5 points
 # after four reviews and 18.8 points after sixteen sentences on topics. The other two gains are also
-# positive, but their intervals include zero, and none of these 95% intervals is corrected for the
-# four comparisons.
-#
-# Still, calibrated accuracy isn't clearly better than zero-shot, because each interval of that
-# difference includes zero. With flipped labels, the calibrated means are lower than with correct
-# labels in every line.
+# positive, but their intervals include zero. None of the intervals is corrected for the four
+# comparisons. Even with calibration, a few demonstrations aren't clearly better than none, because
+# each interval of the difference from zero-shot includes zero.
 #
 # ### 3. When do demonstrations help?
 #
@@ -385,14 +380,12 @@ results.table("calibration", "accuracy with correct labels before and after cali
 results.table("templates", "accuracy, and gain over zero-shot in points [95% confidence interval]")
 
 # %% [markdown]
-# **Whether demonstrations help seems to depend on the template.** With the first template the model
-# needs no demonstrations, and four of them lower accuracy by 12.5 points. With the second and third
-# templates, zero-shot accuracy is no better than chance, and all four gains are positive. But the
-# interval of the largest gain, 22.4 points, includes zero, and the only gain whose interval
-# excludes zero, 9.4 points, just brings accuracy up to chance. Three sets, with intervals that
-# aren't corrected for the six comparisons, are therefore too few to say how much demonstrations
-# help there. The first template's zero-shot mean is higher than all means of the second and third,
-# but you don't know in advance which template is good.
+# **Whether demonstrations help seems to depend on the template.** With the first template, the
+# model needs no demonstrations, and four of them lower accuracy by 12.5 points. With the other two,
+# zero-shot accuracy is no better than chance and all four gains are positive. Only one of these
+# gains has an interval that excludes zero, however, and it just brings accuracy up to chance. Three
+# sets are too few to say more, and the intervals aren't corrected for six comparisons. The second
+# template also has other label words, so the comparison doesn't separate template and words.
 #
 # ### Why does the last label pull?
 #
@@ -405,9 +398,9 @@ results.table("templates", "accuracy, and gain over zero-shot in points [95% con
 #
 # In the next prompt, "Review: great fun" is labeled positive, "Review: so dull" negative, and then
 # the first review comes again without a label. The cell prints the attention weights from the last
-# colon to both labels for one head. We call this head 19-6, counting layers from 1 and heads from
-# 0, so its index in the tensor is `[18, 6]`. Then the cell counts the heads that give the labels
-# more than half of their attention:
+# colon to both labels for one head, head 6 of layer 19 (with index `[18, 6]`, because the tensor
+# counts layers from 0). Then it counts the heads that give the labels more than half of their
+# attention:
 
 # %% Attention from the last colon tags=["nbval-check-output"]
 from deepdive_book.kit.explorer.cached_attention import load_cached
@@ -423,7 +416,8 @@ print(f"{strong.sum()} heads give the labels more than half, {(near > far)[stron
 # In this prompt, nearly all of these heads attend more to the most recent label than to the label
 # of the same review. That fits recency bias, but it proves neither that these are induction heads
 # nor that they cause the bias. The page with [more experiments](07b_in_context_more.ipynb) shows by
-# ablation (setting outputs of heads to zero) that induction heads copy random tokens.
+# **ablation**, setting the outputs of such heads to zero, that the copying of repeated random
+# tokens depends on them.
 #
 # ## With the real library: transformers
 #
@@ -504,20 +498,20 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #   has zero-shot isn't learned from the demonstrations.
 # - **Run the same queries with flipped labels.** If the accuracy doesn't change when the labels
 #   flip, it wasn't learned from the labels.
-# - **Try calibration and measure its gain.** Here the gain was clear in two of four cases, after
-#   four reviews and after sixteen sentences on topics.
-# - **End the query exactly as the demonstrations do, without a trailing space**, which would become
-#   a separate token and isn't how running text is tokenized.
-# - **Average over several sets and orders of demonstrations.**
+# - **Try calibration and measure its gain.** In two of our four cases, the uncorrected interval of
+#   the gain excluded zero.
+# - **End the prompt right after the colon, without a trailing space.** In the demonstrations the
+#   space belongs to the label's token, so a space of its own isn't how running text is tokenized.
+# - **Average over several sets of demonstrations**, because single sets can differ a lot.
 # - **Use label words with the same number of tokens**, or divide the score by that number, because
 #   every extra token lowers the probability.
 #
 # ## Summary
 #
-# After sixteen reviews with flipped labels, most of SmolLM2's predictions don't follow the labels,
-# because 64.6% [52.1%, 77.1%] of them are correct. With correct labels 74.5% are correct, but the
-# interval of the difference includes zero. Without any demonstrations and with a good template, the
-# model reaches 84.4%, so most of the accuracy was there before the demonstrations.
+# After sixteen reviews with flipped labels, most of SmolLM2's predictions are still correct, 64.6%
+# [52.1%, 77.1%] of them, so most don't follow the labels. With correct labels 74.5% are correct,
+# but the interval of the difference includes zero. Without any demonstrations the model reaches
+# 84.4%, so on this task the demonstrations added no accuracy.
 #
 # Still, the labels seem to count, because after four reviews correct labels score 19.8 points
 # higher than random ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random
@@ -527,7 +521,7 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 # In one set of four demonstrations with four queries, the last label counts most, and calibration
 # about halves its effect. Zhao et al. (2021) report gains from calibration of up to 30.0 points for
 # GPT-2 and GPT-3. Ours after demonstrations are between 6.8 points and 19.4 points, but only two of
-# the four intervals exclude zero.
+# the four uncorrected intervals exclude zero.
 #
 # These results come from one small model and only three demonstration sets. We didn't reproduce the
 # papers' models or data sets, nor the large models of Wei et al. (2023).
@@ -545,12 +539,12 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 #    them.
 #
 #    </details>
-# 2. Why is a query about "N/A" worth its tokens?
+# 2. Why is it useful to also run the query "N/A"?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its prediction shows the bias of the prompt, so you can divide it out of every other
-#    prediction.
+#    Its prediction estimates the bias of the prompt, so you can divide it out of every other
+#    prediction, although experiment 2 shows that one such input can be a poor estimate.
 #
 #    </details>
 # 3. Why does one forward pass over 16 demonstrations serve every smaller number of shots?
