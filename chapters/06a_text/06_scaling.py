@@ -1,30 +1,31 @@
 # %% [markdown] tags=["slide"]
 # # Scaling laws: how large a model, how much data?
 #
-# You can train one large language model, once. Its compute budget is fixed, so a model with twice
-# the parameters sees only half the tokens. A **scaling law**, fitted to many small training runs,
-# predicts the loss of a large one. How should you split the budget between model size and data?
+# You can train a large language model only once, and because its compute budget is fixed, a model
+# with twice the parameters would see only half the tokens. A **scaling law**, fitted to many small
+# training runs, predicts the loss of a large run. How should you split the budget between model
+# size and data?
 #
 # **What it is.** A scaling law is a formula for a model's loss as a function of its number of
 # parameters $N$ and training tokens $D$ ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361);
 # [Hoffmann et al. 2022](https://arxiv.org/abs/2203.15556), who trained *Chinchilla*). In Hoffmann
 # et al.'s law, the loss is a constant plus two **power laws**, $A / N^\alpha$ and $B / D^\beta$.
 # Training takes about $6ND$ floating-point operations (**FLOPs**), so with a fixed **compute
-# budget** of $C \approx 6ND$, a larger $N$ means a smaller $D$. One term falls while the other
-# rises, and the loss has a single minimum, at the **compute-optimal** $N$ and $D$.
+# budget** of $C \approx 6ND$, a larger $N$ means a smaller $D$. The first term then falls while the
+# second rises, and the loss has a single minimum, at the **compute-optimal** $N$ and $D$.
 #
 # **What you'll be able to do.** Compute the optimal size and data for a budget, fit a scaling law
-# to runs and give its exponent with an interval, compare your plan with Chinchilla's 20 tokens per
-# parameter, and tell where an extrapolation can't be trusted.
+# to runs and report its exponent with an interval, compare your plan with Chinchilla's 20 tokens
+# per parameter, and recognize where an extrapolation can't be trusted.
 #
 # <details><summary><b>Short answer</b></summary>
 #
 # Runs as small as ours (4 thousand to 151 thousand parameters, three seeds) don't settle the
 # question. Their compute-optimal size grows as $C^a$ with $a = 0.77$ (95% confidence interval: 0.51
 # to 1.03). This interval contains Kaplan et al.'s 0.73 and narrowly excludes Hoffmann et al.'s
-# 0.50, but other estimates from the same runs range from 0.57 to 0.86, and three of their intervals
-# contain 0.50. For a real run, scale size and data in equal proportion, at about 20 tokens per
-# parameter, and use more tokens if many people will use the model.
+# 0.50. However, other estimates from the same runs range from 0.57 to 0.86, and three of their
+# intervals contain 0.50. For a real run, scale size and data in equal proportion, at about 20
+# tokens per parameter, and use more tokens if many people will use the model.
 #
 # </details>
 #
@@ -66,14 +67,14 @@ scaling_curves(law.law, runs)
 # smallest size at the most tokens. Right: the same fit along three compute budgets. Rings mark the
 # compute-optimal sizes.*
 #
-# In our runs a token is a character. The **held-out loss** is the mean cross-entropy per character
-# on documents that the model wasn't trained on, in **nats** (natural logarithm). On the left, more
-# tokens lower the loss of every model, and in the end larger models are better.
+# In our runs, each token is one character. The **held-out loss** is the mean cross-entropy per
+# character, in **nats** (natural logarithm), on documents that the model wasn't trained on. On the
+# left, more tokens lower the loss of every model, and in the end larger models are better.
 #
-# On the right, larger isn't always better. Along an **IsoFLOP curve**, all models have the same
-# budget. Left of the ring, the model is too small, and right of it, the model sees too few tokens.
-# With a larger budget, the ring moves to a larger model. In the next figure, you can set the
-# budget:
+# On the right, a larger model isn't always better, because all models along an **IsoFLOP curve**
+# have the same budget. Left of the ring, the model is too small, whereas right of the ring, it sees
+# too few tokens. A larger budget moves the ring to a larger model. In the next figure, you can set
+# the budget yourself:
 
 # %% Build the interactive figure tags=["fold"]
 pairs = [(run.n, d, loss) for run in runs for d, loss in zip(run.d, run.loss, strict=True)]
@@ -82,25 +83,26 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # %% [markdown]
 # *Try this:*
 #
-# 1. Leave the budget at 1.0e12 FLOPs. Move your model to about a tenth of the compute-optimal size,
-#    then to about ten times that size. Which costs more loss?
+# 1. Leave the budget at 1.0e12 FLOPs, and move your model to about a tenth of the compute-optimal
+#    size, then to about ten times that size. Which of the two costs more loss?
 # 2. Raise the budget by a factor of 10. By what factor does the compute-optimal size grow?
 # 3. Move the budget to 1.0e14. Why is the whole curve near the ring dashed?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Too large costs more here. With 560,000 parameters the loss is 0.262 above the lowest one, and
-#    with 5,600 parameters it is 0.128 above.
-# 2. By about 7, from 54,000 to 390,000 parameters, but the number of characters grows only from 3.1
-#    to 4.3 million. (The figure shows the fit to all runs. Our result in experiment 1 averages
-#    separate fits per seed and gives 5.9.)
-# 3. No run had that size. Experiment 1 shows how uncertain the law is.
+# 1. The model that is too large costs more here: with 560,000 parameters the loss is 0.262 above
+#    the lowest one, whereas with 5,600 parameters it is 0.128 above.
+# 2. The size grows by a factor of about 7, from 54,000 to 390,000 parameters, but the number of
+#    characters grows only from 3.1 to 4.3 million. (The figure shows the fit to all runs, whereas
+#    our result in experiment 1 averages separate fits per seed and gives 5.9.)
+# 3. The curve is dashed because no run had such a size. Experiment 1 shows how uncertain the law
+#    is.
 #
 # </details>
 #
 # ## By hand: a budget of 4,096
 #
-# Suppose the loss of a model with $N$ parameters trained on $D$ tokens is
+# Suppose the loss of a model with $N$ parameters that is trained on $D$ tokens is
 #
 # $$L(N, D) = 1 + \frac{4}{\sqrt N} + \frac{4}{\sqrt D},$$
 #
@@ -113,10 +115,10 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # | 64 | 64 | 1/2 | 1/2 | **2** |
 # | 256 | 16 | 1/4 | 1 | 2 1/4 |
 #
-# A larger model lowers the first term but raises the second, because it sees fewer tokens. Here the
-# loss is lowest where both terms are equal, because the two exponents are equal. With 16 times the
-# budget, $N \cdot D = 65536$, the optimum is at $N = D = 256$. Both have then grown by a factor of
-# 4, the square root of 16.
+# A larger model lowers the first term but raises the second, because it sees fewer tokens. In this
+# example the two exponents are equal, so the loss is lowest where the two terms are equal. With 16
+# times the budget, $N \cdot D = 65536$, the optimum is at $N = D = 256$, so both size and data have
+# grown by a factor of 4, the square root of 16.
 #
 # In general, if the terms are $A / N^\alpha$ and $B / D^\beta$, the optimal size grows as $C^a$ and
 # the optimal number of tokens as $C^{1-a}$, where
@@ -124,22 +126,24 @@ isoflop_curve(law.law, pairs, budget=12, size=6)
 # $$a = \frac{\beta}{\alpha + \beta}.$$
 #
 # In words, $a$ is the data exponent divided by the sum of both exponents. If the data term falls
-# faster ($\beta > \alpha$), a little more data removes much of it, so more of any extra compute
-# goes to the model. The question therefore comes down to two exponents, and they must be measured.
+# faster ($\beta > \alpha$), a little more data removes much of this term, so more of any extra
+# compute goes to the model. The question of how to split a budget therefore comes down to two
+# exponents, which must be measured.
 #
 # ## In code: the law, its fit, and the optimum
 #
-# No model can predict every token with certainty. Hoffmann et al.'s law therefore begins with the
-# **irreducible loss** $E$, a floor below which no loss can fall. To this floor it adds one power
-# law for the size and one for the data:
+# No model can predict every token with certainty, so Hoffmann et al.'s law begins with the
+# **irreducible loss** $E$, a floor below which no loss can fall. To this floor the law adds one
+# power law for the size and one for the data:
 #
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}.$$
 #
 # The five parameters are fitted by minimizing the **Huber loss** between the logarithms of the
-# predicted and the measured loss. The Huber loss is quadratic for small errors but linear for large
-# ones, so a failed run has less influence than with squared errors. The search for the minimum
-# starts from several points and must run to the end. Stopping early biased a published fit, as
-# you'll see below. In the code, `N`, `D`, and `loss` hold one value for each measured loss.
+# predicted and the measured loss. Because the Huber loss is quadratic for small errors but linear
+# for large ones, a failed run has less influence than with squared errors. The search for the
+# minimum starts from several points and must run to the end, because an early stop biased a
+# published fit, as you'll see below. In the code, `N`, `D`, and `loss` contain one value for each
+# measured loss.
 
 # %% tags=["concept"]
 import itertools
@@ -178,8 +182,9 @@ def compute_optimal(C, E, A, B, alpha, beta):
     return N, C / (6 * N)
 
 # %% [markdown]
-# As a test, `compute_optimal` should find the optimum of the example by hand ($6 \cdot 4096$ FLOPs,
-# because $C = 6ND$), and `fit_scaling_law` should recover a law from 16 losses that it generated:
+# As a test, `compute_optimal` should return the optimum of the example by hand ($6 \cdot 4096$
+# FLOPs, because $C = 6ND$), and `fit_scaling_law` should recover a law from 16 losses that this law
+# generated:
 
 # %% tags=["nbval-check-output"]
 print("N, D =", compute_optimal(6 * 4096, 1, 4, 4, 0.5, 0.5))
@@ -189,9 +194,10 @@ found = fit_scaling_law(N, D, scaling_law(N, D, 1.0, 20.0, 400.0, 0.35, 0.45))
 print("E, A, B, alpha, beta =", *(f"{x:.2f}" for x in found))
 
 # %% [markdown]
-# Both succeed. On the 60 losses of our 15 runs, the fit also agrees with `deepdive`, the small
-# library that accompanies this book. Its function `fitted` adds intervals from the **bootstrap**,
-# which samples whole runs with replacement many times and fits the law to each sample:
+# Both functions pass the test. On the 60 losses of our 15 runs, our fit also agrees with the fit of
+# `deepdive`, the small library that accompanies this book. The library's function `fitted` adds
+# intervals from the **bootstrap**, which samples whole runs with replacement many times and fits
+# the law to each sample:
 
 # %% tags=["equals-library"]
 from deepdive.evaluate.scaling import Chinchilla, fitted
@@ -216,15 +222,15 @@ print(f"largest difference of a predicted loss: {(ours / library - 1).abs().max(
 # | seeds | three, for initial weights and order of the text |
 # | evaluation | nats per character on held-out documents |
 #
-# All models are trained with Adam on batches of 16 sequences of 64 characters. The learning rate
-# rises for 50 steps and then stays constant at a value tuned for each size (experiment 3). The
-# training code is in the module `deepdive_book.ch06a.runs.scaling`.
+# All models are trained with Adam on batches of 16 sequences of 64 characters; the code is in the
+# module `deepdive_book.ch06a.runs.scaling`. The learning rate rises for 50 steps and then stays
+# constant at a value tuned for each size (experiment 3).
 #
-# One run gives four losses, one for each amount of tokens. Before each amount is reached, a copy of
-# the model branches off and trains to that amount while its learning rate decays to 0 (*warmup,
-# stable, decay*: [Hu et al. 2024](https://arxiv.org/abs/2404.06395)). Each loss is therefore
-# measured at the end of a full schedule. The next cell trains the smallest model on very little
-# text:
+# One run yields four losses, one for each amount of tokens. Before the run reaches an amount, a
+# copy of the model branches off and trains to that amount while its learning rate decays to 0
+# (*warmup, stable, decay*: [Hu et al. 2024](https://arxiv.org/abs/2404.06395)). Each loss is
+# therefore measured at the end of a full schedule. The next cell trains the smallest model on very
+# little text:
 
 # %% A short run, now
 small = scaling.Shape(layers=2, d_model=12)
@@ -236,19 +242,19 @@ print(f"{live['parameters']:,} parameters: loss {live['loss'][0]:.2f} after {2**
       f"{live['loss'][1]:.2f} after {2**15:,}")  # fmt: skip
 
 # %% [markdown]
-# This short run only shows that the code works. Everything below uses the saved runs.
+# This short run only shows that the code works, so everything below uses the saved runs.
 #
 # ### 1. How fast should the model grow with the budget?
 #
-# The compute-optimal size grows as $N_{opt} \propto C^a$, and we want the exponent $a$. Because the
-# estimate could depend on the method, we use three:
+# The compute-optimal size grows as $N_{opt} \propto C^a$, and this experiment estimates the
+# exponent $a$. Because the estimate could depend on the method, we use three methods:
 #
-# - **Hoffmann et al.'s law** (their third approach) is fitted as above, and its two exponents give
-#   $a$.
+# - **Hoffmann et al.'s law** (their third approach) is fitted as above, and its two exponents
+#   determine $a$.
 # - **IsoFLOP parabolas**, Hoffmann et al.'s second approach, need no law for the loss. At each of
 #   several budgets, a parabola is fitted to the losses over $\log N$, and its minimum is the
-#   optimal size. A line through the minima, in $\log N$ and $\log C$, has the slope $a$.
-# - **Kaplan et al.'s law** has four parameters and no irreducible loss, so it predicts a loss of
+#   optimal size. The slope of a line through these minima, in $\log N$ and $\log C$, is $a$.
+# - **Kaplan et al.'s law** has four parameters but no irreducible loss, so it predicts a loss of
 #   zero for unlimited size and data. (Their published 0.73 comes from another analysis, in section
 #   6 of their paper.) The law is
 #
@@ -258,12 +264,12 @@ print(f"{live['parameters']:,} parameters: loss {live['loss'][0]:.2f} after {2**
 # parameters, all except the embedding, and the $N$ for which $6N$ equals the counted FLOPs per
 # token. Two more fits leave out the largest or the smallest size.
 #
-# Each method is applied to each seed separately. The brackets give a 95% **confidence interval**
-# for the mean over the three seeds (Student's t, which allows for so few). The last column,
-# computed from the unrounded exponent, says by what factor the optimal size grows with 10 times the
-# budget. **Our result is the first row**, because it uses the law above and counts $N$ as Hoffmann
-# et al. do. The line printed above the table is the single fit to all runs that the figures show,
-# with bootstrap intervals.
+# We apply each method to each seed separately, and the brackets contain a 95% **confidence
+# interval** for the mean over the three seeds (Student's t, which allows for so few seeds). The
+# last column, computed from the unrounded exponent, shows by what factor the optimal size grows
+# with 10 times the budget. **Our result is the first row**, because that fit uses the law above and
+# counts $N$ as Hoffmann et al. do. The line printed above the table describes the single fit to all
+# runs that the figures show, with bootstrap intervals.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -295,7 +301,7 @@ table(scaling.exponents(rows["grid"]),
       "seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# **Three seeds of five small sizes don't determine the exponent.** The first row gives 0.77, which
+# **Three seeds of five small sizes don't determine the exponent.** The first row shows 0.77, which
 # is close to Kaplan et al.'s 0.73, and its interval narrowly excludes Hoffmann et al.'s 0.50.
 # However, three other intervals contain 0.50 (FLOPs per token, largest size left out, and
 # parabolas), and every interval overlaps the first. The intervals aren't corrected for the number
@@ -303,31 +309,32 @@ table(scaling.exponents(rows["grid"]),
 # can't.
 #
 # The exponent also depends on what $N$ counts, but the differences are small compared with the
-# intervals. It is lower with FLOPs per token, probably because $6N$ leaves out the attention scores
-# and weighted sums, which take a larger share of a small model's compute.
+# intervals. With FLOPs per token the exponent is lower, probably because $6N$ leaves out the
+# attention scores and weighted sums, which take a larger share of a small model's compute.
 #
 # Why is the exponent so uncertain? One reason is that the runs barely constrain the irreducible
 # loss, which is 0.09 in the fit to all runs, with an interval from 0.00 to 1.09. A law with a small
 # $E$ and small exponents can fit about as well as one with a large $E$ and large exponents, but the
-# two may disagree about where extra compute should go. A wider range of sizes would help. Hoffmann
-# et al. trained over 400 models from 70 million to 16 billion parameters.
+# two laws may disagree about where extra compute should go. A wider range of sizes would help:
+# Hoffmann et al. trained over 400 models from 70 million to 16 billion parameters.
 #
-# How the runs are combined matters too. The fit to all runs gives 0.86, which is near the upper end
-# of its bootstrap interval, because most of the resampled fits give less (the median is 0.82).
+# The exponent also changes with how the runs are combined: one fit to all runs gives 0.86. This
+# value is near the upper end of its bootstrap interval, because most of the resampled fits give
+# less (the median is 0.82).
 
 # %% [markdown]
 # ### 2. Do small runs predict larger ones?
 #
 # A scaling law is useful only if it predicts runs that it wasn't fitted to. We therefore predicted
-# the losses of two runs with 1e13 FLOPs each, more than any run in the fit, and then trained them
-# with learning rates tuned for them. One model is near the compute-optimal size and has 2.2 times
-# the parameters of the largest model in the fit. The other is 4.5 times as large as the first, well
-# above the optimum.
+# the losses of two runs with 1e13 FLOPs each, more than any run in the fit used, and then trained
+# the two models with learning rates tuned for them. One model is near the compute-optimal size and
+# has 2.2 times the parameters of the largest model in the fit. The other model is 4.5 times as
+# large as the first, well above the optimum.
 #
-# Each law's prediction has a 95% **prediction interval**, a range for the loss of one new run. It
-# combines the uncertainty of the law (bootstrap over runs) with the scatter of the measured losses
-# around the law. The baseline is a **log-linear** regression of the log loss on $\log N$ and $\log
-# D$, in other words a product of two power laws.
+# Each law's prediction comes with a 95% **prediction interval**, a range for the loss of one new
+# run. It combines the uncertainty of the law (bootstrap over runs) with the scatter of the measured
+# losses around the law. The baseline is a **log-linear** regression of the log loss on $\log N$ and
+# $\log D$, in other words a product of two power laws.
 
 # %% tags=["nbval-check-output"]
 chosen, last = rows["prediction"][0]["chosen"], {n: rows[n][0]["loss"][0] for n in scaling.CHOSEN}
@@ -341,22 +348,23 @@ table(scaling.predictions(rows), formats={"Hoffmann et al.": ".3f", "Kaplan et a
 # %% [markdown]
 # Near the compute-optimal size, both laws pass this one test, because the measured loss of 1.492 is
 # inside both intervals. The log-linear baseline is even closer, so this run alone doesn't show that
-# you need the more elaborate laws. On the larger run, however, the baseline misses by most.
+# you need the more elaborate laws. For the larger model, however, the baseline's prediction is the
+# furthest from the measured loss.
 #
-# For the larger model, only one of the two laws passes. The measured loss of 1.673 is above the
+# Of the two laws, only one passes for the larger model. The measured loss of 1.673 is above the
 # interval of Hoffmann et al.'s law, which predicted 1.544, but inside the interval of Kaplan et
 # al.'s law. Hoffmann et al.'s law also predicted that this model would be only 0.064 nats worse
-# than the smaller one, but the measured difference is 0.180. **Here one of two laws failed at ten
-# times the largest fitted size, so check an extrapolation before you trust it.** One run at each
-# size can't rank the laws, however, and both learning rates were tuned with only one seed.
+# than the smaller one, whereas the measured difference is 0.180. **Here one of two laws failed at
+# ten times the largest fitted size, so check an extrapolation before you trust it.** However, one
+# run at each size can't rank the laws, and both learning rates were tuned with only one seed.
 #
 # ### 3. What does one learning rate for all sizes cost?
 #
-# With one learning rate for all sizes, you'd save many tuning runs. How much loss would it cost?
-# For each size, we tried rates a factor of 2 apart until the best one had a worse neighbor on each
-# side. These runs used only 0.5 million characters. The table compares each size's best rate with a
-# shared rate of 0.012. The last two rows are the models of experiment 2, which weren't trained at
-# that rate. The line above the table compares two rates on a longer run.
+# With one learning rate for all sizes, you'd save many tuning runs, but how much loss would it
+# cost? For each size, we tried rates a factor of 2 apart until the best one had a worse neighbor on
+# each side, in runs with only 0.5 million characters. The table compares each size's best rate with
+# a shared rate of 0.012. The last two rows show the models of experiment 2, which weren't trained
+# at the shared rate. The line above the table compares two rates on a longer run.
 
 # %% tags=["nbval-check-output"]
 (half,) = rows["rate check"] or rows["grid"][:1]
@@ -369,11 +377,11 @@ table(scaling.rate_losses(rows["rate"], shared=0.012),
 # %% [markdown]
 # The best rates tend to fall with size, though not steadily. The shared rate is the best one for
 # the second smallest size, but it costs the two largest fitted sizes 0.096 and 0.161 nats, and the
-# smallest 0.052. A law fitted to such losses would mistake the effect of the rate for an effect of
-# size. Badly tuned large models tend to lower $a$, and badly tuned small models tend to raise it.
-# We didn't refit the law to find out which would prevail.
+# smallest size 0.052. A law fitted to such losses would mistake the effect of the rate for an
+# effect of size. Badly tuned large models tend to lower $a$, whereas badly tuned small models tend
+# to raise it, and we didn't refit the law to find out which effect would prevail.
 #
-# On a longer run of the largest size, with 4 million characters, half the tuned rate gives almost
+# On a longer run of the largest size, with 4 million characters, half the tuned rate reaches almost
 # the same loss (1.554 instead of 1.558, one seed).
 #
 # ## From the law to a plan
@@ -382,12 +390,12 @@ table(scaling.rate_losses(rows["rate"], shared=0.012),
 # results. Hoffmann et al. (2022, third approach) report the constants $E = 1.69$, $A = 406.4$, $B =
 # 410.7$, $\alpha = 0.34$, and $\beta = 0.28$. The result of their first two approaches is usually
 # quoted as **20 tokens per parameter**, the ratio of Chinchilla itself (70 billion parameters, 1.4
-# trillion tokens). For comparison, GPT-3 has 1.7 (175 billion parameters, 300 billion tokens) and
-# Gopher has 1.1 (280 and 300 billion).
+# trillion tokens). For comparison, the ratio is 1.7 for GPT-3 (175 billion parameters, 300 billion
+# tokens) and 1.1 for Gopher (280 and 300 billion).
 #
-# Do the ratio and the constants lead to the same plan? The last of the three budgets below is
-# Chinchilla's, and `D/N` is the number of tokens per parameter. The final lines give this ratio for
-# our fit to all runs:
+# Do the ratio and the constants lead to the same plan? The next cell computes both plans for three
+# budgets, the last of which is Chinchilla's. `D/N` is the number of tokens per parameter, a ratio
+# that the final lines show for our fit to all runs:
 
 # %% tags=["nbval-check-output"]
 print("   C       20 tokens per parameter         published constants")
@@ -401,22 +409,22 @@ for C in (1e12, 1e13):
     print(f"our fit, {C:.0e} FLOPs: {d / n:.0f} characters per parameter")
 
 # %% [markdown]
-# The two plans disagree, most of all for the largest budget. There, the published constants ask for
+# The two plans disagree, most of all for the largest budget, where the published constants ask for
 # a model less than half as large, with several times as many tokens per parameter. [Besiroglu et
 # al. (2024)](https://arxiv.org/abs/2404.10102) reconstructed the data from a figure and found that
-# the published fit doesn't describe it, because the search had stopped early and $\beta$ was
-# rounded. Their own fit agrees with Hoffmann et al.'s first two approaches, and so with a ratio of
-# about 20. Trust the ratio, not the constants.
+# the published fit doesn't describe these data, because the search had stopped early and $\beta$
+# was rounded. Their own fit agrees with Hoffmann et al.'s first two approaches, and so with a ratio
+# of about 20. Trust the ratio, not the constants.
 #
 # In our own fit, the ratio falls from 57 to 11 characters per parameter, because an exponent of
-# 0.86 gives most of the extra compute to the model. A constant ratio needs an exponent of 0.5.
+# 0.86 gives most of the extra compute to the model. A constant ratio would need an exponent of 0.5.
 #
 # ## With the real library
 #
-# To plan a run, you need the model's $N$ and its FLOPs per token. Hugging Face's transformers gives
-# $N$ without downloading any weights, and PyTorch's counter gives the FLOPs. The model here is
-# Llama 3 8B, whose report ([Grattafiori et al. 2024](https://arxiv.org/abs/2407.21783)) gives about
-# 15 trillion training tokens:
+# To plan a run, you need the model's $N$ and its FLOPs per token. Hugging Face's transformers
+# computes $N$ without downloading any weights, and PyTorch's counter measures the FLOPs. The model
+# here is Llama 3 8B, whose report ([Grattafiori et al. 2024](https://arxiv.org/abs/2407.21783))
+# states about 15 trillion training tokens:
 
 # %% tags=["nbval-check-output"]
 from torch.utils.flop_counter import FlopCounterMode
@@ -434,10 +442,10 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 
 # %% [markdown]
 # For the 512 tokens counted here, the FLOPs per token are close to $6N$, but in longer sequences
-# attention adds more. The tokens per parameter are almost a hundred times Chinchilla's, on purpose.
-# Compute-optimal means the lowest loss for the *training* budget. A model that many people use
-# should be smaller and trained longer, because every token it generates costs compute in proportion
-# to $N$ ([Sardana et al. 2024](https://arxiv.org/abs/2401.00448)).
+# attention adds more. The tokens per parameter are deliberately almost a hundred times
+# Chinchilla's. Compute-optimal means the lowest loss for the *training* budget, but a model that
+# many people use should be smaller and trained longer, because every token it generates costs
+# compute in proportion to $N$ ([Sardana et al. 2024](https://arxiv.org/abs/2401.00448)).
 #
 # ## How it differs
 #
@@ -450,20 +458,22 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 # | largest model | 1.5 billion | 16 billion | 151 thousand |
 # | $N_{opt} \propto C^a$, $a$ | 0.73 | 0.46 to 0.50 | 0.77 [0.51, 1.03] |
 #
-# Why did Kaplan et al. find 0.73 and Hoffmann et al. about 0.5? [Pearce and Song
-# (2024)](https://arxiv.org/abs/2406.12907) name the uncounted embeddings, which are a large part of
-# a small model. [Porian et al. (2024)](https://arxiv.org/abs/2406.19146) name the uncounted last
-# layer, a warmup too long for small models, and learning rates that weren't tuned by size.
+# Why did Kaplan et al. report 0.73 but Hoffmann et al. about 0.5? [Pearce and Song
+# (2024)](https://arxiv.org/abs/2406.12907) point to the uncounted embeddings, which are a large
+# part of a small model. [Porian et al. (2024)](https://arxiv.org/abs/2406.19146) name the uncounted
+# last layer, a warmup too long for small models, and learning rates that weren't tuned by size.
 #
 # ## Common mistake: reading the loss off a run that continues
 #
-# You train one long run and take its loss at a tenth, at half, and at the end. **Symptom:** the
-# early losses are too high, because the learning rate hadn't decayed yet. Hoffmann et al. say this
-# of Kaplan et al.'s study, although Porian et al. (2024) find that careful decay isn't essential
-# for Hoffmann et al.'s law to hold. **Fix:** decay the rate before every loss that goes into a fit.
+# You train one long run and record its loss at a tenth, at half, and at the end. **Symptom:** the
+# early losses are too high, because the learning rate hadn't decayed yet. Hoffmann et al. see this
+# mistake in Kaplan et al.'s study, although Porian et al. (2024) find that careful decay isn't
+# essential for Hoffmann et al.'s law to hold. **Fix:** decay the rate before every loss that goes
+# into a fit.
 #
-# Our models were also evaluated just before each decay, which takes the last fifth of the tokens.
-# Part of the difference below may therefore come from having seen less text:
+# To measure the effect, we also evaluated our models just before each decay. Because the decay
+# takes the last fifth of the tokens, part of the difference below may come from having seen less
+# text:
 
 # %%
 gaps = [later - loss for row in rows["grid"]
@@ -474,16 +484,15 @@ print(f"before the decay, the loss is {sum(gaps) / len(gaps):.3f} higher ({min(g
       f"instead of {law.law.growth:.2f}")  # fmt: skip
 
 # %% [markdown]
-# All losses are higher before the decay, but the exponent changes little here. What is biased is
-# the level of the predicted loss, because a law fitted to undecayed losses predicts undecayed
-# losses.
+# All losses are higher before the decay, but the exponent changes little here. The bias affects the
+# level of the predicted loss, because a law fitted to undecayed losses predicts undecayed losses.
 #
 # ## In practice
 #
-# - **Tune the learning rate by size**, and state up to which size it was tuned.
+# - **Tune the learning rate by size**, and report up to which size you tuned it.
 # - **Resample whole runs, not single losses**, because the losses of one run share its seed.
-# - **Don't trust the irreducible loss.** A few sizes barely distinguish a large $E$ from small
-#   exponents.
+# - **Don't trust the irreducible loss**, because with a few sizes a fit barely distinguishes a
+#   large $E$ from small exponents.
 # - **Repeat data with care.** When the text runs out, up to about four passes are nearly as good as
 #   new text ([Muennighoff et al. 2023](https://arxiv.org/abs/2305.16264)).
 #
@@ -491,17 +500,17 @@ print(f"before the decay, the loss is {sum(gaps) / len(gaps):.3f} higher ({min(g
 #
 # How should you split a compute budget between model size and data? Along a fixed budget, the loss
 # has a lowest point, and two exponents decide how this point moves as the budget grows: $N_{opt}
-# \propto C^a$ with $a = \beta / (\alpha + \beta)$. From 15 runs of five sizes, we get $a = 0.77$
-# [0.51, 1.03]. This interval contains Kaplan et al.'s 0.73 and begins just above Hoffmann et al.'s
-# 0.46 to 0.50, but the intervals of three other estimates contain 0.50.
+# \propto C^a$ with $a = \beta / (\alpha + \beta)$. From 15 runs of five sizes, we estimate $a =
+# 0.77$ [0.51, 1.03]. This interval contains Kaplan et al.'s 0.73 and begins just above Hoffmann et
+# al.'s 0.46 to 0.50, but the intervals of three other estimates contain 0.50.
 #
-# Hoffmann et al.'s law predicted a run near its optimum (1.479 predicted, 1.492 measured) but
-# failed at ten times the largest fitted size (1.544 predicted, 1.673 measured). For a real run,
-# scale size and data in equal proportion, at about 20 tokens per parameter. If many people will use
-# the model, choose a smaller one and train it longer.
+# Hoffmann et al.'s law predicted the loss of a run near its optimum (1.479 predicted, 1.492
+# measured) but failed at ten times the largest fitted size (1.544 predicted, 1.673 measured). For a
+# real run, scale size and data in equal proportion, at about 20 tokens per parameter. If many
+# people will use the model, however, choose a smaller one and train it longer.
 #
-# We did not reproduce either paper. Our largest fitted model has 151 thousand parameters, whereas
-# theirs have 1.5 and 16 billion, and our tokens are characters.
+# We did not reproduce either paper, since our tokens are characters and our largest fitted model
+# has 151 thousand parameters, whereas theirs have 1.5 and 16 billion.
 #
 # ## Check your understanding
 #
