@@ -249,10 +249,11 @@ assert abs(classify(model, tokenizer.encode, four, query)[1] - saved) < 1e-3 or 
 # every condition is repeated with three such sets on the same queries.
 #
 # The numbers in brackets are 95% confidence intervals. They reflect two sources of uncertainty, the
-# choice of the queries and the choice of the demonstrations, whose variances we add
-# (Satterthwaite's degrees of freedom). Three demonstration sets are few, so if they disagree, the
-# interval becomes very wide. Intervals of accuracies are cut off at 0% and 100%, while those of
-# differences can extend beyond ±100 points. Differences are computed before rounding.
+# choice of the queries and the choice of the demonstrations. We add the two variances and use a t
+# interval, whose degrees of freedom come from Satterthwaite's approximation. Three demonstration
+# sets are few, so if they disagree, the interval becomes very wide. Intervals of accuracies are cut
+# off at 0% and 100%, while those of differences can extend beyond ±100 points. Differences are
+# computed before rounding.
 #
 # ### 1. Do flipped labels flip the predictions?
 #
@@ -324,9 +325,9 @@ results.table("label_effects", "differences in percentage points, without calibr
 # correct and 22.2% match the flipped label. Since uniform guessing would give 14.3% of each, the
 # model follows neither consistently.
 #
-# Most of the accuracy seems to come from the pretrained model. Without calibration, the zero-shot
-# mean is the highest in both tasks, while naive Bayes, which knows only the demonstrations, is at
-# or below the majority class or close to it.
+# Most of the accuracy seems to come from the pretrained model. Without calibration, zero-shot
+# accuracy is the highest in both tasks. Naive Bayes, which knows only the demonstrations, is below
+# the majority class in three of four rows and 2.6 points above it in the other.
 
 # %% [markdown]
 # ### 2. Which label counts most, and does calibration help?
@@ -364,11 +365,12 @@ results.table("calibration", "accuracy with correct labels before and after cali
               "differences in points [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# **After demonstrations, calibration seems to help in two of four cases.** It gains 12.5 points
-# after four reviews and 18.8 points after sixteen sentences on topics. The other two gains are also
-# positive, but their intervals include zero. None of the intervals is corrected for the four
-# comparisons. Even with calibration, a few demonstrations aren't clearly better than none, because
-# each interval of the difference from zero-shot includes zero.
+# **After demonstrations, calibration seems to help.** All four gains are positive, from 6.8 to 19.4
+# points, and the uncorrected intervals of two of them exclude zero: 12.5 points after four reviews
+# and 18.8 points after sixteen sentences on topics. Calibration also raises three of the four
+# accuracies after flipped labels (last column), so after sixteen flipped reviews most predictions
+# still don't follow the labels. Even with calibration, demonstrations aren't clearly better than
+# none, because each interval of the difference from zero-shot includes zero.
 #
 # ### 3. When do demonstrations help?
 #
@@ -398,9 +400,9 @@ results.table("templates", "accuracy, and gain over zero-shot in points [95% con
 #
 # In the next prompt, "Review: great fun" is labeled positive, "Review: so dull" negative, and then
 # the first review comes again without a label. The cell prints the attention weights from the last
-# colon to both labels for one head, head 6 of layer 19 (with index `[18, 6]`, because the tensor
-# counts layers from 0). Then it counts the heads that give the labels more than half of their
-# attention:
+# colon to both labels for one head, which we call 19-6 (layer 19 counted from 1, head 6 counted
+# from 0, and therefore index `[18, 6]`). Then it counts the heads that give the labels more than
+# half of their attention:
 
 # %% Attention from the last colon tags=["nbval-check-output"]
 from deepdive_book.kit.explorer.cached_attention import load_cached
@@ -514,7 +516,8 @@ for name, context in (("parts", parts + tokenizer.encode(last)), ("whole", whole
 # 84.4%, so on this task the demonstrations added no accuracy.
 #
 # Still, the labels seem to count, because after four reviews correct labels score 19.8 points
-# higher than random ones (corrected interval from 4.3 to 35.3). Min et al. (2022) find that random
+# higher than random ones (corrected interval from 4.3 to 35.3), although random labels scored even
+# lower than flipped ones there, so a part of this may be chance. Min et al. (2022) find that random
 # labels barely hurt, across 12 models, but after sixteen reviews our interval is too wide to agree
 # or disagree with them.
 #
