@@ -1,16 +1,16 @@
 # %% [markdown] tags=["slide"]
 # # CTC: which frame says which letter?
 #
-# Someone says "cat" into a phone. The recording has a hundred short frames, the transcript has
-# three characters, and no one marked where each character starts. **Connectionist temporal
+# When someone says "cat" into a phone, the recording has a hundred short frames, but the transcript
+# has three characters, and no one marked where each character starts. **Connectionist temporal
 # classification (CTC)** trains a model on such pairs. How can the model learn which frame belongs
 # to which character, and why does it often output nothing at all for hundreds of training steps?
 #
 # **What it is.** CTC ([Graves et al. 2006](https://doi.org/10.1145/1143844.1143891)) is a loss for
-# sequences without an annotated **alignment**. An alignment has one symbol per **frame**, a
-# character or an extra symbol called the **blank**. Many alignments spell the same **transcript**.
-# The loss is minus the log-probability of all of them together, which the **forward algorithm**
-# computes by **dynamic programming**.
+# sequences without an annotated **alignment**, which assigns one symbol to each **frame**: a
+# character or an extra symbol called the **blank**. Because many alignments spell the same
+# **transcript**, the loss is minus the log-probability of all of them together, which the **forward
+# algorithm** computes by **dynamic programming**.
 #
 # **What you'll be able to do.** Compute the loss and its gradient by hand, implement it with greedy
 # decoding and **prefix beam search**, get a forced alignment from its gradient, and diagnose a
@@ -19,13 +19,13 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # The frames need no annotation, because the loss sums over every alignment of the transcript. The
-# empty outputs come first because a model that doesn't use the audio yet does best by predicting
-# mostly the blank. With our baseline, 85% to 100% of the outputs are empty after 200 steps,
-# depending on the seed. If the blank is improbable at initialization, the outputs are no longer
-# empty, but almost every word is still wrong. Batch normalization, which standardizes features over
-# the batch, helps more: after 250 steps it lowers the character error rate from about 93% to 30%
-# (three seeds; 95% confidence interval of the drop, corrected for five comparisons: 27 to 100
-# points).
+# empty outputs come first because a model that doesn't use the audio yet minimizes its loss by
+# predicting mostly the blank. With our baseline, 85% to 100% of the outputs are empty after 200
+# steps, depending on the seed. If the blank is improbable at initialization, the outputs are no
+# longer empty, but almost every word is still wrong. Batch normalization, which standardizes
+# features over the batch, helps more: after 250 steps it lowers the character error rate from about
+# 93% to 30% (three seeds; 95% confidence interval of the drop, corrected for five comparisons: 27
+# to 100 points).
 #
 # </details>
 #
@@ -56,13 +56,14 @@ show(ctc_pipeline.ctc_pipeline(), ctc_pipeline.ALT)
 # alignment), the same with repeats merged, and the text without the blank.*
 #
 # Why does CTC need the blank? A sound lasts several frames, so repeated characters have to be
-# merged. But then `h e e l l l o` becomes "helo", and no alignment spells "hello". A pause is
-# another problem, because it has no character. An extra symbol, the **blank** `-`, solves both: it
-# can fill the pause and separate the two l's.
+# merged, but then `h e e l l l o` becomes "helo", and no alignment spells "hello". A pause is
+# another problem, because no character stands for it. An extra symbol, the **blank** `-`, solves
+# both problems, because it can fill the pause and separate the two l's.
 #
-# An **alignment**, also called a path, has one symbol per frame. The function `collapse` maps it to
-# text in two steps: **merge repeats, then remove the blank**. Many alignments collapse to the same
-# text, and CTC adds up their probabilities. Here are all alignments of "cat" in five frames:
+# An **alignment**, also called a path, has one symbol per frame, and the function `collapse` maps
+# it to text in two steps: **merge repeats, then remove the blank**. Since many alignments collapse
+# to the same text, CTC adds up their probabilities. The next figure shows all alignments of "cat"
+# in five frames:
 
 # %% Interactive figure: the CTC lattice
 from deepdive_book.ch06c.figures.ctc_lattice import ctc_lattice
@@ -80,16 +81,17 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #
 # *Try this:*
 #
-# 1. Read the line below the lattice. The most probable symbol (the **argmax**) of every frame is
-#    the blank. How can "cat" still be more probable than the empty text?
+# 1. Read the line below the lattice. The blank is the most probable symbol (the **argmax**) of
+#    every frame, so how can "cat" still be more probable than the empty text?
 # 2. Press the count of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
 #    is left?
-# 3. Choose "too". Look for a line from the first o directly to the second. Why is there none?
+# 3. Choose "too", and look for a line from the first o directly to the second. Why is there none?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. The empty text has only one alignment, the blank five times, with a product of $3^5 = 243$ of
-#    3,125. "cat" has many alignments. The best has a product of only 72, but their sum is 470.
+#    3,125. "cat" has many alignments, and although the best has a product of only 72, all of them
+#    sum to 470.
 # 2. The node of c in frame 1 becomes empty, and so do the nodes reached only from it. Now every
 #    alignment starts with the blank, and 96 of 1,875 are left.
 # 3. Two equal neighbors would merge into one o, so the blank has to separate them.
@@ -113,20 +115,21 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # | a | 3 | 1 | 0 |
 # | t | 0 | 1 | 3 |
 #
-# The count of an alignment is the product of its entries. The counts of all alignments sum to
+# The count of an alignment is the product of its entries. Over all alignments, the counts sum to
 # $4^3 = 64$, and five alignments collapse to "at":
 #
 # | alignment | a a t | a t t | a - t | - a t | a t - |
 # |---|---|---|---|---|---|
 # | product | 3·1·3 = 9 | 3·1·3 = 9 | 3·2·3 = 18 | 1·1·3 = 3 | 3·1·1 = 3 |
 #
-# Their sum is 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to list, but they
-# share their beginnings. The **forward algorithm** therefore sums them column by column. In the
-# next table, each row is a state of the lattice, and the entry **α** is the sum over all paths that
-# reach this state. A path starts in one of the first two states, so column 1 has their counts, and
-# 0 elsewhere. In every later column, add the entries of the previous column from which a path can
-# arrive, and multiply by the frame's own count. A path arrives from the same state, from the state
-# above, or from two states above if it skips only the blank between different characters.
+# The five products sum to 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to
+# list, but because alignments share their beginnings, the **forward algorithm** can sum them column
+# by column. In the next table, each row is a state of the lattice, and the entry **α** is the sum
+# over all paths that reach this state. Since a path starts in one of the first two states, column 1
+# contains their counts and 0 elsewhere. For an entry in a later column, add the entries of the
+# previous column from which a path can arrive, and multiply the sum by the frame's own count. A
+# path arrives from the same state, from the state above, or from two states above if it skips only
+# the blank between different characters.
 #
 # | α | frame 1 | frame 2 | frame 3 |
 # |---|---|---|---|
@@ -139,9 +142,10 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # An alignment ends in one of the last two states, so the total is $39 + 3 = 42$ again.
 #
 # The **backward** variable **β** sums over all ways to complete a path. In frame 2, the completions
-# of a, of the blank after it, and of t sum to 3, 3, and $3 + 1 = 4$. The alignments through these
-# nodes therefore sum to $\alpha\beta = 4 \cdot 3 = 12$, $6 \cdot 3 = 18$, and $3 \cdot 4 = 12$.
-# Together they are 42 again, because every alignment passes through one node of each column.
+# of the a, of the blank after the a, and of the t sum to 3, 3, and $3 + 1 = 4$. The alignments
+# through these nodes therefore sum to $\alpha\beta = 4 \cdot 3 = 12$, $6 \cdot 3 = 18$, and
+# $3 \cdot 4 = 12$. These three sums add up to 42 again, because every alignment passes through one
+# node of each column.
 #
 # ### The forward and backward variables
 #
@@ -149,37 +153,40 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # after its characters ($S = 2U + 1$ states for $U$ characters), and let $p_t(k)$ be the softmax
 # output for symbol $k$ in frame $t$. The forward variable $\alpha_t(s)$ is the total probability of
 # all paths that are in state $s$ in frame $t$. It starts with $\alpha_1(1) = p_1(z_1)$ and
-# $\alpha_1(2) = p_1(z_2)$, and with 0 in all other states. For the later frames:
+# $\alpha_1(2) = p_1(z_2)$, and with 0 in all other states. In the later frames, it sums over the
+# states from which a path can arrive:
 #
 # $$\alpha_t(s) = p_t(z_s)\,\bigl[\alpha_{t-1}(s) + \alpha_{t-1}(s-1) +
 # \alpha_{t-1}(s-2)\ \text{if}\ z_s \neq \text{blank and}\ z_s \neq z_{s-2}\bigr]$$
 #
-# The three terms are the paths that stay in the state, come from the state before, or skip the
-# blank. After the last frame $T$, the loss is $-\log p = -\log\,[\alpha_T(S) + \alpha_T(S-1)]$.
+# The three terms belong to the paths that stay in the state, come from the state before, or skip
+# the blank. After the last frame $T$, the loss is $-\log p = -\log\,[\alpha_T(S) + \alpha_T(S-1)]$.
 # Products of hundreds of probabilities underflow, so code computes $\log \alpha$, where a product
 # becomes a sum and a sum becomes logsumexp.
 #
-# The backward variable starts at the end: $\beta_T$ is 1 in the last two states and 0 elsewhere.
-# For the earlier frames, sum over the states $s'$ that a path can reach from $s$ in one step:
+# The backward variable starts at the end, where $\beta_T$ is 1 in the last two states and 0
+# elsewhere. In the earlier frames, it sums over the states $s'$ that a path can reach from $s$ in
+# one step:
 #
 # $$\beta_t(s) = \sum_{s'} p_{t+1}(z_{s'})\,\beta_{t+1}(s')$$
 #
-# Together, α and β give the **posterior** $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$, which is the
-# probability of state $s$ in frame $t$, given the text.
+# Together, α and β determine the **posterior** $\gamma_t(s) = \alpha_t(s)\,\beta_t(s) / p$, which
+# is the probability of state $s$ in frame $t$, given the text.
 
 # %% [markdown]
 # ## In code: loss, alignment, greedy decoding, prefix beam search
 #
-# Below, `ctc_loss` is the forward algorithm, and `alignment` computes the posterior. The other
-# functions turn outputs into text, which is called **decoding**.
+# Below, `ctc_loss` implements the forward algorithm and `alignment` computes the posterior, while
+# the other functions turn outputs into text, which is called **decoding**.
 #
 # **Greedy decoding** takes the argmax of each frame and collapses the result. However, the most
 # probable alignment need not belong to the most probable text, as "cat" shows in the lattice.
 # **Prefix beam search** ([Hannun et al. 2014](https://arxiv.org/abs/1408.2873), [Graves and Jaitly
-# 2014](https://proceedings.mlr.press/v32/graves14.html)) therefore compares texts. After each frame
-# it keeps the most probable beginnings of the text, the **prefixes**, and sums the alignments of
-# each prefix. It stores one sum for the alignments that end in the blank and another for those that
-# end in a character, because a repeated character extends the prefix only after the blank.
+# 2014](https://proceedings.mlr.press/v32/graves14.html)) therefore compares texts. After each
+# frame, the search keeps the most probable beginnings of the text, the **prefixes**, and sums the
+# alignments of each prefix. It stores one sum for the alignments that end in the blank and another
+# for those that end in a character, because a repeated character extends the prefix only after the
+# blank.
 
 
 # %% CTC in one cell tags=["concept", "slide"]
@@ -241,10 +248,11 @@ def prefix_beam_search(log_probs, width=16, blank=0):
     return [(logaddexp(*ends), [*text]) for text, ends in beam.items()]
 
 # %% [markdown]
-# For the worked example, the code gives the numbers from above. Symbols 1 and 2 are a and t. The
-# "beam" lines are the most probable text and one of the two that tie for second place ("t" and "a",
-# 10 of 64 each). The soft alignment is the posterior of frame 2, so 42 times its values are the
-# sums 18, 12, and 12. The **forced alignment** is the most probable alignment of the given text.
+# For the worked example, where symbols 1 and 2 are a and t, the code computes the numbers from
+# above. The "beam" lines show the most probable text and one of the two texts that tie for second
+# place ("t" and "a", 10 of 64 each). The soft alignment is the posterior of frame 2, so 42 times
+# its values are the sums 18, 12, and 12. The **forced alignment** is the most probable alignment of
+# the given text.
 
 # %% The worked example tags=["nbval-check-output"]
 AT = {"-": [1, 2, 1], "a": [3, 1, 0], "t": [0, 1, 3]}
@@ -259,8 +267,8 @@ best = alignment(log_probs, [1, 2], total=torch.amax).argmax(-1)
 print("forced alignment:", *("-at"[k] for k in best))
 
 # %% [markdown]
-# `deepdive`, the small library that accompanies this book, has the same functions for batches, and
-# torch has the loss. The next cell asserts that all of them agree on random logits:
+# `deepdive`, the small library that accompanies this book, provides the same functions for batches,
+# and torch provides the loss. The next cell asserts that all of them agree on random logits:
 
 # %% Our functions equal deepdive's and torch's tags=["equals-library", "nbval-check-output"]
 import torch.nn.functional as F
@@ -297,12 +305,12 @@ print("the same loss, gradient, forced alignment, and decodings")
 #
 # Summed over the states of symbol $k$, the posterior is a **soft alignment**: the probability of
 # symbol $k$ in frame $t$, given the transcript. The formula is the gradient of cross-entropy with
-# the soft alignment as its target. This target is computed from the model's current output and then
+# the soft alignment as its target, a target computed from the model's current output and then
 # treated as fixed.
 #
 # The function `alignment` needs no backward recursion, because the derivative of $\log p$ with
-# respect to the log-probabilities *is* the posterior, and autograd computes it. If a maximum
-# replaces logsumexp and no two paths tie, the same derivative is 1 on the best path and 0
+# respect to the log-probabilities *is* the posterior, and autograd computes this derivative. If a
+# maximum replaces logsumexp and no two paths tie, the same derivative is 1 on the best path and 0
 # elsewhere, which is the forced alignment. For "cat" in frame 3 of the lattice, the gradient is:
 
 # %% Softmax minus posterior tags=["nbval-check-output"]
@@ -314,23 +322,24 @@ for k, symbol in enumerate(CAT):
     print(f"{symbol}  softmax {p:.2f}  posterior {q:.2f}  gradient {p - q:+.2f}")
 
 # %% [markdown]
-# The gradient is positive for the blank and negative for a, so a gradient step lowers the logit of
-# the blank in this frame and raises that of a.
+# The gradient is positive for the blank and negative for the a, so a gradient step lowers the logit
+# of the blank in this frame and raises the logit of the a.
 #
 # ## Experiments
 #
 # We now train a small recognizer to see when it begins to output characters, and in which frames.
-# In the corpus **AN4**, people spell names and say numbers, dates, and commands. We use utterances
-# of up to 2.5 seconds and evaluate on **held-out speakers**, whose voices aren't in the training
-# data. The input has one frame of 13 [cepstral
+# Our data is the corpus **AN4**, in which people spell names and say numbers, dates, and commands.
+# We use utterances of up to 2.5 seconds and evaluate on **held-out speakers**, whose voices aren't
+# in the training data. The input consists of one frame of 13 [cepstral
 # coefficients](01_waveform.ipynb#from-bands-to-cepstra) per hundredth of a second.
 #
 # The recognizer first reduces the number of frames by a factor of 4 with strided convolutions
 # (**subsampling**), so one **output frame** covers 0.04 seconds. A bidirectional GRU and a linear
 # layer then compute the logits of 28 symbols: the blank, the space, and A to Z. All runs use Adam,
 # batches of 16 utterances, and a **learning rate** of 0.002 unless stated otherwise (`train_model`
-# in `deepdive_book.ch06c.runs.ctc`). The baseline and batch normalization train for 500 steps, the
-# other settings for 250. Three seeds set the initial weights and the data order.
+# in `deepdive_book.ch06c.runs.ctc`). The baseline and the setting with batch normalization train
+# for 500 steps and the other settings for 250. Each setting runs with three seeds, which set the
+# initial weights and the data order.
 #
 # The **word error rate (WER)** and the **character error rate (CER)** count the words or characters
 # to insert, delete, or replace in the output, relative to the length of the transcript. An empty
@@ -373,10 +382,10 @@ print(len(train), "training utterances,", len(test), "from held-out speakers")
 # %% [markdown]
 # ### 1. Why is the output empty for hundreds of steps?
 #
-# We begin with the recognizer as it is, the **baseline**. The table shows how its loss, its errors,
-# and its output for one example change during training with seed 1. The loss per character is an
-# utterance's loss divided by the length of its transcript, averaged over the utterances. An output
-# counts as empty if it has no characters except spaces.
+# We begin with the recognizer as it is, the **baseline**, and the table shows how its loss, its
+# errors, and its output for one example change during training with seed 1. To compute the loss per
+# character, we divide each utterance's loss by the length of its transcript and average over the
+# utterances. An output counts as empty if it contains no characters except spaces.
 
 # %% Outputs of the baseline
 ctc.output_table(runs["baseline"])
@@ -392,16 +401,17 @@ training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps 
 # *Baseline on held-out speakers, one line per seed. Top: loss. Bottom: WER (solid) and CER
 # (dotted).*
 #
-# The loss drops within 25 steps, and then it barely changes for a while. On this **plateau**,
-# almost every output is empty. Seed 1, shown in the table, leaves it last: most of its outputs get
-# characters only between steps 300 and 400. The WER falls even later than the CER, because one
-# wrong character makes a wrong word.
+# The loss drops within 25 steps and then barely changes for a while, on a **plateau** where almost
+# every output is empty. Seed 1, shown in the table, leaves the plateau last: most of its outputs
+# contain their first characters only between steps 300 and 400. The WER falls even later than the
+# CER, because one wrong character makes the whole word wrong.
 #
-# Has the model learned anything by then? We compare it with the best model that ignores the audio,
-# which outputs the same 28 probabilities in every frame. We fit these probabilities to 100 training
-# utterances, and call them the *best constant output*. An untrained model is close to the *uniform
-# output*, where all symbols are equally probable. The third column is the posterior for the uniform
-# output, averaged over frames, which is the target of the first training step.
+# Has the model learned anything on the plateau? To find out, we compare it with the best model that
+# ignores the audio, which outputs the same 28 probabilities in every frame. We fit these
+# probabilities to 100 training utterances and call them the *best constant output*. An untrained
+# model is close to the *uniform output*, where all symbols are equally probable. The third column
+# of the table is the posterior for the uniform output, averaged over frames, which is the target of
+# the first training step.
 
 # %% The best output that ignores the audio
 ctc.constant_table(runs["baseline"])
@@ -409,25 +419,25 @@ ctc.constant_table(runs["baseline"])
 # %% [markdown]
 # - **The first step.** If all symbols are equally probable, the posterior of the blank is ten times
 #   its softmax output (first row). A text has far fewer characters than frames, so most of its
-#   alignments contain the blank many times, whereas each character occurs only in some texts. So
-#   the model first learns to predict the blank, and most of the loss disappears.
-# - **The plateau.** The best constant output gives the blank a probability of 75%. Between steps 50
-#   and 150, the baseline's loss is only about 0.1 (3%) below the loss of this constant, so the
-#   model has used little of the audio.
-# - **The first characters.** Greedy decoding emits a character only where it beats the blank. In
-#   the best constant output, the blank is more than 20 times as probable as E, so the audio has to
-#   favor E by this factor in some frame. What the model learns before that lowers the loss but
-#   doesn't change the output.
+#   alignments contain the blank many times, whereas each character occurs only in some texts. As a
+#   result, the model first learns to predict the blank, and most of the loss disappears.
+# - **The plateau.** The best constant output assigns the blank a probability of 75%. Between steps
+#   50 and 150, the baseline's loss is only about 0.1 (3%) below the loss of this constant output,
+#   so the model has used little of the audio.
+# - **The first characters.** Greedy decoding emits a character only where that character beats the
+#   blank. In the best constant output, the blank is more than 20 times as probable as E, so the
+#   audio has to favor E by this factor in some frame. What the model learns before then lowers the
+#   loss but doesn't change the output.
 #
 # ### 2. What ends the plateau?
 #
-# Is the high probability of the blank the cause of the plateau, or only a symptom? We try five
-# changes, one at a time:
+# Is the high probability of the blank the cause of the plateau, or only a symptom? To test this, we
+# try five changes, one at a time:
 #
 # - **Negative blank bias:** the blank's logit has a bias of −3 at initialization.
 # - **Learning rate 0.005** instead of 0.002.
 # - **Short utterances first:** epoch one goes from the shortest utterances to the longest.
-# - **Subsampling by 8** instead of 4. This adds a convolution with 82,048 parameters and leaves 30
+# - **Subsampling by 8** instead of 4, which adds a convolution with 82,048 parameters and leaves 30
 #   of the 434 training texts with too few frames, so training skips these texts.
 # - **Batch normalization** after each convolution: every channel is standardized over the batch,
 #   followed by a learned scale and shift.
@@ -452,11 +462,11 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The first lines show the setting you predicted, one value per seed. In the last column of the
-# table, the brackets enclose a confidence interval (Student's t) for the mean difference. It
-# accounts for the seeds, but not for the choice of speakers. Bonferroni's method widens the five
-# intervals so that they are jointly valid at 95% confidence. With three seeds such intervals are
-# rough, and an end can be beyond what is possible.
+# The first lines show the setting you predicted, with one value per seed. In the last column of the
+# table, the brackets enclose a confidence interval (Student's t) for the mean difference, which
+# accounts for the seeds but not for the choice of speakers. Bonferroni's method widens the five
+# intervals so that they are jointly valid at 95% confidence. With three seeds, such intervals are
+# rough, and their ends can lie beyond what is possible.
 
 # %% The negative blank bias after 200 steps tags=["surprise"]
 biased = runs["negative blank bias"]
@@ -467,13 +477,14 @@ print("output for the example:", *(f"“{text}”" for text in ctc.example_outpu
 ctc.settings_table(runs, Recognizer)
 
 # %% [markdown]
-# **Batch normalization is the only change whose corrected interval excludes zero.** After 250 steps
-# its CER is 64 points lower than the baseline's (last row). The other four changes are inconclusive
-# for the CER, even the negative blank bias, which leaves few outputs empty. We tried a second
-# learning rate only for the baseline, so the table doesn't rank tuned methods.
+# **Batch normalization is the only change whose corrected interval excludes zero.** After 250
+# steps, its CER is 64 points lower than the baseline's (last row). The other four changes are
+# inconclusive for the CER, including the negative blank bias, although it leaves few outputs empty.
+# We tried a second learning rate only for the baseline, so the table doesn't rank tuned methods.
 #
 # Why might batch normalization help, although it adds only 512 parameters? Perhaps the logits of an
-# untrained network barely depend on the audio. We measure how much they vary from frame to frame:
+# untrained network barely depend on the audio, so we measure how much these logits vary from frame
+# to frame:
 
 # %% Logits before training tags=["surprise"]
 print("standard deviation of a logit over frames, before training:")
@@ -488,16 +499,16 @@ training_curves({name: runs[name] for name in ("baseline", "batch normalization"
 # %% [markdown]
 # *Baseline and batch normalization, one line per seed; all else is equal.*
 #
-# With batch normalization the logits vary about five times as much. This fits the idea that they
-# depend more on the audio, but it doesn't show it, because normalization changes other things too.
-# The curves also show that patience helps, because with every seed the baseline leaves the plateau
-# without any change.
+# With batch normalization, the logits vary about five times as much. This increase fits the idea
+# that the logits depend more on the audio but doesn't show that they do, because normalization also
+# changes other things. The curves also show that patience helps, because with every seed the
+# baseline leaves the plateau without any change.
 
 # %% [markdown]
 # ### 3. Where does the trained model emit characters, and what does beam search add?
 #
-# The loss accepts every alignment of the transcript, so the frames in which the model emits
-# characters are not given.
+# The loss accepts every alignment of the transcript, so it doesn't determine the frames in which
+# the model emits characters.
 
 # %% tags=["fold"]
 predict(
@@ -516,8 +527,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The two percentages are means over three seeds. The remaining lines show the output for one
-# example with one seed, and how many consecutive output frames each of its symbols takes.
+# The two percentages are means over three seeds, while the remaining lines show the output for one
+# example with one seed and how many consecutive output frames each of its symbols takes.
 
 # %% Blank frames and spike widths tags=["surprise"]
 best, last = runs["batch normalization"], max(r["steps"] for r in runs["batch normalization"])
@@ -537,17 +548,18 @@ output_probabilities(best[0], (0, 25, 75, 200, last), "The probability of the bl
 # Dotted: the space. The transcript is "X G I C TWO", the output "XT O I STI TWO". Only symbols of
 # the transcript are drawn, so the S of the output is missing.*
 #
-# At first all symbols are nearly equally probable. At step 25 the blank dominates, and its
-# probability dips where someone speaks. In the end the characters are **spikes**: in this utterance
-# each lasts one to three output frames. Over all utterances, the blank is the most probable symbol
-# in half of the output frames. The loss doesn't determine where within its sound a spike appears,
-# so spikes don't show where a sound begins or ends.
+# At first all symbols are nearly equally probable, but at step 25 the blank dominates, and its
+# probability dips where someone speaks. In the end the characters are **spikes**, each of which
+# lasts one to three output frames in this utterance. Over all utterances, the blank is the most
+# probable symbol in half of the output frames. Because the loss doesn't determine where within its
+# sound a spike appears, spikes don't show where a sound begins or ends.
 
 # %% [markdown]
 # #### Greedy decoding, prefix beam search, and a language model
 #
-# The recognizer's outputs so far came from greedy decoding. In the lattice above, greedy decoding
-# misses "cat", because the blank is the argmax of every frame. Prefix beam search finds it:
+# So far, all outputs of the recognizer came from greedy decoding. In the lattice above, greedy
+# decoding misses "cat", because the blank is the argmax of every frame, whereas prefix beam search
+# finds it:
 
 # %% Beam search finds the cat of the lattice tags=["nbval-check-output"]
 log_probs = (torch.tensor([*CAT.values()]).double().T / 5).log().clamp(min=NEVER)
@@ -556,14 +568,14 @@ log_p, text = prefix_beam_search(log_probs, width=100)[0]
 print("beam:", "".join("-cat"[k] for k in text), round(3125 * float(torch.tensor(log_p).exp())))
 
 # %% [markdown]
-# Does the search also help the recognizer? It can be combined with a **language model**, which
-# gives the probability of a word after the words before it. A text of $n$ words then has the score
-# $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. The weight $a$ sets the influence of the language
-# model, and the bonus $b$ makes up for the fact that every further word lowers $p_\text{LM}$. Our
-# language model is a **trigram model** of the training transcripts: it predicts each word from the
-# two before it. We set $a$ to 0.5 and $b$ to 1 in advance. The table shows the results for the
-# models with batch normalization. The next cell prints the differences, computed before rounding,
-# with intervals corrected for two comparisons.
+# Does prefix beam search also help the recognizer? The search can be combined with a **language
+# model**, which predicts the probability of a word after the words before it, so a text of $n$
+# words then has the score $\log p_\text{CTC} + a \log p_\text{LM} + b\,n$. The weight $a$ sets the
+# influence of the language model, and the bonus $b$ makes up for the fact that every further word
+# lowers $p_\text{LM}$. Our language model is a **trigram model** of the training transcripts, which
+# predicts each word from the two before it. We set $a$ to 0.5 and $b$ to 1 in advance. The table
+# shows the results for the models with batch normalization, and the next cell prints the
+# differences, computed before rounding, with intervals corrected for two comparisons.
 
 # %% Three decodings
 ctc.decoding_table(best)
@@ -576,15 +588,15 @@ for before, after in (("greedy", "prefix beam search"),
         print(f"  {gain.value:.0f} points [{gain.low:.0f}, {gain.high:.0f}]")
 
 # %% [markdown]
-# On AN4, prefix beam search without a language model changes little. The language model lowers the
-# WER by 17 points on average. However, with three seeds and a correction for two comparisons, the
-# interval still includes zero.
+# On AN4, prefix beam search without a language model changes little, whereas the language model
+# lowers the WER by 17 points on average. However, with three seeds and a correction for two
+# comparisons, the interval for this reduction still includes zero.
 #
 # ## With the real library: transformers
 #
-# `Wav2Vec2ForCTC` has a convolutional feature encoder, a Transformer, and a linear layer for CTC,
-# and its `loss` is torch's. To avoid a download, our model is small and randomly initialized. The
-# next cell asserts that its loss equals ours on the same logits:
+# `Wav2Vec2ForCTC` consists of a convolutional feature encoder, a Transformer, and a linear layer
+# for CTC, and its `loss` is torch's. To avoid a download, our model is small and randomly
+# initialized. The next cell asserts that its loss equals ours on the same logits:
 
 # %% Wav2Vec2ForCTC and our loss
 from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
@@ -617,7 +629,7 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # print(processor.batch_decode(logits.argmax(-1))[0])                      # greedy decoding
 # ```
 #
-# For forced alignment, torchaudio has `forced_align`.
+# For forced alignment, torchaudio provides `forced_align`.
 #
 # ## How it differs: RNN-T, attention, Whisper
 #
@@ -636,20 +648,21 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # choice depend on the characters it has output before (conditional independence), so the encoder or
 # a language model has to determine the spelling. The **RNN transducer (RNN-T)** ([Graves
 # 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network over the
-# previous outputs. It therefore suits streaming without an external language model.
+# previous outputs, so it suits streaming without an external language model.
 #
 # An **attention encoder-decoder** ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
-# monotonicity. It can therefore also translate, as [Whisper](https://arxiv.org/abs/2212.04356)
-# does, but it can skip or repeat text. Choose CTC for fast, parallel decoding, for forced alignment
-# of a known text, and as an auxiliary loss in a [hybrid model](https://arxiv.org/abs/1609.06773).
+# monotonicity, so it can also translate, as [Whisper](https://arxiv.org/abs/2212.04356) does, but
+# it can skip or repeat text. Choose CTC for fast, parallel decoding, for forced alignment of a
+# known text, and as an auxiliary loss in a [hybrid model](https://arxiv.org/abs/1609.06773).
 #
 # ## Common mistake: fewer frames than the text needs
 #
 # If **subsampling** is too strong, some utterances have fewer output frames than their text needs,
 # so no path spells the text. **Symptom:** torch's loss is infinite for such an utterance, and a
-# single one makes the weights NaN. The option `zero_infinity=True` hides the problem, but the model
-# learns nothing from these utterances. **Fix:** count the frames each text needs (`frames_needed`
-# in `deepdive`), then subsample less, or leave these utterances out and report how many:
+# single such loss makes the weights NaN. The option `zero_infinity=True` hides the problem, but the
+# model learns nothing from these utterances. **Fix:** count the frames each text needs
+# (`frames_needed` in `deepdive`), then subsample less, or leave these utterances out and report how
+# many:
 
 # %% Texts without a path
 ctc.frames_table()
@@ -669,22 +682,24 @@ except ValueError as error:
 # %% [markdown]
 # ## In practice
 #
-# - **Watch the loss and the CER rather than the WER.** While the loss is near that of the best
-#   constant output, the model has learned little about the audio, but it isn't necessarily broken.
-#   If the loss stays there, check the input features and their normalization first.
-# - **Check the inputs of `F.ctc_loss`.** It takes **log-probabilities** with time first, (T, B, V).
-#   By default it divides each loss by the length of the target and averages over the batch.
-# - **Don't use spikes as timestamps.** Use the forced alignment of the known text, and check it on
-#   a few examples.
+# - **Watch the loss and the CER rather than the WER.** While the loss is near the value for the
+#   best constant output, the model has learned little about the audio, but it isn't necessarily
+#   broken. If the loss stays there, check the input features and their normalization first.
+# - **Check the inputs of `F.ctc_loss`.** The function takes **log-probabilities** with time first,
+#   (T, B, V), and by default it divides each loss by the length of the target and averages over the
+#   batch.
+# - **Don't use spikes as timestamps.** Instead, use the forced alignment of the known text, and
+#   check this alignment on a few examples.
 #
 # ## Summary
 #
-# Which frame belongs to which character? CTC leaves this open and sums over all alignments. Its
-# gradient is the softmax output minus the soft alignment. A model that doesn't use the audio yet
-# predicts mostly the blank, because this minimizes its loss. After 200 steps, our baseline's output
-# is therefore still empty for 85% to 100% of the utterances. With batch normalization the CER after
-# 250 steps is 64 points lower (corrected interval: 27 to 100 points). The trained model outputs the
-# blank in half of all output frames, and in our example each character lasts one to three.
+# Which frame belongs to which character? CTC leaves this question open and sums over all
+# alignments, and the gradient of its loss is the softmax output minus the soft alignment. A model
+# that doesn't use the audio yet minimizes its loss by predicting mostly the blank, so after 200
+# steps our baseline's output is still empty for 85% to 100% of the utterances. With batch
+# normalization, the CER after 250 steps is 64 points lower (corrected interval: 27 to 100 points).
+# The trained model outputs the blank in half of all output frames, and in our example each
+# character lasts one to three frames.
 #
 # We didn't reproduce the experiments of Graves et al. (2006) on the TIMIT corpus, and no setting
 # was tuned or run with more than three seeds.
@@ -719,29 +734,29 @@ except ValueError as error:
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    At first it has by far the largest posterior on average, because texts have far fewer
-#    characters than frames, and each character occurs only in some texts. So predicting the blank
-#    lowers the loss even without the audio.
+#    At first the blank has by far the largest posterior on average, because texts have far fewer
+#    characters than frames, and each character occurs only in some texts. Predicting the blank
+#    therefore lowers the loss even without the audio.
 #
 #    </details>
 # 5. Why can the loss fall while the WER stays at 100%?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Greedy decoding emits a character only where it beats the blank. As long as it doesn't, its
-#    probability can rise without changing the output.
+#    Greedy decoding emits a character only where the character beats the blank, so up to that point
+#    its probability can rise without changing the output.
 #
 #    </details>
 #
 # ## Exercises
 #
-# 1. *(on paper, 3 min)* Compute the smallest number of frames for "too", and its number of
-#    alignments in that case. Do the same for "bookkeeper".
+# 1. *(on paper, 3 min)* Compute the smallest number of frames for "too" and for "bookkeeper", and
+#    the number of alignments in each case.
 #
 #    <details><summary>Answer</summary>
 #
-#    It needs four frames and then has one alignment: t o - o. "bookkeeper" has ten characters and
-#    three immediate repeats, so it needs 13 frames and has one alignment.
+#    "too" needs four frames and then has one alignment: t o - o. "bookkeeper" has ten characters
+#    and three immediate repeats, so it needs 13 frames and has one alignment.
 #
 #    </details>
 # 2. *(on paper, 5 min)* In the example by hand, give frame 2 the counts - 0, a 2, t 2. Compute the
@@ -752,13 +767,14 @@ except ValueError as error:
 #    Columns: (1, 3, 0, 0, 0); (0, 8, 0, 6, 0); (0, 0, 8, 42, 6): 48 of 64.
 #
 #    </details>
-# 3. *(predict, then count, 5 min)* All symbols are equally probable, five frames, the text "cat".
-#    How many alignments are there? In how many of their 140 frames is the symbol the blank?
+# 3. *(predict, then count, 5 min)* In each of five frames, all symbols are equally probable. How
+#    many alignments does the text "cat" have, and in how many of their 140 frames is the symbol the
+#    blank?
 #
 #    <details><summary>Answer</summary>
 #
-#    There are 28 alignments. The blank is in 32 of 140 frames, which is fewer than any character
-#    (36). If a text has far fewer characters than frames, the blank has the most.
+#    In the 28 alignments, the blank takes 32 of 140 frames, which is fewer than any character takes
+#    (36). If a text has far fewer characters than frames, the blank takes the most.
 #
 #    </details>
 # 4. *(in code, 10 min)* Change `collapse` so that it removes the blank before it merges repeats.
