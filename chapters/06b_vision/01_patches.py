@@ -8,9 +8,9 @@
 #
 # **What it is.** ViT ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929)) is a Transformer
 # encoder that classifies images. A linear projection turns each patch into a vector, its **patch
-# embedding**. A learned vector that belongs to no patch, the **class token**, is put in front of
-# the patch embeddings, and a learned **position embedding** is added to each token. After the
-# encoder, a linear head classifies the image from the final state of the class token.
+# embedding**. In front of these comes the **class token**, a learned vector that belongs to no
+# patch, and a learned **position embedding** is added to each token. After the encoder, a linear
+# layer, the **classification head**, classifies the image from the final state of the class token.
 #
 # **What you'll be able to do.** Compute patch embeddings by hand, implement a complete ViT in 40
 # lines of PyTorch that gives the same outputs as `ViTForImageClassification` from the transformers
@@ -18,13 +18,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Large, for our few and similar photographs of hands. After 4,800 steps of training, a ViT that
-# sees each photograph as a single patch, reduced to $10 \times 10$ pixels, reaches an accuracy of
-# 95.4% (95% confidence interval over three seeds: 93.6% to 97.2%). With 25 patches of $20 \times
-# 20$ pixels, reduced in the same way, it reaches 90.1% (87.7% to 92.5%). A small convolutional
-# neural network (CNN) outperforms every ViT we trained. Positions matter little here. A ViT trained
-# and tested on patches in a new random order for each image is 3.3 points less accurate than one
-# trained on ordered patches.
+# For our few and similar photographs of hands, large patches are better. After 4,800 steps of
+# training, a ViT that sees each photograph as a single patch, reduced to $10 \times 10$ pixels,
+# reaches an accuracy of 95.4% (95% confidence interval over three seeds: 93.6% to 97.2%). With 25
+# patches of $20 \times 20$ pixels, reduced in the same way, it reaches 90.1% (87.7% to 92.5%). A
+# small convolutional neural network (CNN) outperforms every ViT we trained. Positions matter little
+# here: a ViT trained and tested on patches in a new random order for each image is 3.3 points less
+# accurate than one trained on ordered patches.
 #
 # </details>
 #
@@ -53,15 +53,21 @@ show(vit_architecture(), ALT)
 # %% [markdown]
 # *ViT with N = 9 patches of P × P pixels and C color channels. Left: the image becomes 1 + N tokens
 # of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
-# blocks. The block is **pre-norm**, which means that each layer norm is inside a residual branch.*
+# blocks, with self-attention and a **multilayer perceptron** (MLP) of two linear layers. The block
+# is **pre-norm**, which means that each layer norm is inside a **residual branch**, the path whose
+# output is added to its own input.*
 #
 # The blocks are the same as BERT's, except for the position of the layer norms. What is new is the
 # input, because an image has no words that could serve as tokens.
 #
 # A CNN has an **inductive bias** for images, an assumption built into its architecture: its layers
-# look for the same local pattern everywhere. ViT has much less of this bias. Its self-attention
-# relates any patch to any other from the first block on, so the model has to learn which patches
-# are next to each other.
+# look for the same local pattern everywhere. ViT has much less of this bias, because its
+# self-attention relates any patch to any other from the first block on. The model therefore has to
+# learn which patches are next to each other.
+#
+# In the next figure, you can cut up photographs from the data set of our experiments. The code that
+# loads the data and trains the models is the module `deepdive_book.ch06b.runs.vit`, which this page
+# imports as `runs`.
 
 # %% Cut a photograph into patches tags=["fold"]
 from deepdive_book.ch06b.figures.patch_shuffle import patch_shuffle
@@ -83,18 +89,20 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. Most likely not. You see skin, fingertips, and wall, but not how many fingers are raised.
-# 2. You could put the photograph together again. Position embeddings give the model the same
-#    information, once they are trained.
-# 3. Patches of 5 pixels give 400 tokens. Together with the class token, this makes 160,801 weights
-#    in each attention head. Patches of 50 pixels give 4 tokens and 25 weights.
+# 1. Most likely not, because you see skin, fingertips, and wall, but not how many fingers are
+#    raised.
+# 2. You could use them to put the photograph together again. Position embeddings also distinguish
+#    the patches, but the model has to learn which of them are neighbors.
+# 3. With patches of 5 pixels there are 400 tokens and, together with the class token, 160,801
+#    weights in each attention head. With patches of 50 pixels there are only 4 tokens and 25
+#    weights.
 #
 # </details>
 #
 # ## By hand: patch embeddings
 #
-# How does a square of pixels become a vector? We cut a gray image of $4 \times 4$ pixels into four
-# patches of $2 \times 2$:
+# To see how a square of pixels becomes a vector, we cut a gray image of $4 \times 4$ pixels into
+# four patches of $2 \times 2$:
 #
 # $$\begin{array}{cc|cc} 1&2&0&1\\ 3&0&1&0\\ \hline 0&1&2&2\\ 1&0&0&1 \end{array}$$
 #
@@ -109,7 +117,7 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # | 3, lower left | $(0, 1, 1, 0)$ | $0 + 2 + 0 - 0$ | $0 + 1 + 1 + 0$ | $(2, 2)$ |
 # | 4, lower right | $(2, 2, 0, 1)$ | $2 + 4 + 0 - 1$ | $2 + 2 + 0 + 1$ | $(5, 5)$ |
 #
-# All patches are multiplied by the same matrix, so the projection can be computed as a
+# Because all patches are multiplied by the same matrix, the projection can be computed as a
 # **convolution**. Its kernel and its **stride**, the step from one position to the next, are both
 # as large as a patch, so the patches don't overlap.
 #
@@ -121,8 +129,8 @@ patch_shuffle(runs.examples(), sizes=sizes, size=P)
 # ## In code: a Vision Transformer
 #
 # The encoder's input has to contain both what each patch shows and where it is. We write $c$ for
-# the class token, $p_1 \ldots p_N$ for the flattened patches, $W, b$ for the weights and the bias
-# of the projection, and $E$ for the table of $1 + N$ position embeddings. The input is then
+# the class token, $p_1 \ldots p_N$ for the flattened patches, and $W$ and $b$ for the projection's
+# weights and bias. With a table $E$ of $1 + N$ position embeddings, the input is
 #
 # $$x = [c;\; W p_1 + b;\; \ldots;\; W p_N + b] + E$$
 #
@@ -193,8 +201,9 @@ with torch.device("meta"):  # shapes without memory
     print(f"ViT-B/16: {sum(p.numel() for p in ViT().parameters()):,} parameters")
 
 # %% [markdown]
-# The tokens are those that we computed by hand. The paper reports 86 million parameters for
-# ViT-Base (table 1), which is our number without the classification head.
+# The tokens are those that we computed by hand, and the number of parameters agrees with the paper.
+# It reports 86 million parameters for ViT-Base (table 1), which is our number without the
+# classification head.
 #
 # As a second check, we copy the weights of a ViT from `deepdive`, the small library that
 # accompanies this book, into ours. The assertions in the cell check that both models then give the
@@ -225,29 +234,33 @@ assert torch.allclose(*gradients, atol=1e-5)
 # $100 \times 100$ pixels. There are 1,642 photographs for training and 420 for testing, and no
 # student is in both parts.
 #
-# Every ViT has $d = 64$, two blocks, four heads, and 128 hidden units in the MLP. It is the ViT
-# from `deepdive`, initialized as in the authors' code, and it is trained from scratch for 1,200 or
-# 4,800 steps. Each step uses a batch of 16 photographs, each of them shifted by up to five pixels.
-# The optimizer is Adam, whose learning rate rises linearly to 0.001 in the first tenth of the steps
-# and then falls linearly to zero. We compared this rate with 0.0003 and 0.003 for two patch sizes
-# and one seed only. The training code is the function `train` in `deepdive_book.ch06b.runs.vit`,
-# which this page imports as `runs`.
+# Every ViT has $d = 64$, two blocks, four heads, and 128 hidden units in the MLP. Our runs use the
+# ViT from `deepdive`, initialized as in the authors' code, and train it from scratch for 1,200 or
+# 4,800 steps (function `train` in `runs`). Each step uses a batch of 16 photographs, each of them
+# shifted by up to five pixels. The optimizer is Adam, whose learning rate rises linearly to 0.001
+# in the first tenth of the steps and then falls linearly to zero.
 #
-# Every setting in the tables has three seeds. After each mean over the seeds, the 95% confidence
-# interval follows in brackets (Student's t). It covers initialization and batch order, but not the
-# choice of photographs. Differences are computed before rounding.
+# We compared this rate with 0.0003 and 0.003 only for patches of 20 and of 50 pixels, with one seed
+# and 1,200 steps ([results](01b_patches_more.ipynb#patch-size-and-learning-rate)). It was the best
+# of the three rates for 50 pixels and the second best for 20. Because the data set has no
+# validation part, we made this comparison on the test photographs.
+#
+# We train every setting in the tables with three **seeds**, which determine the initial weights and
+# the order of the batches. After each mean over the seeds, the 95% confidence interval follows in
+# brackets (Student's t). It covers initialization and batch order, but not the choice of
+# photographs. Differences are computed before rounding.
 #
 # ### 1. How large should a patch be?
 #
-# Larger patches mean fewer tokens, but also a larger model, because the patch embedding has
-# $3 P^2 d$ weights. A model whose only patch is the entire photograph has 21 times the parameters
-# of a model with patches of 10 pixels.
+# Larger patches mean fewer tokens, but also a larger model, because the patch embedding has $3 P^2
+# d$ weights. As a result, a model whose only patch is the entire photograph has 21 times the
+# parameters of a model with patches of 10 pixels.
 #
-# To separate the two effects, we also train a **pooled** ViT. It first reduces each patch to a grid
-# of $10 \times 10$ by averaging neighboring pixels. The embedding then always has $3 \cdot 10^2 d$
-# weights, so all patch sizes have nearly the same number of parameters. However, pooling brings a
-# confounder of its own, because larger patches also lose more detail. A patch of 100 pixels becomes
-# a thumbnail of the entire photograph.
+# To separate the two effects, we also train a **pooled ViT**, which first reduces each patch to a
+# grid of $10 \times 10$ by averaging neighboring pixels. The embedding then always has $3 \cdot
+# 10^2 d$ weights, so all patch sizes have nearly the same number of parameters. However, pooling
+# introduces another difference between the models, because larger patches also lose more detail. A
+# patch of 100 pixels, for example, becomes a thumbnail of the entire photograph.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -275,8 +288,9 @@ print(f"{len(data.train):,} images for training, {len(data.test)} for testing")
 
 # %% [markdown]
 # The table compares ViTs that see every pixel with pooled ViTs. The column "MFLOPs per image" is
-# the compute for one photograph, and the last two columns are the accuracy on the test photographs
-# after a short and a longer training.
+# the compute of one forward pass in millions of **FLOPs** (floating-point operations, where a
+# multiply-add counts as two). The last two columns are the accuracy on the test photographs after a
+# short and a longer training.
 
 # %% Accuracy by patch size tags=["surprise", "slide"]
 from deepdive_book.kit.tables import table
@@ -291,34 +305,35 @@ def accuracy(arm, patch, steps=long, key="accuracy", rate=runs.RATE):
     return rows.interval([row[key] for row in rows.select(saved, **where) if key in row])
 
 
-lines = [[arm, f"{patch} × {patch}", *runs.cost(arm, patch), accuracy(arm, patch, short),
+names = {"ViT": "ViT", "pooled": "pooled ViT"}
+lines = [[names[arm], f"{patch} × {patch}", *runs.cost(arm, patch), accuracy(arm, patch, short),
           accuracy(arm, patch)] for arm, patch in runs.sizes_here(data.side)]  # fmt: skip
 table(lines, ["model", "patch, pixels", "patches", "parameters", "MFLOPs per image", *heads],
       formats={**dict.fromkeys(heads, ".1%"), "MFLOPs per image": ".3g"},
-      caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run; MFLOPs: millions "
-      "of floating-point operations")  # fmt: skip
+      caption="test accuracy, mean of 3 seeds [95% t interval]; empty: not run")  # fmt: skip
 
 # %% [markdown]
-# Are these differences larger than the variation between seeds? We subtract the accuracies of two
-# models seed by seed. Because we compare four pairs of models, we correct the intervals with
-# Bonferroni's method, which makes each of them wider.
+# To find out whether these differences are larger than the variation between seeds, we subtract the
+# accuracies of two models seed by seed. The more pairs we compare, the more likely one of them
+# differs by chance, so we widen the four intervals with the **Bonferroni correction**. All four
+# together then have a confidence level of at least 95%.
 
 # %% Differences at equal steps
 pairs = [(("pooled", 50), ("pooled", 20)), (("pooled", 100), ("pooled", 20)),
          (("pooled", 100), ("pooled", 50)), (("pooled", 20), ("ViT", 20))]  # fmt: skip
-lines = [[f"{a} {p} × {p} minus {b} {q} × {q}",
+lines = [[f"{names[a]} {p} × {p} minus {names[b]} {q} × {q}",
           runs.difference(saved, (a, p), (b, q), long, contrasts=4)] for (a, p), (b, q) in pairs]
 table(lines, ["models", "difference, points"], formats={"difference, points": ".1f"},
       caption=f"test accuracy after {long:,} steps, paired by seed [95% t interval, Bonferroni "
-      "corrected for four contrasts]")  # fmt: skip
+      "corrected for four comparisons]")  # fmt: skip
 
 # %% [markdown]
-# Was the training long enough? We compare the accuracy of two pooled ViTs on their *training*
-# photographs, after the short and after the long training:
+# To see whether the training was long enough, we compare the accuracy of two pooled ViTs on their
+# *training* photographs, after the short and after the long training:
 
 # %% Are they undertrained?
-lines = [[f"pooled {p} × {p}", *(accuracy("pooled", p, steps, "train_accuracy")
-                                 for steps in (short, long))] for p in (20, 100)]  # fmt: skip
+lines = [[f"pooled ViT {p} × {p}", *(accuracy("pooled", p, steps, "train_accuracy")
+                                     for steps in (short, long))] for p in (20, 100)]  # fmt: skip
 table(lines, ["model", *heads], formats=dict.fromkeys(heads, ".1%"),
       caption="accuracy on the training photographs, mean of 3 seeds [95% t interval]")  # fmt: skip
 
@@ -335,17 +350,18 @@ table(lines, ["model", *heads], formats=dict.fromkeys(heads, ".1%"),
 # because all hands are in the middle of the image, in front of a plain wall. With 25 or 100
 # patches, in contrast, the model first has to learn how to combine them.
 #
-# How much depends on the length of the training? After 1,200 steps, the model with 25 patches is
-# undertrained, because it doesn't even fit its training photographs (third table). After 4,800
-# steps it nearly does, and the gap between one patch and 25 has become much smaller. We didn't
-# train longer. We also didn't try other learning rates for one patch. Patches of 50 pixels are
-# better than patches of 20 at two other rates as well ([more experiments](01b_patches_more.ipynb),
-# ViTs without pooling, one seed, and 1,200 steps).
+# The difference also depends on the length of the training. After 1,200 steps, the model with 25
+# patches is undertrained, because it doesn't even fit its training photographs (third table). After
+# 4,800 steps it nearly does, and its accuracy is much closer to that of a single patch. We didn't
+# train longer or try other learning rates for one patch. At two other rates, patches of 50 pixels
+# are also better than patches of 20 ([more experiments](01b_patches_more.ipynb), ViTs without
+# pooling, one seed, and 1,200 steps).
 #
-# How good are these accuracies? We compare them with two simple kinds of baselines, trained in the
-# same way. One is a linear classifier on the thumbnail or on all pixels. (On all pixels its
-# learning rate is 0.0001, which was better than 0.001 with one seed.) The other is a small CNN with
-# four convolutions and about the same number of parameters as the pooled ViTs.
+# To see how good these accuracies are, we compare them with two simple kinds of baselines, trained
+# in the same way. One is a linear classifier on the thumbnail or on all pixels. (On all pixels its
+# learning rate is 0.0001, which was better than 0.001 on the test photographs with one seed.) The
+# other is a small CNN with four convolutions and about the same number of parameters as the pooled
+# ViTs.
 
 # %% Baselines tags=["slide"]
 lines = [[name, runs.cost(arm, patch).parameters, runs.cost(arm, patch).mflops,
@@ -360,12 +376,11 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 # ViTs reach after 4,800 steps. The likely reason is its inductive bias, because a CNN doesn't have
 # to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier on
 # the pixels is better than the ViTs with patches of 10 or 20 pixels. However, the CNN also needs
-# more compute than any of the ViTs, 27.5 million **FLOPs** per image (floating-point operations,
-# where a multiply-add counts as two). The ViT with a single pooled patch needs only about a
-# hundredth of that.
+# more compute than any of the ViTs. It takes 27.5 million FLOPs per image, about a hundred times as
+# many as the ViT with a single pooled patch.
 #
-# These results are for one small data set. Don't choose a patch size by them if you have much more
-# data, or if the objects in your images differ in position and size. With enough training, smaller
+# Because these results are for one small data set, don't choose a patch size by them if your data
+# set is much larger, or its objects differ in position and size. With enough training, smaller
 # patches tend to be better (see "In practice").
 
 # %% [markdown]
@@ -375,9 +390,9 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 # and a sum is the same in any order. So without position embeddings, a **permutation** of the
 # patches (the same patches in another order) doesn't change the logits, whatever the weights are.
 #
-# We check this with the untrained ViT from above. The three lines of output compare its logits
-# before and after a permutation: with position embeddings, with position embeddings that are
-# permuted in the same way, and without any.
+# We check this with the untrained ViT from above, whose logits we compare before and after a
+# permutation. The three lines of output are for a model with position embeddings, with position
+# embeddings that are permuted in the same way, and without any.
 
 # %% Permute the patches tags=["nbval-check-output"]
 import copy
@@ -395,9 +410,9 @@ with torch.no_grad():
     print("without positions:          ", torch.allclose(model(mixed), model(images), atol=1e-4))
 
 # %% [markdown]
-# The logits change only if the patches move and their position embeddings stay. But do positions
-# matter after training? We train ViTs with patches of 20 pixels on ordered photographs, on shuffled
-# ones, and without position embeddings.
+# The logits change only if the patches move and their position embeddings stay. To see whether
+# positions still matter after training, we train ViTs with patches of 20 pixels on ordered
+# photographs, on shuffled ones, and without position embeddings.
 
 # %% tags=["fold"]
 predict(
@@ -417,8 +432,9 @@ predict(
 # %% [markdown]
 # In the column "accuracy", the test photographs are ordered or shuffled like the training
 # photographs. The next column is the difference from the model trained on ordered patches, with
-# intervals corrected for three comparisons. The last column shows the accuracy if all test
-# photographs are shuffled in one fixed way, whatever the training was.
+# intervals corrected for three comparisons. The last two columns show the accuracy when all test
+# photographs are shuffled in one fixed way, and how much it changes. We measured this for the two
+# models trained on ordered patches; without position embeddings, the accuracy can't change.
 
 # %% Four trainings, with and without positions tags=["surprise", "slide"]
 arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
@@ -426,29 +442,34 @@ arms = {"ordered patches": "ViT", "one shuffle for all images": "one shuffle",
         "ordered, no position embeddings": "no positions"}  # fmt: skip
 lines = [[name, accuracy(arm, P), None if arm == "ViT" else
           runs.difference(saved, (arm, P), ("ViT", P), long, contrasts=3),
-          accuracy(arm, P, key="shuffled")] for name, arm in arms.items()]  # fmt: skip
-columns = [heads[1], "difference from the first, points", "accuracy, test images shuffled"]
-table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".1%"), strict=True)),
+          accuracy(arm, P, key="shuffled"), runs.change(saved, (arm, P), long, "shuffled")]
+         for name, arm in arms.items()]  # fmt: skip
+columns = [heads[1], "difference from the first, points", "accuracy, test images shuffled",
+           "change, points"]  # fmt: skip
+forms = dict(zip(columns, (".1%", ".1f", ".1%", ".1f"), strict=True))
+table(lines, ["training", *columns], formats=forms,
       caption=f"patches of {P} × {P} pixels; test accuracy, mean of 3 seeds [95% t interval]; "
-      "differences paired by seed, Bonferroni corrected for three contrasts; last column: accuracy "
-      "when only the test images have one fixed shuffle")  # fmt: skip
+      "differences and changes paired by seed; differences Bonferroni corrected for three "
+      "comparisons; last two columns: only the test images have one fixed shuffle")  # fmt: skip
 
 # %% [markdown]
-# **The order of the patches doesn't matter, as long as it is always the same.** To you, a shuffle
-# destroys the hand. To the model, it only assigns the position embeddings to other patches, and
-# because these start at random, learning is no harder. The measurement agrees: with one shuffle for
-# all images (second line of the table), the ViT is about as accurate as with ordered patches.
+# **One fixed shuffle makes no clear difference.** To you, a shuffle destroys the hand. To the
+# model, it only assigns the position embeddings to other patches, and because these start at
+# random, a fixed order can't matter on average. The measurement is consistent with this argument,
+# within about 5 points: with one shuffle for all images (second line of the table), the ViT is
+# about as accurate as with ordered patches.
 #
 # **Most of this ViT's accuracy doesn't need positions.** With a new shuffle for each image, the ViT
 # can only use the patches as a bag, without their positions, and it loses 3.3 points. Without
 # position embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this
-# result is inconclusive. On ImageNet, the standard data set for image classification, the paper
-# reports 61.4% without and 64.2% with position embeddings, for a pretrained ViT whose linear
-# classifier learns from five images per class (table 8).
+# result is inconclusive. For comparison, the paper reports 61.4% without and 64.2% with position
+# embeddings on ImageNet, the standard data set for image classification. There, a linear classifier
+# on a pretrained ViT learns from five images per class (table 8).
 #
-# Still, a model that is trained with position embeddings makes some use of them. If only the test
-# images are shuffled (first line of the table, last column), its mean accuracy falls to 81.5%. With
-# longer training, the model might make more use of positions.
+# Still, a model that is trained with position embeddings may make some use of them. If only the
+# test images are shuffled (first line of the table, last two columns), its mean accuracy falls by
+# 4.5 points, although the interval just includes zero. With longer training, the model might make
+# more use of positions.
 
 # %% [markdown]
 # ### 3. Which patches does a prediction depend on?
@@ -459,18 +480,18 @@ table(lines, ["training", *columns], formats=dict(zip(columns, (".1%", ".1f", ".
 # the patches.
 #
 # For each block $l$, rollout starts with the block's attention matrix $S_l$, averaged over the
-# heads. The block adds its input to the output of attention (the residual connection). Rollout
-# gives both the same weight, so it averages $S_l$ with the identity $I$. Each block mixes the
-# outputs of the block before, and the product of the averages therefore adds up all ways from a
-# patch to the class token:
+# heads. Because the block adds its input to the output of attention (the residual connection), and
+# rollout gives both the same weight, it averages $S_l$ with the identity $I$. Each block mixes the
+# outputs of the block before, so the product of the averages sums over all paths from a patch to
+# the class token:
 #
 # $$A_l = \tfrac12 (S_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
 # The first row of $R$, without its first entry, is the class token's rollout, one number for each
 # patch. For example, suppose there are two blocks and one patch. In both blocks, the class token
-# attends to itself with weight 0.4 and to the patch with 0.6, and the patch attends only to itself.
-# Then $A_1$ and $A_2$ have $(0.7, 0.3)$ above $(0, 1)$, and the patch's rollout is
-# $0.7 \cdot 0.3 + 0.3 \cdot 1 = 0.51$.
+# attends to itself with weight 0.4 and to the patch with 0.6, while the patch attends only to
+# itself. Then $A_1$ and $A_2$ both have the rows $(0.7, 0.3)$ and $(0, 1)$, and the patch's rollout
+# is $0.7 \cdot 0.3 + 0.3 \cdot 1 = 0.51$.
 #
 # In the next figure, a small ViT classifies handwritten digits of $8 \times 8$ pixels in patches of
 # $2 \times 2$. The model runs in your browser, and your drawing stays there.
@@ -482,37 +503,40 @@ from deepdive_book.ch06b.toys.drawn_digits import drawn_digits
 toy = drawn_digits()
 correct, low, high = (f"{100 * share:.1f}%" for share in toy.right["as they are"])
 drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people whose digits were "
-        f"not in the training data: {correct} [{low}, {high}].")  # fmt: skip
+        f"not in the training data: {correct} [95% interval over these digits: "
+        f"{low}, {high}].")  # fmt: skip
 
 # %% [markdown]
 # **Interactive figure: draw a digit.** *Left: attention rollout from the class token. Right: the
 # attention of the patch under the pen, in the layer you choose.* *Try this:*
 #
-# 1. Press *7*, then *undo*, which removes the bar. What happens to the prediction?
+# 1. Press *7*, and then *undo* to remove the crossbar of our example. What happens to the
+#    prediction?
 # 2. Draw a 9 slowly, starting at the upper right. Which digits does the model predict on the way?
 # 3. Press *3*, and select the upper right patch of the right picture. To which patch does it attend
 #    most in layers 1, 2, and 3?
 #
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. The prediction changes from 7 to 3, and the probability is at least 99% both times. The likely
-#    reason is that most people in the training data cross their sevens. So a confident prediction
-#    can be wrong.
-# 2. That depends on your drawing. When we add the strokes of our example 9 one after the other, the
-#    model predicts 1, 3, 0, 7, 0, 4, and only then 9.
-# 3. It attends most to row 3, column 4 (layer 1), to row 4, column 4 (layer 2), and to row 4,
-#    column 2 (layer 3). The attention pattern is different in every layer.
+# 1. The prediction changes from 7 to 3, and the probability is at least 99% both times, so a
+#    confident prediction can be wrong. Perhaps most people in the training data cross their sevens,
+#    but we didn't check this.
+# 2. That depends on your drawing. When we add the segments of our example 9 one after the other,
+#    the model predicts 1, 3, 0, 7, 0, 4, and only then 9.
+# 3. The attention pattern is different in every layer. The patch attends most to row 3, column 4
+#    (layer 1), to row 4, column 4 (layer 2), and to row 4, column 2 (layer 3).
 #
 # </details>
 #
-# Does rollout show what a prediction depends on? It might not, because it ignores the values and
-# the MLPs. We test it by **occlusion**, which means that we cover some patches and measure how much
-# accuracy falls. If rollout finds the patches that matter, covering those with the most rollout
-# should hurt most.
+# Rollout may not show what a prediction depends on, because it ignores the values and the MLPs. We
+# test it by **occlusion**, which means that we cover some patches and measure how much accuracy
+# falls. If rollout finds the patches that matter, covering those with the most rollout should hurt
+# most.
 #
 # For the ViTs of experiment 1, we make a fifth of the patches of each test photograph gray, without
-# retraining. The last four columns show the accuracy when no patches are gray, and when the gray
-# ones are those with the highest rollout, random ones, or those with the lowest.
+# retraining. The last four columns show the accuracy without gray patches, and when the gray
+# patches have the highest rollout, are selected at random for each photograph, or have the lowest
+# rollout.
 
 # %% Occlude patches by attention rollout tags=["slide"]
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
@@ -534,19 +558,21 @@ print(f"{len(tested)} runs; most rollout hurts more than random patches in {most
       f"least rollout hurts less in {least}")  # fmt: skip
 
 # %% [markdown]
-# **Rollout finds patches that matter more than random ones.** In every run, occluding the patches
-# with the highest rollout hurts more than occluding random ones. With patches of 20 pixels and
-# 4,800 steps, accuracy falls to 30.4% for the highest rollout and to 56.2% for random patches.
-# Occluding the patches with the lowest rollout hurts less than occluding random ones in most runs,
-# but not in all.
+# **Rollout finds patches that matter more than random ones.** In all nine runs, occluding the
+# patches with the highest rollout hurts more than occluding random ones. With patches of 20 pixels
+# and 4,800 steps, accuracy falls to 30.4% for the highest rollout and to 56.2% for random patches.
+# Occluding the patches with the lowest rollout hurts less than occluding random ones in seven of
+# the nine runs. With patches of 20 pixels and 1,200 steps, however, the two mean accuracies are
+# nearly the same.
 #
-# This test has two limits. First, random patches often show only the wall. So the test may say only
-# that rollout finds the hand, not that it ranks the patches of a hand. Second, gray patches are
-# **out of distribution**, because no training photograph had any.
+# This conclusion is limited in two ways. Because random patches often show only the wall, the test
+# may say only that rollout finds the hand, not that it ranks the patches of a hand. In addition,
+# gray patches are **out of distribution**, because no training photograph had any.
 #
-# Another way to summarize attention is the mean **attention distance** between a patch and the
-# patches it attends to. In a pretrained ViT, some heads of the first blocks attend to nearby
-# patches and others across the entire image (figure 7 of the paper).
+# While rollout summarizes which patches attention reaches, the mean **attention distance**
+# summarizes how far it reaches, as the distance between a patch and the patches it attends to. In a
+# pretrained ViT, some heads of the first blocks attend to nearby patches and others across the
+# entire image (figure 7 of the paper).
 #
 # ## With the real library
 #
@@ -580,8 +606,8 @@ with torch.no_grad():
 # ```
 #
 # For your own classes, pass `num_labels=10, ignore_mismatched_sizes=True` to `from_pretrained`.
-# This replaces the head with an untrained one, so you then have to continue the training on your
-# own data, which is called **fine-tuning**.
+# This replaces the classification head with an untrained one, so you then have to continue the
+# training on your own data, which is called **fine-tuning**.
 #
 # ## How it differs: ViT and a CNN
 #
@@ -592,19 +618,20 @@ with torch.no_grad():
 # | positions | shared kernels: a shifted input gives a shifted output | learned embeddings |
 # | another image size | with global pooling | with interpolation of the positions |
 # | compute, in the number of pixels | linear | quadratic in attention |
-# | with little training data | strong | needs **pretraining** or [distillation](03_deit.ipynb) |
+# | little data | strong | needs **pretraining**, [distillation](03_deit.ipynb), or augmentation |
 #
 # **Interpolation** of the positions means that a larger table of position embeddings is computed
-# from the learned one. The last line of the table reflects the paper's main finding. Trained on
-# ImageNet only, ViT is a few points below comparable ResNets, which are CNNs with residual
+# from the learned one. The last line of the table agrees with the paper's main finding, although
+# the paper's smallest data set for pretraining, ImageNet, is already far larger than ours. Trained
+# on ImageNet only, ViT is a few points below comparable ResNets, which are CNNs with residual
 # connections. Pretraining on a much larger data set, up to 300 million images, reverses the order
 # ([Dosovitskiy et al. 2021](https://arxiv.org/abs/2010.11929), sections 1 and 4.3).
 #
 # ## Common mistake: `reshape` without `permute`
 #
 # It is tempting to cut patches with `images.reshape(B, N, -1)`, because this also gives $N$ vectors
-# of the right length. But `reshape` never moves a number. Each vector is therefore a run of
-# consecutive pixels, line by line, which may even cross from one channel into the next.
+# of the right length. But `reshape` never moves a number, so each vector is a run of consecutive
+# pixels, line by line, which may even cross from one channel into the next.
 
 # %% Strips instead of squares tags=["nbval-check-output"]
 pixels = torch.arange(16).view(1, 1, 4, 4)  # each pixel is its own number
@@ -629,21 +656,22 @@ print("with permute:         ", squares[0, 1].tolist())
 #   code](https://github.com/google-research/vision_transformer) initializes the weights of
 #   attention and MLPs with Glorot's uniform distribution, whose width depends on the size of the
 #   layer, and our runs do the same. By default, the libraries timm, transformers, and `deepdive`
-#   use a standard deviation of 0.02 for all weights.
+#   use a standard deviation of 0.02 for most weights.
 # - **Split by person.** Each student signed ten digits, so a random split would put photographs of
 #   the same hand into both the training and the test data.
 #
 # ## Summary
 #
 # ViT cuts an image into patches, projects each patch to an embedding, and adds position embeddings.
-# A Transformer encoder processes these tokens, and a linear head classifies the final state of the
-# class token.
+# A Transformer encoder processes these tokens, and the classification head classifies the final
+# state of the class token.
 #
-# How large should a patch be? For 1,642 photographs of centered hands, large: at nearly equal
-# parameters, one pooled patch reaches 95.4% and 25 patches reach 90.1%. Does the model need to know
-# where each patch was? Only a little for our briefly trained ViT, because with a new shuffle for
-# each image, accuracy is 3.3 points lower. A fixed shuffle makes no clear difference. Which patches
-# does a prediction depend on? More on those with a high attention rollout than on random ones.
+# How large should a patch be? For 1,642 photographs of centered hands, large patches are better
+# than small ones: at nearly equal parameters, one pooled patch reaches 95.4% and 25 patches reach
+# 90.1%. Positions matter only a little for our briefly trained ViT, since accuracy is 3.3 points
+# lower with a new shuffle for each image, and a fixed shuffle makes no clear difference. As for
+# which patches a prediction depends on, those with a high attention rollout matter more than random
+# ones.
 #
 # Without position embeddings, Dosovitskiy et al. (2021) measure about three points less, while our
 # difference is inconclusive. We did not reproduce their main result, that pretraining on many
@@ -656,16 +684,16 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Every patch is multiplied by the same matrix. A convolution whose kernel and stride equal the
-#    patch size does exactly that.
+#    Every patch is multiplied by the same matrix, which is exactly what a convolution does if its
+#    kernel and stride equal the patch size.
 #
 #    </details>
 # 2. What would a CNN do with the same shuffled photographs?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its kernels combine neighboring pixels, and at the edges of shuffled patches these pixels don't
-#    belong together. We expect lower accuracy, but didn't test it here.
+#    Its kernels combine neighboring pixels, which don't belong together at the edges of shuffled
+#    patches. We therefore expect lower accuracy, but didn't test it here.
 #
 #    </details>
 # 3. You halve the patch's side. How do the numbers of patches and of attention weights change?
@@ -696,14 +724,14 @@ print("with permute:         ", squares[0, 1].tolist())
 #    weights (and 768 biases). There are $14 \cdot 14 + 1 = 197$ position embeddings.
 #
 #    </details>
-# 2. *(in code, 10 min)* Change `ViT` so that the head uses the mean of the final patch states
-#    instead of the class token's. Which parameters become unnecessary?
+# 2. *(in code, 10 min)* Change `ViT` so that the classification head uses the mean of the final
+#    patch states instead of the class token's. Which parameters become unnecessary?
 #
 #    <details><summary>Answer</summary>
 #
 #    Return `self.head(x[:, 1:].mean(1))`. If you also drop the class token from `tokens`, return
-#    `self.head(x.mean(1))`. Then the class token's embedding and its position embedding are
-#    unnecessary, $2d$ parameters.
+#    `self.head(x.mean(1))`. Then the class token's embedding and its position embedding become
+#    unnecessary, which saves $2d$ parameters.
 #
 #    </details>
 # 3. *(measure, 15 min)* Train `runs.train("ViT", 20, seed=1, steps=1200)`, and shuffle only the
@@ -713,7 +741,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #    <details><summary>Answer</summary>
 #
 #    Accuracy falls by only a few points, probably because the model barely uses positions after
-#    such a short training. After 4,800 steps it falls by more (experiment 2).
+#    such a short training. After 4,800 steps it falls by 4.5 points on average over three seeds
+#    (experiment 2).
 #
 #    </details>
 

@@ -21,10 +21,12 @@ def picture() -> Html:
 
 def test_the_words() -> None:
     assert alt_text(100, 3, 20) == (
-        "25 patches of 20 × 20 pixels: 25 tokens of 1,200 values each. With the class token, each "
-        "attention head has 26 × 26 = 676 weights."
+        "25 patches of 20 × 20 pixels, with 1,200 values each, become 25 tokens. With the class "
+        "token, each attention head has 26 × 26 = 676 weights."
     )
-    assert alt_text(100, 1, 100).startswith("1 patch of 100 × 100 pixels: 1 token of 10,000 values")
+    assert alt_text(100, 1, 100).startswith(
+        "1 patch of 100 × 100 pixels, with 10,000 values, becomes 1 token. With"
+    )
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])

@@ -114,6 +114,17 @@ def test_differences_are_paired_by_seed_and_in_points() -> None:
     assert vit.difference(rows[:1], ("ViT", 20), ("pooled", 20), 9) is None
 
 
+def test_a_change_is_paired_by_seed_and_none_if_not_measured() -> None:
+    rows = [{"arm": "ViT", "patch": 20, "seed": seed, "steps": 9, "rate": vit.RATE,
+             "accuracy": a, "shuffled": b}
+            for seed, (a, b) in enumerate(((0.5, 0.4), (0.6, 0.4), (0.9, 0.6)))]  # fmt: skip
+    found, wanted = vit.change(rows, ("ViT", 20), 9, "shuffled"), t_interval([-10.0, -20.0, -30.0])
+    assert found is not None
+    assert not isinstance(found, float)
+    assert all(math.isclose(a, b) for a, b in zip(found, wanted, strict=True))
+    assert vit.change(rows, ("ViT", 20), 9, "occluded_most") is None
+
+
 def test_the_saved_rows_are_those_of_the_experiment() -> None:
     saved = {tuple(row[key] for key in SETTINGS) for row in SAVED}
     wanted = {tuple(point[key] for key in SETTINGS) for point in vit.experiment()}

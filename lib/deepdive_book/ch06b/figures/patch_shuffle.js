@@ -47,9 +47,9 @@ const draw = () => {
   const text = value => value.toLocaleString("en"), many = n > 1;
   find("output").textContent = `${size} × ${size}`;
   slider.setAttribute("aria-valuetext", `${size} by ${size} pixels`);
-  find("[role=status]").textContent = `${text(n)} patch${many ? "es" : ""} of ${size} × ${size} pixels: ` +
-    `${text(n)} token${many ? "s" : ""} of ${text(spec.channels * size * size)} values each. With the ` +
-    `class token, each attention head has ${text(n + 1)} × ${text(n + 1)} = ${text((n + 1) ** 2)} weights.`;
+  find("[role=status]").textContent = `${text(n)} patch${many ? "es" : ""} of ${size} × ${size} pixels, with ` +
+    `${text(spec.channels * size * size)} values${many ? " each" : ""}, become${many ? "" : "s"} ${text(n)} ` +
+    `token${many ? "s" : ""}. With the class token, each attention head has ${text(n + 1)} × ${text(n + 1)} = ${text((n + 1) ** 2)} weights.`;
 };
 for (const each of [slider, mix, count, choice]) each.oninput = draw;
 find(".jg-row").hidden = false;

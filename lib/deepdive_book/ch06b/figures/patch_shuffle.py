@@ -4,7 +4,7 @@
     patch_shuffle({"a hand": pixels}, sizes=(10, 20, 25, 50), size=20)
 
 The reader chooses a patch size, shuffles the patches, and shows each one's position. The text below
-has the number of tokens, the dimensions of each, and the number of attention weights. Python draws
+has the number of tokens, the values of a patch, and the number of attention weights. Python draws
 the first state, which stays where scripts don't run, as on paper.
 """
 
@@ -69,8 +69,9 @@ def alt_text(side: int, channels: int, size: int) -> str:
     """The state in words."""
     tokens = (side // size) ** 2
     return (
-        f"{tokens:,} patch{'es' if tokens > 1 else ''} of {size} × {size} pixels: {tokens:,} "
-        f"token{'s' if tokens > 1 else ''} of {channels * size * size:,} values each. With the "
+        f"{tokens:,} patch{'es' if tokens > 1 else ''} of {size} × {size} pixels, with "
+        f"{channels * size * size:,} values{' each' if tokens > 1 else ''}, "
+        f"become{'' if tokens > 1 else 's'} {tokens:,} token{'s' if tokens > 1 else ''}. With the "
         f"class token, each attention head has {tokens + 1:,} × {tokens + 1:,} = "
         f"{(tokens + 1) ** 2:,} weights."
     )

@@ -33,7 +33,7 @@ from deepdive.training.fit import fit
 from deepdive.training.optim import adam, linear
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
-from deepdive_book.kit.rows import Row, by_seed, interval, paired
+from deepdive_book.kit.rows import Row, by_seed, interval, paired, select
 from deepdive_book.tasks.images import ImageBatches, accuracy, loss, tensors
 
 D_MODEL, N_HEADS, N_LAYERS, D_FF = 64, 4, 2, 128
@@ -334,6 +334,16 @@ def difference(
     ours, theirs = (by_seed(rows, key, arm=arm, patch=patch, steps=steps, rate=RATE)
                     for arm, patch in (first, second))  # fmt: skip
     return interval(paired(ours, theirs), 100, contrasts)
+
+
+def change(
+    rows: Sequence[Row], model: tuple[str, int], steps: int, key: str
+) -> Interval | float | None:
+    """Return a model's `key` minus its accuracy in points, paired by seed, with its `interval`;
+    None if `key` wasn't measured.
+    """
+    found = select(rows, arm=model[0], patch=model[1], steps=steps, rate=RATE)
+    return interval([row[key] - row["accuracy"] for row in found if key in row], 100)
 
 
 def weights_for_page(model: ImageClassifier) -> dict[str, Tensor]:
