@@ -1,10 +1,10 @@
 # %% [markdown] tags=["slide"]
 # # Scaling laws: how large a model, how much data?
 #
-# You can train a large language model only once, and because its compute budget is fixed, a model
-# with twice the parameters would see only half the tokens. A **scaling law**, fitted to many small
-# training runs, predicts the loss of a large run. How should you split the budget between model
-# size and data?
+# A large language model is usually too expensive to train twice, so its size has to be chosen in
+# advance. With a fixed compute budget, twice the parameters mean half the tokens. A **scaling
+# law**, fitted to many small training runs, predicts the loss of a large run. How should you split
+# the budget between model size and data?
 #
 # **What it is.** A scaling law is a formula for a model's loss as a function of its number of
 # parameters $N$ and training tokens $D$ ([Kaplan et al. 2020](https://arxiv.org/abs/2001.08361);
@@ -315,12 +315,13 @@ table(scaling.exponents(rows["grid"]),
 # Why is the exponent so uncertain? One reason is that the runs barely constrain the irreducible
 # loss, which is 0.09 in the fit to all runs, with an interval from 0.00 to 1.09. A law with a small
 # $E$ and small exponents can fit about as well as one with a large $E$ and large exponents, but the
-# two laws may disagree about where extra compute should go. A wider range of sizes would help:
-# Hoffmann et al. trained over 400 models from 70 million to 16 billion parameters.
+# two laws may disagree about where extra compute should go. A wider range of sizes would probably
+# help, although leaving out our smallest size narrowed the interval: Hoffmann et al. trained over
+# 400 models from 70 million to 16 billion parameters.
 #
 # The exponent also changes with how the runs are combined: one fit to all runs gives 0.86. This
-# value is near the upper end of its bootstrap interval, because most of the resampled fits give
-# less (the median is 0.82).
+# value is near the upper end of its bootstrap interval, and the median of the resampled fits is
+# only 0.82, so it may be too high.
 
 # %% [markdown]
 # ### 2. Do small runs predict larger ones?
@@ -354,9 +355,10 @@ table(scaling.predictions(rows), formats={"Hoffmann et al.": ".3f", "Kaplan et a
 # Of the two laws, only one passes for the larger model. The measured loss of 1.673 is above the
 # interval of Hoffmann et al.'s law, which predicted 1.544, but inside the interval of Kaplan et
 # al.'s law. Hoffmann et al.'s law also predicted that this model would be only 0.064 nats worse
-# than the smaller one, whereas the measured difference is 0.180. **Here one of two laws failed at
-# ten times the largest fitted size, so check an extrapolation before you trust it.** However, one
-# run at each size can't rank the laws, and both learning rates were tuned with only one seed.
+# than the smaller one, whereas the measured difference is 0.180. **At ten times the largest fitted
+# size, this one run fell outside the interval of one of the two laws, so check an extrapolation
+# before you trust it.** One run at each size can't rank the laws, and both learning rates were
+# tuned with only one seed. (Differences are computed before rounding.)
 #
 # ### 3. What does one learning rate for all sizes cost?
 #
@@ -378,11 +380,11 @@ table(scaling.rate_losses(rows["rate"], shared=0.012),
 # The best rates tend to fall with size, though not steadily. The shared rate is the best one for
 # the second smallest size, but it costs the two largest fitted sizes 0.096 and 0.161 nats, and the
 # smallest size 0.052. A law fitted to such losses would mistake the effect of the rate for an
-# effect of size. Badly tuned large models tend to lower $a$, whereas badly tuned small models tend
-# to raise it, and we didn't refit the law to find out which effect would prevail.
+# effect of size. You would expect badly tuned large models to lower $a$ and badly tuned small
+# models to raise it, but we didn't refit the law to find out which effect would prevail.
 #
-# On a longer run of the largest size, with 4 million characters, half the tuned rate reaches almost
-# the same loss (1.554 instead of 1.558, one seed).
+# On a longer run of the largest size, with 4 million characters, half the tuned rate was slightly
+# better (1.554 instead of 1.558, one seed), so the best rate may fall with the length of the run.
 #
 # ## From the law to a plan
 #
@@ -452,8 +454,9 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 # | | Kaplan et al. 2020 | Hoffmann et al. 2022 | this page |
 # |---|---|---|---|
 # | $N$ counts | no embeddings | all parameters | all; two other definitions in experiment 1 |
-# | irreducible loss | without | with | with and without, by law |
-# | learning-rate decay | one length for all runs | as long as the run | to 0 before each loss |
+# | irreducible loss | none | fitted | fitted in Hoffmann et al.'s law only |
+# | learning-rate decay | one length for all runs | as long as the run | to 0 before each
+# measurement |
 # | peak learning rate | from a formula | set for each size | tuned for each size |
 # | largest model | 1.5 billion | 16 billion | 151 thousand |
 # | $N_{opt} \propto C^a$, $a$ | 0.73 | 0.46 to 0.50 | 0.77 [0.51, 1.03] |
@@ -492,7 +495,7 @@ print(f"before the decay, the loss is {sum(gaps) / len(gaps):.3f} higher ({min(g
 # - **Tune the learning rate by size**, and report up to which size you tuned it.
 # - **Resample whole runs, not single losses**, because the losses of one run share its seed.
 # - **Don't trust the irreducible loss**, because with a few sizes a fit barely distinguishes a
-#   large $E$ from small exponents.
+#   large $E$ with large exponents from a small $E$ with small ones.
 # - **Repeat data with care.** When the text runs out, up to about four passes are nearly as good as
 #   new text ([Muennighoff et al. 2023](https://arxiv.org/abs/2305.16264)).
 #

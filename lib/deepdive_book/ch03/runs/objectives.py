@@ -480,14 +480,14 @@ def _values(found: Sequence[Row], arm: tuple[str, int], *path: str | int) -> lis
 
 
 def scores(found: Sequence[Row]) -> list[Row]:
-    """Return the main table: each arm's scores with their intervals, and the word counts'."""
+    """Return the main table: each arm's scores with their intervals, and the baselines'."""
     table: list[Row] = [
         {"objective": name(*arm)}
         | {score: rows.interval(_values(found, arm, *path), 0.01) for score, path in SCORES.items()}
         for arm in [*ARMS, ("none", 0)]
     ]
     tags, counts = most_frequent_tag(), bag_of_words()
-    row = {"objective": "word counts (baseline)", "part of speech, layer 1": tags / 100}
+    row = {"objective": "no network (baseline)", "part of speech, layer 1": tags / 100}
     return [*table, row | {"sentiment, frozen": counts / 100}]
 
 
