@@ -455,8 +455,7 @@ print(f"15 trillion tokens are {15e12 / n_llama:,.0f} tokens per parameter")
 # |---|---|---|---|
 # | $N$ counts | no embeddings | all parameters | all; two other definitions in experiment 1 |
 # | irreducible loss | none | fitted | fitted in Hoffmann et al.'s law only |
-# | learning-rate decay | one length for all runs | as long as the run | to 0 before each
-# measurement |
+# | learning-rate decay | one length for all runs | as long as the run | to 0 at each measurement |
 # | peak learning rate | from a formula | set for each size | tuned for each size |
 # | largest model | 1.5 billion | 16 billion | 151 thousand |
 # | $N_{opt} \propto C^a$, $a$ | 0.73 | 0.46 to 0.50 | 0.77 [0.51, 1.03] |
