@@ -20,10 +20,10 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # It helps, but 300 pairs aren't enough to translate. On chrF, a score from 0 to 100 for shared
-# character sequences, our small model reaches 18.4 with mBART's pretraining of 2,400 steps, and a
-# constant French sentence scores 12.3. The gain over no pretraining is 13.3 points (95% confidence
-# interval over five random seeds: 11.0 to 15.6), but three of the five runs without pretraining are
-# from an earlier machine. With 3,000 pairs, pretraining improves chrF from 37.1 to 51.0.
+# character sequences, our small model reaches 18.4 after mBART's pretraining of 2,400 steps, while
+# a constant French sentence scores 12.3. The gain over no pretraining is 13.5 points (95%
+# confidence interval over five random seeds: 11.8 to 15.2). With 3,000 pairs, pretraining improves
+# chrF from 38.3 to 51.0.
 #
 # It isn't clear that denoising is what helps, because pretraining that only copies uncorrupted
 # sentences scores about the same, once even higher.
@@ -390,27 +390,20 @@ for one in ("none", "mBART"):
           "| different ones of 8 outputs:", *different)  # fmt: skip
 
 # %% [markdown]
-# **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.3 points with 300
-# pairs and 13.9 points with 3,000. All six intervals exclude zero, and no corrected p value is
-# above 0.013. Allowing *none, equal compute* more steps doesn't change this result. Its chrF is
-# about the same as the chrF of *none*, probably because the validation loss stops improving. (How
-# many steps each run took wasn't saved.)
-#
-# The exact size of the gain is less certain, because seeds 1 to 3 of *none* were run on an earlier
-# machine and all other runs on a newer one. When we repeated them on a newer machine with 3,600
-# steps and 3,000 pairs, seed 1 scored 4.0 points lower, seed 2 scored 3.8 higher, and seed 3 scored
-# 6.3 higher. These repetitions aren't among the saved results. With them, the gain of 13.9 points
-# would be 12.7.
+# **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.5 points with 300
+# pairs and 12.7 points with 3,000. All six intervals exclude zero, and no corrected p value is
+# above 0.010. Allowing *none, equal compute* more steps doesn't change this result, probably
+# because its validation loss stops improving. (How many steps each run took wasn't saved.)
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
-# the same French sentence every time. With each seed, at most one of its 500 test translations
+# the same French sentence every time, and with each seed at most one of its 500 test translations
 # equals the reference. Without pretraining, the score is even below that baseline, and the eight
 # saved outputs of each seed contain only one or two different ones.
 #
-# **With 3,000 pairs, longer training can replace a short pretraining.** Compare *none* after up to
-# 3,600 steps (37.1) with mBART after 800 + 400 (35.6). The two scores are close, but *none* may use
-# about twice the compute. So part of mBART's gain of 15.0 points in the short runs comes from
-# faster training. In the long runs, however, *none, equal compute* doesn't catch up.
+# **With 3,000 pairs, longer training can replace a short pretraining.** *None* after up to 3,600
+# steps scores 38.3, which is even higher than mBART after 800 + 400 steps (35.6), although *none*
+# may use about twice the compute. So a part of mBART's gain of 15.3 points in the short runs comes
+# from faster training. In the long runs, however, *none, equal compute* doesn't catch up.
 #
 # ### 3. Is it the denoising?
 #
@@ -421,13 +414,13 @@ for one in ("none", "mBART"):
 
 # %% tags=["fold"]
 predict(
-    "With 800 pretraining steps and 3,000 pairs, mBART gains 15.0 points of chrF over no "
+    "With 800 pretraining steps and 3,000 pairs, mBART gains 15.3 points of chrF over no "
     "pretraining. How much of this gain does copying achieve?",
     ["little: nothing has to be learned to copy a sentence",
      "about half of it",
      "nearly all of it"],
     answer=2,
-    explain="Copying scores 35.1 and no pretraining 20.6, so it achieves 14.5 of the 15.0 points.",
+    explain="Copying scores 35.1 and no pretraining 20.3, so it achieves 14.8 of the 15.3 points.",
     key="04_multilingual/copying",
 )  # fmt: skip
 
@@ -459,26 +452,26 @@ found = experiment.differences(runs, many, ("mBART", "copying"), long)
 print(f"mBART − copying, {long:,} steps, {many:,} pairs, by seed:", *(f"{x:.2f}" for x in found))
 
 # %% [markdown]
-# **After 2,400 steps, copying alone gains more than 12 points over no pretraining**, so it may help
-# nearly as much as denoising. Does denoising add anything? At 800 steps, and at 2,400 steps with
-# 300 pairs, the intervals of mBART − *copying* include zero, so these differences don't show it.
-# The first interval is too wide to tell.
+# **After 2,400 steps, copying alone gains 12.5 points over no pretraining with 300 pairs and 11.0
+# points with 3,000**, so it may help nearly as much as denoising. Does denoising add anything? At
+# 800 steps, and at 2,400 steps with 300 pairs, the intervals of mBART − *copying* include zero, so
+# these differences don't show it, and the first interval is too wide to tell.
 #
 # With 2,400 steps and 3,000 pairs, the result is less clear. mBART scores 1.7 points higher over
-# five seeds, and the interval excludes zero. But the difference isn't significant after the
+# five seeds, and the interval excludes zero, but the difference isn't significant after the
 # correction, and it was 2.4 with the first three seeds, before we added two more. So whether
 # denoising adds anything to copying is open here.
 #
 # Why does copying help at all? Probably because it trains two abilities that translation also
-# needs. The decoder learns to generate sentences of the language, and the cross-attention learns to
-# find the input position needed next. We didn't test these explanations.
+# needs, though we didn't test this. The decoder learns to generate sentences of the language, and
+# the cross-attention learns to find the input position needed next.
 #
-# **The result of MASS is inconclusive.** After 2,400 steps, neither of its differences from *none*
-# is significant after the correction, and with 3,000 pairs its seeds differ widely. The second
-# difference is positive although the mean of MASS (36.2) is below that of *none* (37.1), because
-# only three of *none*'s five seeds are paired. After 800 steps, MASS scores only 16.1 with 3,000
-# pairs, below the 20.6 of *none*. However, it had only half of mBART's target tokens, and we tried
-# neither more steps nor other learning rates. So this comparison isn't evidence against MASS.
+# **MASS helps with 300 pairs, and its result with 3,000 is inconclusive.** After 2,400 steps and
+# with 300 pairs, it scores 7.4 points higher than *none*, although that only brings it to about the
+# level of the constant sentence. With 3,000 pairs its seeds differ widely, so the interval of the
+# difference is very wide. After 800 steps, MASS scores only 16.1 with 3,000 pairs, below the 20.3
+# of *none*. However, it had only half of mBART's target tokens, and we tried neither more steps nor
+# other learning rates, so this comparison isn't evidence against MASS.
 
 # %% [markdown]
 # ### Where does the meaning come from?
@@ -605,17 +598,16 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 # ## Summary
 #
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
-# 2,400 steps of mBART's objective improve chrF by 13.3 points [11.0, 15.6] with 300 pairs and by
-# 13.9 [7.8, 20.0] with 3,000. Three of the five runs without pretraining are from an earlier
-# machine, so the exact gain is less certain. With 300 pairs, the model doesn't translate yet (chrF
-# 18.4), and with 3,000 it reaches 51.0.
+# 2,400 steps of mBART's objective improve chrF by 13.5 points [11.8, 15.2] with 300 pairs and by
+# 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), and with
+# 3,000 it reaches 51.0.
 #
 # A control without corruption, *copying*, scores about the same as mBART. Whether denoising adds
 # something is open, because the largest difference in mBART's favor is 1.7 points and isn't
 # significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
-# low-resource language pairs. Our BLEU with 3,000 pairs rises from 18.6 to 30.3, but on short, easy
+# low-resource language pairs. Our BLEU with 3,000 pairs rises from 19.6 to 30.3, but on short, easy
 # sentences. In most of them, a single span masks all the tokens that it should, so they are a weak
 # test of text infilling. We didn't reproduce their models, the 25 languages, sentence permutation,
 # or unsupervised translation. We also didn't compare MASS at equal target tokens.

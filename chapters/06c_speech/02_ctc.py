@@ -4,12 +4,12 @@
 # When someone says "cat" into a phone, the recording has a hundred short frames, but the transcript
 # has three characters, and no one marked where each character starts. **Connectionist temporal
 # classification (CTC)** trains a model on such pairs. How can the model learn which frame belongs
-# to which character, and why does it often output nothing at all for hundreds of training steps?
+# to which character? And why does it often output nothing at all for hundreds of training steps?
 #
 # **What it is.** CTC ([Graves et al. 2006](https://doi.org/10.1145/1143844.1143891)) is a loss for
-# sequences without an annotated **alignment**, which assigns one symbol to each **frame**: a
-# character or an extra symbol called the **blank**. Because many alignments spell the same
-# **transcript**, the loss is minus the log-probability of all of them together, which the **forward
+# training without an annotated **alignment**. An alignment assigns one symbol to each **frame**,
+# either a character or an extra symbol called the **blank**, and many alignments spell the same
+# **transcript**. The loss is minus the log-probability of all of them together, which the **forward
 # algorithm** computes by **dynamic programming**.
 #
 # **What you'll be able to do.** Compute the loss and its gradient by hand, implement it with greedy
@@ -20,12 +20,11 @@
 #
 # The frames need no annotation, because the loss sums over every alignment of the transcript. The
 # empty outputs come first because a model that doesn't use the audio yet minimizes its loss by
-# predicting mostly the blank. With our baseline, 85% to 100% of the outputs are empty after 200
-# steps, depending on the seed. If the blank is improbable at initialization, the outputs are no
-# longer empty, but almost every word is still wrong. Batch normalization, which standardizes
-# features over the batch, helps more: after 250 steps it lowers the character error rate from about
-# 93% to 30% (three seeds; 95% confidence interval of the drop, corrected for five comparisons: 27
-# to 100 points).
+# predicting mostly the blank. We train a small speech recognizer from three random seeds, and after
+# 200 steps at least 85% of its outputs are empty. If we make the blank improbable at the start, the
+# outputs are no longer empty, but almost every word is still wrong. Batch normalization, which
+# standardizes features over the batch, helps more. With it, about 30% of the characters are wrong
+# after 250 steps, compared with about 93% without it.
 #
 # </details>
 #
@@ -73,17 +72,17 @@ TOO = {"-": [1, 1, 3, 1, 2], "t": [3, 3, 0, 0, 0], "o": [1, 1, 2, 4, 3]}
 ctc_lattice({"cat": CAT, "too": TOO})
 
 # %% [markdown]
-# *The **lattice** of "cat": one column per frame, one state per symbol of `- c - a - t -`. Each
-# frame distributes five counts over its symbols (divide by 5 for probabilities). The number in a
-# node is the sum over all paths that reach it, where each path counts as the product of its counts.
-# Shading and line width: fraction of the total that passes through; nodes on no complete path stay
-# white.*
+# *The **lattice** of "cat" has one column per frame and one row per symbol of `- c - a - t -`. A
+# node is one of these symbols in one frame. Each frame gives its symbols weights with a sum of 5,
+# so dividing by 5 gives probabilities. The number in a node is the sum over all paths that reach
+# it, where each path counts as the product of its weights. Shading and line width show which
+# fraction of the total passes through; nodes on no complete path stay white.*
 #
 # *Try this:*
 #
 # 1. Read the line below the lattice. The blank is the most probable symbol (the **argmax**) of
 #    every frame, so how can "cat" still be more probable than the empty text?
-# 2. Press the count of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
+# 2. Press the weight of c in frame 1 until it is 0. Which nodes become empty, and how much of "cat"
 #    is left?
 # 3. Choose "too", and look for a line from the first o directly to the second. Why is there none?
 #
@@ -93,16 +92,17 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #    3,125. "cat" has many alignments, and although the best has a product of only 72, all of them
 #    sum to 470.
 # 2. The node of c in frame 1 becomes empty, and so do the nodes reached only from it. Now every
-#    alignment starts with the blank, and 96 of 1,875 are left.
+#    alignment starts with the blank, and 96 of 1,875 are left. The total is smaller because the
+#    weights of frame 1 now sum to 3.
 # 3. Two equal neighbors would merge into one o, so the blank has to separate them.
 #
 # </details>
 #
-# CTC makes three assumptions. First, the characters come in the order of their sounds, so the
-# alignment is **monotonic**. Second, there are **at least as many frames as characters**, plus one
-# for each immediate repeat. Third, given the audio, the frames' outputs are independent
-# (**conditional independence**), so an alignment's probability is the product of its frames'
-# softmax outputs.
+# CTC makes two assumptions. The characters come in the order of their sounds, so the alignment is
+# **monotonic**, and given the audio, the outputs of the frames are independent (**conditional
+# independence**), so an alignment's probability is the product of its frames' softmax outputs. It
+# also has a requirement: there must be **at least as many frames as characters**, plus one for each
+# immediate repeat, where the blank must come in between.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: "at" in three frames
@@ -183,10 +183,10 @@ ctc_lattice({"cat": CAT, "too": TOO})
 # probable alignment need not belong to the most probable text, as "cat" shows in the lattice.
 # **Prefix beam search** ([Hannun et al. 2014](https://arxiv.org/abs/1408.2873), [Graves and Jaitly
 # 2014](https://proceedings.mlr.press/v32/graves14.html)) therefore compares texts. After each
-# frame, the search keeps the most probable beginnings of the text, the **prefixes**, and sums the
-# alignments of each prefix. It stores one sum for the alignments that end in the blank and another
-# for those that end in a character, because a repeated character extends the prefix only after the
-# blank.
+# frame, the search keeps the `width` most probable beginnings of the text, the **prefixes**, and
+# sums the alignments of each prefix. It keeps two sums, because the next symbol can have two
+# meanings. Take the prefix "a" and another a: after an alignment that ends in the blank, the text
+# becomes "aa", but after one that ends in an a, the two merge and it stays "a".
 
 
 # %% CTC in one cell tags=["concept", "slide"]
@@ -304,9 +304,9 @@ print("the same loss, gradient, forced alignment, and decodings")
 # $$\frac{\partial L}{\partial u_t(k)} = p_t(k) - \sum_{s:\,z_s = k} \gamma_t(s)$$
 #
 # Summed over the states of symbol $k$, the posterior is a **soft alignment**: the probability of
-# symbol $k$ in frame $t$, given the transcript. The formula is the gradient of cross-entropy with
-# the soft alignment as its target, a target computed from the model's current output and then
-# treated as fixed.
+# symbol $k$ in frame $t$, given the transcript. The same gradient would come from a cross-entropy
+# loss whose target is the soft alignment. The model computes this target from its own current
+# output, but within a step the target is held fixed.
 #
 # The function `alignment` needs no backward recursion, because the derivative of $\log p$ with
 # respect to the log-probabilities *is* the posterior, and autograd computes this derivative. If a
@@ -403,15 +403,15 @@ training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps 
 #
 # The loss drops within 25 steps and then barely changes for a while, on a **plateau** where almost
 # every output is empty. Seed 1, shown in the table, leaves the plateau last: most of its outputs
-# contain their first characters only between steps 300 and 400. The WER falls even later than the
+# contain their first characters only between steps 300 and 400. The WER falls more slowly than the
 # CER, because one wrong character makes the whole word wrong.
 #
-# Has the model learned anything on the plateau? To find out, we compare it with the best model that
-# ignores the audio, which outputs the same 28 probabilities in every frame. We fit these
-# probabilities to 100 training utterances and call them the *best constant output*. An untrained
-# model is close to the *uniform output*, where all symbols are equally probable. The third column
-# of the table is the posterior for the uniform output, averaged over frames, which is the target of
-# the first training step.
+# Has the model learned anything on the plateau? To find out, we compare it with the best output
+# that is the same in every frame and therefore ignores the audio. We fit its 28 probabilities to
+# 100 training utterances and call it the *best constant output*. An untrained model is close to the
+# *uniform output*, where all symbols are equally probable. For the uniform output, the table also
+# shows the soft alignment, averaged over all frames. It is the target of the first training step,
+# so it shows in which direction training starts.
 
 # %% The best output that ignores the audio
 ctc.constant_table(runs["baseline"])
@@ -462,11 +462,12 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The first lines show the setting you predicted, with one value per seed. In the last column of the
-# table, the brackets enclose a confidence interval (Student's t) for the mean difference, which
-# accounts for the seeds but not for the choice of speakers. Bonferroni's method widens the five
-# intervals so that they are jointly valid at 95% confidence. With three seeds, such intervals are
-# rough, and their ends can lie beyond what is possible.
+# The first two lines of output answer the question, with one value per seed. The table then
+# compares all five changes with the baseline. In its last column, a confidence interval (Student's
+# t) for the mean difference follows in brackets, which accounts for the seeds but not for the
+# choice of speakers. Bonferroni's method widens the five intervals so that they are jointly valid
+# at 95% confidence. With three seeds, such intervals are rough, and their ends can lie beyond what
+# is possible.
 
 # %% The negative blank bias after 200 steps tags=["surprise"]
 biased = runs["negative blank bias"]
@@ -478,9 +479,11 @@ ctc.settings_table(runs, Recognizer)
 
 # %% [markdown]
 # **Batch normalization is the only change whose corrected interval excludes zero.** After 250
-# steps, its CER is 64 points lower than the baseline's (last row). The other four changes are
-# inconclusive for the CER, including the negative blank bias, although it leaves few outputs empty.
-# We tried a second learning rate only for the baseline, so the table doesn't rank tuned methods.
+# steps, its CER is 64 points lower than the baseline's (last row; differences are computed before
+# rounding). Suppressing the blank at the start removes the empty outputs but not the errors, so the
+# blank alone doesn't explain the plateau. For the CER, this and the other three changes are
+# inconclusive with three seeds. We tried a second learning rate only for the baseline, so the table
+# doesn't rank tuned methods.
 #
 # Why might batch normalization help, although it adds only 512 parameters? Perhaps the logits of an
 # untrained network barely depend on the audio, so we measure how much these logits vary from frame
@@ -499,10 +502,10 @@ training_curves({name: runs[name] for name in ("baseline", "batch normalization"
 # %% [markdown]
 # *Baseline and batch normalization, one line per seed; all else is equal.*
 #
-# With batch normalization, the logits vary about five times as much. This increase fits the idea
-# that the logits depend more on the audio but doesn't show that they do, because normalization also
-# changes other things. The curves also show that patience helps, because with every seed the
-# baseline leaves the plateau without any change.
+# With batch normalization, the logits vary about five times as much. This fits the idea that they
+# depend more on the audio but doesn't show that they do, because normalization also changes other
+# things. The curves show something else as well: every baseline run leaves the plateau on its own
+# if it is trained longer.
 
 # %% [markdown]
 # ### 3. Where does the trained model emit characters, and what does beam search add?
@@ -515,8 +518,8 @@ predict(
     "With batch normalization, the CER is about 23% after 500 steps. The transcripts of the "
     "held-out speakers together have 32 characters and spaces per 100 output frames. In what "
     "percentage of all output frames is the blank the argmax?",
-    ["about 25%, mostly in the pauses", "about 50%, also within words",
-     "about 70%, nearly everywhere"],
+    ["about 25%", "about 50%",
+     "about 70%"],
     answer=1,
     explain="Probably because early training makes the blank the default (not tested). A correct "
     "alignment needs only one frame per character, so a character need not beat it more often.",
@@ -527,8 +530,9 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The two percentages are means over three seeds, while the remaining lines show the output for one
-# example with one seed and how many consecutive output frames each of its symbols takes.
+# The two percentages are means over three seeds. The remaining lines show the output for one
+# example with one seed, and how many consecutive output frames each of its letters and spaces
+# takes.
 
 # %% Blank frames and spike widths tags=["surprise"]
 best, last = runs["batch normalization"], max(r["steps"] for r in runs["batch normalization"])
@@ -549,10 +553,10 @@ output_probabilities(best[0], (0, 25, 75, 200, last), "The probability of the bl
 # the transcript are drawn, so the S of the output is missing.*
 #
 # At first all symbols are nearly equally probable, but at step 25 the blank dominates, and its
-# probability dips where someone speaks. In the end the characters are **spikes**, each of which
-# lasts one to three output frames in this utterance. Over all utterances, the blank is the most
-# probable symbol in half of the output frames. Because the loss doesn't determine where within its
-# sound a spike appears, spikes don't show where a sound begins or ends.
+# probability dips in some of the frames. In the end the characters are **spikes**. In this
+# utterance, letters last one to three output frames, and spaces two to five. Over all utterances,
+# the blank is the most probable symbol in half of the output frames. Because the loss doesn't
+# determine where a spike appears, spikes don't show where a sound begins or ends.
 
 # %% [markdown]
 # #### Greedy decoding, prefix beam search, and a language model
@@ -588,9 +592,10 @@ for before, after in (("greedy", "prefix beam search"),
         print(f"  {gain.value:.0f} points [{gain.low:.0f}, {gain.high:.0f}]")
 
 # %% [markdown]
-# On AN4, prefix beam search without a language model changes little, whereas the language model
-# lowers the WER by 17 points on average. However, with three seeds and a correction for two
-# comparisons, the interval for this reduction still includes zero.
+# On AN4, we find no clear difference between greedy decoding and prefix beam search without a
+# language model, whereas the language model lowers the WER by 17 points on average. However, with
+# three seeds and a correction for two comparisons, the interval for this reduction still includes
+# zero.
 #
 # ## With the real library: transformers
 #
@@ -644,11 +649,11 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # | streaming | with a causal encoder | with a causal encoder | needs changes |
 # | example | wav2vec 2.0, OCR | on-device recognition | Whisper |
 #
-# **When not CTC.** Suppose that W and O are both likely in one frame of "TWO". CTC can't make the
-# choice depend on the characters it has output before (conditional independence), so the encoder or
-# a language model has to determine the spelling. The **RNN transducer (RNN-T)** ([Graves
-# 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network over the
-# previous outputs, so it suits streaming without an external language model.
+# **When not CTC.** Suppose that "TWO" and "TOO" are both plausible. CTC can't make one frame's
+# choice of W or O depend on the characters that other frames output (conditional independence), so
+# the encoder or a language model has to determine the spelling. The **RNN transducer (RNN-T)**
+# ([Graves 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network
+# over the previous outputs, so it suits streaming without an external language model.
 #
 # An **attention encoder-decoder** ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
 # monotonicity, so it can also translate, as [Whisper](https://arxiv.org/abs/2212.04356) does, but
@@ -688,8 +693,9 @@ except ValueError as error:
 # - **Check the inputs of `F.ctc_loss`.** The function takes **log-probabilities** with time first,
 #   (T, B, V), and by default it divides each loss by the length of the target and averages over the
 #   batch.
-# - **Don't use spikes as timestamps.** Instead, use the forced alignment of the known text, and
-#   check this alignment on a few examples.
+# - **Don't use spikes as timestamps.** A forced alignment of the known text gives the order and a
+#   rough place, but it is the best path through the same spiky outputs, so check its boundaries on
+#   a few examples.
 #
 # ## Summary
 #

@@ -372,7 +372,7 @@ def constant_table(runs: Runs) -> Html:
     ]
     lines.append(["loss per character", f"{uniform:.2f}", "",
                   f"{loss:.2f}", rows.mean_and_range(plateau, 2)])  # fmt: skip
-    return table(lines, ["", "uniform output", "mean posterior when the output is uniform",
+    return table(lines, ["", "uniform output", "soft alignment for the uniform output",
                          "best constant output", "baseline, steps 50 to 150"],
                  caption="The four of 28 symbols with the highest probability in the best constant "
                  "output, and the loss on held-out speakers. Posterior and best constant: from "
