@@ -3,7 +3,7 @@
 #
 # BERT predicts masked tokens, whereas ELECTRA detects replaced ones, MPNet predicts tokens in a
 # random order, and Splinter finds repeated spans. The papers on the last three report gains over
-# BERT's objective, and Splinter's are for question answering with few examples. If all four
+# BERT's objective, in Splinter's case for question answering with few examples. If all four
 # **pretraining objectives** get the same encoder, text, and compute budget, from which one does the
 # encoder learn most?
 #
@@ -25,9 +25,9 @@
 # classifier on the hidden states of their first layer. After MLM, this classifier predicts parts of
 # speech with an accuracy of 52.8% (95% confidence interval: 51.8% to 53.9%). It reaches 49.7% to
 # 50.8% after the other objectives and 48.0% without pretraining. For sentiment and entities, the
-# differences are too uncertain to rank the objectives. All of these encoders are weak, because on
-# two of the three tasks a baseline without a network beats them, and the papers measured their
-# gains with far more compute.
+# differences are too uncertain to rank the objectives. All of these encoders are weak, and on two
+# of the three tasks a baseline without a network beats them. The papers measured their gains with
+# far more compute.
 #
 # </details>
 #
@@ -64,9 +64,9 @@ show(four_objectives(), ALT)
 #   with `heard` but happened to restore `sleep`, so `sleep` counts as original.
 # - **Masked and permuted language modeling (MPNet).** The tokens get a random order, and the last
 #   15% of this order are predicted one after the other. Each prediction can therefore use the
-#   tokens predicted before it, whereas MLM's predictions are independent of each other. Plain
-#   **permuted language modeling**, introduced with XLNet, lacks the masks that MPNet adds for the
-#   tokens not predicted yet. Tables and code shorten MPNet's objective to *permuted LM*.
+#   tokens predicted before it, whereas MLM's predictions are independent of each other. XLNet's
+#   plain **permuted language modeling** lacks MPNet's masks for the tokens not predicted yet.
+#   Tables and code write *permuted LM* for MPNet's objective.
 # - **Recurring span selection (Splinter).** If a span occurs more than once, a question token
 #   replaces all of its occurrences but one. For each question token, the encoder selects the first
 #   and last token of the remaining occurrence.
@@ -77,16 +77,15 @@ show(four_objectives(), ALT)
 # ### What a prediction costs
 #
 # Clark et al. argue that MLM is inefficient, because the encoder processes every token but learns
-# from only 15% of them. To see how much this could matter, we count the predictions that each
-# objective makes with the same compute. Our example is a text of 20 tokens, 3 of them masked, and
-# an encoder that needs 10 FLOPs per token. We count only the encoder's own predictions and ignore
-# the cost of the output layers.
+# from only 15% of them. To see how much this could matter, we count the predictions that the
+# encoder makes with the same compute, ignoring the output layers. Our example is a text of 20
+# tokens, 3 of them masked, and an encoder that needs 10 FLOPs per token.
 #
 # We assume that ELECTRA's generator costs a tenth of the encoder. MPNet puts each predicted
-# position into the input three times, which adds two tokens per prediction. One of the three is the
-# token itself, which only later predictions may see, and another is a mask, which stands in for the
-# token until it has been predicted. The third is the **query**, which makes the prediction and to
-# which no token attends. For Splinter, the first and last token of a span together count as one
+# position into the input three times, which adds two tokens per prediction. The first is the token
+# itself, which only later predictions may see. The second is a mask, which stands in for the token
+# until it has been predicted. The third is the **query**, which makes the prediction and to which
+# no token attends. For Splinter, the first and last token of a span together count as one
 # prediction.
 #
 # | objective | FLOPs per text | predictions per text |
@@ -134,17 +133,16 @@ table([{"objective": name, "texts": budget // cost, "predictions": budget // cos
 # ## In code: the four objectives
 #
 # The next cell computes the loss of each objective. In the functions for MLM and MPNet, `tokens` is
-# a batch of token ids, `encode` returns hidden states, and `head` turns hidden states into logits
-# over the vocabulary. For ELECTRA, `generate` and `discriminate` are the two networks, while the
-# argument `generator` is PyTorch's random number generator in all functions. For Splinter, we show
-# only the loss, because `runs.questions` finds the spans and inserts the question tokens (`runs` is
-# the module with this page's experiments).
+# a batch of token ids, `encode` returns hidden states, and `head` turns them into logits over the
+# vocabulary. ELECTRA's networks are `generate` and `discriminate`, whereas the argument `generator`
+# is PyTorch's random number generator. For Splinter, we show only the loss, because
+# `runs.questions` finds the spans and inserts the question tokens (`runs` is the module with this
+# page's experiments).
 #
-# For MPNet, the matrix `seen` says which token attends to which. Its building blocks say who sees
-# the predicted tokens: `hidden` is for the text and the masks, which see none of them, and `upto`
-# gives each predicted token those up to itself. Each query sees one token fewer, so a prediction
-# sees every position of the text once, as the token itself or as its mask, but never its own
-# target.
+# For MPNet, the matrix `seen` says which token attends to which. The text and the masks see none of
+# the predicted tokens (`hidden`), a predicted token sees those up to itself (`upto`), and its query
+# sees one fewer. Each prediction therefore sees every position of the text once, as the token
+# itself or as its mask, but never its own target.
 
 # %% Four pretraining objectives tags=["concept"]
 import torch
@@ -278,25 +276,23 @@ print("loss and gradient are equal for all four objectives")
 #
 # ### What is equal
 #
-# All objectives share the following settings, except the peak learning rate, which is chosen for
-# each of them:
+# All objectives share the following settings, except the peak learning rate:
 #
 # - **Encoder:** 2 layers, hidden size 64, and 2 heads, initialized with a standard deviation of
-#   0.1. Only the encoder is evaluated, and ELECTRA has two variants, with a generator that is a
-#   quarter or half as wide as the discriminator.
+#   0.1. Only the encoder is evaluated. ELECTRA has two variants, with a generator that is a quarter
+#   or half as wide as the discriminator.
 # - **Text:** 12,544 sentences of the English Web Treebank in sequences of 128 tokens, with a
 #   vocabulary of 2,000.
-# - **Compute budget:** 1,200 GFLOPs ($1.2 \cdot 10^{12}$ FLOPs) for the forward and backward
-#   passes, ELECTRA's generator included. (ELECTRA-Small had $1.4 \cdot 10^{18}$.)
+# - **Compute budget:** 1,200 GFLOPs ($1.2 \cdot 10^{12}$ FLOPs), forward and backward, ELECTRA's
+#   generator included. (ELECTRA-Small had $1.4 \cdot 10^{18}$.)
 # - **Training:** AdamW with batches of 8 sequences until the budget is spent, which takes 924 to
 #   1,337 steps. The learning rate rises for 50 steps and then decays linearly to 0 (code:
 #   `runs.pretrain`).
+# - **Seeds:** 1 to 5 for all results; two others choose the learning rate.
 # - **Peak learning rate:** the best of 0.0001, 0.0003, 0.001, 0.003, and 0.01 by part-of-speech
-#   accuracy on development data. Where the best rate was at the edge, we also tried the next one.
-#   We compared all rates with one tuning seed and the best two with another, because a single seed
-#   would be too few. For example, MLM's rate of 0.01 was best with the first seed and failed with
-#   the second.
-# - **Seeds:** 1 to 5 for all results, which leaves out the two tuning seeds.
+#   accuracy on development data. If the best was at an edge, we tried one more rate. We compared
+#   all rates with one tuning seed and the best two with a second, because for MLM a rate of 0.01
+#   was best with the first seed and failed with the second.
 #
 # | objective | rate also tried | chosen rate |
 # |---|---|---|
@@ -330,28 +326,27 @@ table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
 # %% [markdown]
 # ### 2. Which encoder has learned most?
 #
-# A fair comparison uses tasks that no objective was trained on. We chose part-of-speech tagging,
-# sentiment classification, and named entity recognition, which give five scores:
+# A fair comparison uses tasks that no objective was trained on. Our three tasks, parts of speech,
+# sentiment, and entities, give five scores:
 #
-# - **Frozen.** The encoder isn't changed, and a **linear probe** (ridge regression) predicts each
-#   word's part of speech, such as noun or verb, from the word's hidden state after layer 1 or 2.
-#   The probe is fitted on 300 sentences of the treebank's training part, which are also part of the
+# - **Frozen.** The encoder isn't changed. A **linear probe** (ridge regression) predicts each
+#   word's part of speech, such as noun or verb, from the word's hidden state after layer 1 or 2. It
+#   is fitted on 300 sentences of the treebank's training part, which are also part of the
 #   pretraining text, and tested on 600 sentences of its test part. Another probe predicts the
 #   sentiment of movie reviews (rt_polarity, 2,000 to fit and 600 to test) from a review's mean
 #   hidden state after layer 2.
 # - **Fine-tuned.** The encoder is trained further with a classifier, for 4 epochs of AdamW with
-#   batches of 16 and a peak learning rate of 0.001 (`runs.finetuned`). One task is the sentiment of
-#   the same reviews. The other is **named entity recognition**, which finds names in social media
-#   posts (the data set wnut17, with all entity types as one). Entities are scored by **F1**, the
-#   harmonic mean of precision and recall, and an entity counts only if its first and last word are
-#   correct.
+#   batches of 16 and a peak learning rate of 0.001 (`runs.finetuned`). The tasks are the sentiment
+#   of the same reviews and **named entity recognition**, which finds names in social media posts
+#   (the data set wnut17, with all entity types as one). Entities are scored by **F1**, the harmonic
+#   mean of precision and recall, and an entity counts only if its first and last word are correct.
 #
 # Two baselines show what the scores are worth. The first is **random initialization**, the same
 # encoder without pretraining, and the second uses **no network**. For parts of speech, it is a
 # lookup table, which gives each word its most frequent tag in the same 300 sentences and tags all
 # other words as nouns. For sentiment, it is logistic regression on TF-IDF features (word counts
-# that give rare words more weight) of the same 2,000 reviews, and for entities we have no such
-# baseline.
+# that give rare words more weight) of the same 2,000 reviews. We have no such baseline for
+# entities.
 #
 # Each score is a mean over five seeds, followed in brackets by a 95% **confidence interval** for
 # this mean (Student's t).
@@ -382,14 +377,10 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
 # **The baselines without a network beat every encoder.** For parts of speech, the lookup table
 # reaches 74.3%, and the best encoder reaches 52.8%. For sentiment, TF-IDF is better even than the
 # fine-tuned encoders. None of these encoders is useful yet, and none could be expected to be,
-# because ELECTRA-Small was trained with a million times our budget. At most, the table can show a
-# ranking at this one budget.
+# because ELECTRA-Small was trained with a million times our budget.
 #
 # For parts of speech, every objective has a higher mean than random initialization, and MLM has the
-# highest. For sentiment and entities, the intervals are wide compared with the differences, so
-# there the table can't rank the objectives.
-#
-# Could MLM's lead come from the choice of seeds? The next table shows how much higher each
+# highest. Could its lead come from the choice of seeds? The next table shows how much higher each
 # encoder's score is than the score after masked LM, so a negative number means that masked LM is
 # better. With 25 comparisons, some 95% intervals may exclude zero even if no encoder is better. We
 # therefore widen the intervals to 99.8% (Welch's t, Bonferroni's correction), which gives 95%
@@ -404,13 +395,13 @@ table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
 # %% [markdown]
 # **MLM is ahead in parts of speech.** The first two columns have eight differences between MLM and
 # the other objectives, and seven of their intervals exclude zero. The exception is ELECTRA with the
-# narrower generator at layer 1. Both intervals of random initialization also exclude zero, so MLM's
-# gain over no pretraining is larger than the seeds explain.
+# narrower generator at layer 1. Both intervals of random initialization also exclude zero, so seed
+# variation is unlikely to explain MLM's gain over no pretraining.
 #
-# For sentiment and entities, all intervals include zero, so MLM's lead appears on only one of the
-# three tasks, and the learning rates were chosen by the same kind of score. The three papers report
-# gains over masked language modeling, but here we see none. For ELECTRA, experiment 3 shows one
-# possible reason.
+# For sentiment and entities, all intervals include zero, so the table can't rank the objectives
+# there. MLM's lead appears on only one of the three tasks, by which we also chose the learning
+# rates. The three papers report gains over masked language modeling, but here we see none. For
+# ELECTRA, experiment 3 shows one possible reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
@@ -425,31 +416,30 @@ table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
 # often each token occurs. **Replaced** is the percentage of masked tokens whose sample differs from
 # the original token. **AUC** considers only the masked tokens and is how often the discriminator
 # ranks a replaced token above one that the generator happened to restore, so 0.5 is chance. The
-# line below the table gives the lowest generator loss of all runs, including those that chose the
-# learning rates.
+# line above the table gives the lowest generator loss of all runs, the tuning runs included.
 
 # %% The generator and the discriminator
+lowest = min(row["detection"]["generator loss"] for row in found if "detection" in row)
+print(f"lowest generator loss at any learning rate: {lowest:.2f}")
 table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
       caption="ELECTRA's two networks at masked tokens of the training text (generator loss in "
       "nats): mean of five seeds [95% confidence interval]")  # fmt: skip
-lowest = min(row["detection"]["generator loss"] for row in found if "detection" in row)
-print(f"lowest generator loss at any learning rate: {lowest:.2f}")
 
 # %% [markdown]
-# **Neither generator makes much use of the context.** The narrower generator has a loss of 5.99
-# nats, almost the same as the 6.03 nats of the token frequencies, and the wider one has not even
-# reached this level. Its learning rate is lower, but higher rates would not have helped much,
-# because no generator reached a loss below 5.97 nats at any rate we tried. The narrower generator's
-# replacements are therefore probably close to words drawn by frequency.
+# **Neither generator has learned much.** The narrower generator has a loss of 5.99 nats, almost the
+# same as the 6.03 nats of the token frequencies, so its replacements are probably close to words
+# drawn by frequency. The wider generator hasn't even reached this level. Its learning rate is
+# lower, but higher rates didn't help much, because the lowest loss at any rate we tried, with
+# either width, is 5.97 nats.
 #
 # Such words should be easy to detect, but with the narrower generator the AUC is at chance, so this
 # discriminator can't tell restored from replaced tokens. (We didn't measure it on the unmasked
-# tokens.) With the wider generator, the AUC is 0.87. Width and learning rate both differ between
-# the two, so we can't say which matters.
+# tokens.) With the wider generator, it usually ranks the replaced token higher (AUC 0.87). Width
+# and learning rate both differ between the two, so we can't say which matters.
 #
 # **This experiment therefore doesn't test ELECTRA's claim**, because finding words that don't fit
-# at all is a different task from ELECTRA's. For such a test, the generator would probably have to
-# be trained much longer, until its mistakes are plausible words.
+# at all is a different task from ELECTRA's. A test would probably need a generator that is trained
+# much longer, until its mistakes are plausible words.
 
 # %% [markdown]
 # ## With the real library
@@ -536,13 +526,14 @@ for objective in runs.OBJECTIVES:
     loss = runs.loss_of(objective, runs.build(objective, 0)[0], text.batches[0])
     first[objective] = loss.item()
 print(", ".join(f"{name} {loss:.1f}" for name, loss in first.items()))
+print(f"uniform prediction over {text.length} tokens: {torch.tensor(text.length).log():.2f}")
 assert max(first, key=first.get) == "replaced tokens"
 
 # %% [markdown]
 # **Symptom:** the losses start at different heights, which depend on the number of outcomes, the
 # weights of the terms, and how far the initial predictions are from uniform. ELECTRA's loss is the
-# highest because its second term is multiplied by 50. Splinter starts far above the
-# $\ln 128 =~4.85$ of a uniform prediction over 128 tokens, because its logits are dot products of
+# highest because its second term is multiplied by 50. Splinter's is far above $\ln 128 = 4.85$,
+# the loss of a uniform prediction over 128 tokens, because its logits are dot products of
 # layer-normalized vectors and therefore large from the start. The number of steps isn't comparable
 # either, because steps differ in cost.
 #
@@ -550,9 +541,9 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 # ## In practice
 #
-# - **Start from published weights** instead of pretraining, and choose them by task. For example,
-#   Splinter's objective has the form of question answering, and its paper reports the largest gains
-#   there with few training examples.
+# - **Start from published weights** instead of pretraining, and choose them by task. Splinter's
+#   objective has the form of question answering, and its paper reports the largest gains there with
+#   few training examples.
 # - **Count the whole cost.** A comparison at equal steps leaves out ELECTRA's generator and MPNet's
 #   additional tokens.
 # - **Use a generator that is narrower than the discriminator**, a quarter to a half of its width.
@@ -562,16 +553,16 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 # ## Summary
 #
-# From which objective does the encoder learn most? With our very small budget, only one of three
-# tasks has an answer: for parts of speech, it is masked language modeling. A probe of its first
-# layer predicts 52.8% of the parts of speech correctly [51.8%, 53.9%], against 48.0% [47.2%, 48.8%]
-# without pretraining, and the other objectives are 2 to 3 points below MLM at that layer. For
+# From which objective does the encoder learn most? With our very small budget, we can answer for
+# only one of three tasks, parts of speech, where it is masked language modeling. A probe of its
+# first layer predicts 52.8% of the parts of speech correctly [51.8%, 53.9%], against 48.0% [47.2%,
+# 48.8%] without pretraining. The other objectives are 2 to 3 points below MLM at that layer. For
 # sentiment and entities, the differences are too uncertain to rank the objectives. In parts of
 # speech and sentiment, baselines without a network are better than all encoders.
 #
 # At full scale and equal compute, ELECTRA outperforms BERT, with 85.0 against 82.2 on GLUE (Clark
-# et al. 2020, table 5). We didn't reproduce this result, nor the gains of MPNet and Splinter, and
-# couldn't have reproduced ELECTRA's, because our generators didn't get beyond token frequencies.
+# et al. 2020, table 5). We didn't reproduce this result and couldn't have, because our generators
+# stayed near the level of token frequencies. MPNet's and Splinter's gains didn't appear either.
 # What carries over to any scale is the method: count all FLOPs, tune each objective, evaluate on
 # tasks that none was trained on, and show the simplest baseline.
 #
@@ -611,7 +602,8 @@ assert max(first, key=first.get) == "replaced tokens"
 #    <details><summary>Answer: open after you predict</summary>
 #
 #    Random initialization shows what the probe and fine-tuning reach without pretraining. The
-#    baseline without a network shows what the labeled examples alone are worth: an encoder below them isn't useful yet.
+#    baseline without a network shows what the labeled examples alone are worth: an encoder below it
+#    isn't useful yet.
 #
 #    </details>
 #
@@ -633,15 +625,15 @@ assert max(first, key=first.get) == "replaced tokens"
 #    $20 / (10 + g) = 5 \cdot 3 / 10$, so $g = 10 / 3$: a third of the encoder's.
 #
 #    </details>
-# 3. *(code, 20 min)* Clark et al. also train a masked LM on a generator's samples, with a loss at all
-#    tokens (and a copy mechanism). Change our `masked_lm` so that it has a loss at every token, and
-#    count its FLOPs. What grows, the encoder's cost or the head's?
+# 3. *(code, 20 min)* Clark et al. also train a masked LM on the generator's samples, with a loss at
+#    all tokens (and a copy mechanism). Change our `masked_lm` so that it has a loss at every token,
+#    and count its FLOPs. What grows, the encoder's cost or the head's?
 #
 #    <details><summary>Answer</summary>
 #
-#    Remove both `[chosen]` in the last line and flatten the batch. The encoder's cost stays, but the
-#    head now computes logits at every token instead of 15% of them, 6.7 times the number. (The
-#    version of Clark et al. also pays for the generator.)
+#    Remove both `[chosen]` in the last line and flatten the batch. The encoder's cost stays, but
+#    the head now computes logits at every token instead of 15% of them, 6.7 times the number.
+#    (Clark et al.'s version also pays for the generator.)
 #
 #    </details>
 

@@ -18,13 +18,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# For our few and similar photographs of hands, large patches are better. After 4,800 steps of
+# For our few and similar photographs of hands, one patch is better than 25. After 4,800 steps of
 # training, a ViT that sees each photograph as a single patch, reduced to $10 \times 10$ pixels,
-# reaches an accuracy of 95.4% (95% confidence interval over three seeds: 93.6% to 97.2%). With 25
-# patches of $20 \times 20$ pixels, reduced in the same way, it reaches 90.1% (87.7% to 92.5%). A
-# small convolutional neural network (CNN) outperforms every ViT we trained. Positions matter little
-# here: a ViT trained and tested on patches in a new random order for each image is 3.3 points less
-# accurate than one trained on ordered patches.
+# reaches an accuracy of 95.4% (95% confidence interval over three random seeds: 93.6% to 97.2%). A
+# ViT with 25 patches of $20 \times 20$ pixels, each reduced to $10 \times 10$, reaches 90.1% (87.7%
+# to 92.5%). A small convolutional neural network (CNN) outperforms every ViT we trained. Positions
+# matter little here: if the patches of each image come in a new random order, in training and in
+# testing, a ViT without this reduction scores 82.8% instead of 86.0%.
 #
 # </details>
 #
@@ -53,12 +53,13 @@ show(vit_architecture(), ALT)
 # %% [markdown]
 # *ViT with N = 9 patches of P × P pixels and C color channels. Left: the image becomes 1 + N tokens
 # of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
-# blocks, with self-attention and a **multilayer perceptron** (MLP) of two linear layers. The block
-# is **pre-norm**, which means that each layer norm is inside a **residual branch**, the path whose
-# output is added to its own input.*
+# blocks, with self-attention and a **multilayer perceptron** (MLP), which consists of two linear
+# layers with a GELU in between. The block is **pre-norm**: a layer norm comes before attention and
+# before the MLP, and the output of each is added to its input before that norm (a **residual
+# connection**).*
 #
-# The blocks are the same as BERT's, except for the position of the layer norms. What is new is the
-# input, because an image has no words that could serve as tokens.
+# The blocks are the same as BERT's, except for the position of the layer norms. What is new is how
+# an image becomes tokens, because an image has no words.
 #
 # A CNN has an **inductive bias** for images, an assumption built into its architecture: its layers
 # look for the same local pattern everywhere. ViT has much less of this bias, because its
@@ -242,8 +243,9 @@ assert torch.allclose(*gradients, atol=1e-5)
 #
 # We compared this rate with 0.0003 and 0.003 only for patches of 20 and of 50 pixels, with one seed
 # and 1,200 steps ([results](01b_patches_more.ipynb#patch-size-and-learning-rate)). It was the best
-# of the three rates for 50 pixels and the second best for 20. Because the data set has no
-# validation part, we made this comparison on the test photographs.
+# of the three rates for 50 pixels and the second best for 20, so our comparison may slightly favor
+# larger patches. We made this choice on the test photographs. A larger study would hold out some
+# students for it.
 #
 # We train every setting in the tables with three **seeds**, which determine the initial weights and
 # the order of the batches. After each mean over the seeds, the 95% confidence interval follows in
@@ -314,7 +316,8 @@ table(lines, ["model", "patch, pixels", "patches", "parameters", "MFLOPs per ima
 
 # %% [markdown]
 # To find out whether these differences are larger than the variation between seeds, we subtract the
-# accuracies of two models seed by seed. The more pairs we compare, the more likely one of them
+# accuracies of two models seed by seed. If the confidence interval of such a difference includes
+# zero, the two models may be equally good. The more pairs we compare, the more likely one of them
 # differs by chance, so we widen the four intervals with the **Bonferroni correction**. All four
 # together then have a confidence level of at least 95%.
 
@@ -376,7 +379,7 @@ table(lines, ["model", "parameters", "MFLOPs per image", *heads],
 # ViTs reach after 4,800 steps. The likely reason is its inductive bias, because a CNN doesn't have
 # to learn that neighboring pixels belong together. After 1,200 steps, even a linear classifier on
 # the pixels is better than the ViTs with patches of 10 or 20 pixels. However, the CNN also needs
-# more compute than any of the ViTs. It takes 27.5 million FLOPs per image, about a hundred times as
+# more compute than any of the ViTs. It takes 27.5 million FLOPs per image, about 90 times as
 # many as the ViT with a single pooled patch.
 #
 # Because these results are for one small data set, don't choose a patch size by them if your data
@@ -456,18 +459,18 @@ table(lines, ["training", *columns], formats=forms,
 # **One fixed shuffle makes no clear difference.** To you, a shuffle destroys the hand. To the
 # model, it only assigns the position embeddings to other patches, and because these start at
 # random, a fixed order can't matter on average. The measurement is consistent with this argument,
-# within about 5 points: with one shuffle for all images (second line of the table), the ViT is
+# within about 5 points: with one shuffle for all images (second row of the table), the ViT is
 # about as accurate as with ordered patches.
 #
-# **Most of this ViT's accuracy doesn't need positions.** With a new shuffle for each image, the ViT
-# can only use the patches as a bag, without their positions, and it loses 3.3 points. Without
-# position embeddings it loses 2.5 points, but the interval includes zero, so with three seeds this
-# result is inconclusive. For comparison, the paper reports 61.4% without and 64.2% with position
-# embeddings on ImageNet, the standard data set for image classification. There, a linear classifier
-# on a pretrained ViT learns from five images per class (table 8).
+# **This ViT reaches most of its accuracy without positions.** With a new shuffle for each image,
+# the ViT can use which patches occur, but not where they are, and its accuracy is 3.3 points lower.
+# Without position embeddings it is 2.5 points lower, but the interval includes zero, so with three
+# seeds this result is inconclusive. For comparison, the paper measures 61.4% without and 64.2% with
+# position embeddings on ImageNet, the standard data set for image classification, where a linear
+# classifier on a pretrained ViT learns from five images per class (table 8).
 #
 # Still, a model that is trained with position embeddings may make some use of them. If only the
-# test images are shuffled (first line of the table, last two columns), its mean accuracy falls by
+# test images are shuffled (first row of the table, last two columns), its mean accuracy falls by
 # 4.5 points, although the interval just includes zero. With longer training, the model might make
 # more use of positions.
 
@@ -480,10 +483,10 @@ table(lines, ["training", *columns], formats=forms,
 # the patches.
 #
 # For each block $l$, rollout starts with the block's attention matrix $S_l$, averaged over the
-# heads. Because the block adds its input to the output of attention (the residual connection), and
-# rollout gives both the same weight, it averages $S_l$ with the identity $I$. Each block mixes the
-# outputs of the block before, so the product of the averages sums over all paths from a patch to
-# the class token:
+# heads. The block also adds its input to the output of attention (the residual connection), and
+# rollout gives both the same weight, so it averages $S_l$ with the identity $I$. Multiplying the
+# averages combines the blocks: entry $(i, j)$ of $A_2 A_1$ adds up, over every token $k$, how much
+# token $i$ takes from $k$ in block 2 times how much $k$ takes from $j$ in block 1.
 #
 # $$A_l = \tfrac12 (S_l + I), \qquad R = A_L \cdots A_2 A_1$$
 #
@@ -533,10 +536,10 @@ drawing(toy.model, start="3", told=f"Accuracy on {toy.tested} digits of people w
 # falls. If rollout finds the patches that matter, covering those with the most rollout should hurt
 # most.
 #
-# For the ViTs of experiment 1, we make a fifth of the patches of each test photograph gray, without
-# retraining. The last four columns show the accuracy without gray patches, and when the gray
-# patches have the highest rollout, are selected at random for each photograph, or have the lowest
-# rollout.
+# For the ViTs without pooling and with patches of 10 and 20 pixels, we make a fifth of the patches
+# of each test photograph gray, without retraining. The last four columns show the accuracy without
+# gray patches, with gray patches where rollout is highest, with gray patches at random places that
+# are new for each photograph, and with gray patches where rollout is lowest.
 
 # %% Occlude patches by attention rollout tags=["slide"]
 keys = ["accuracy", "occluded_most", "occluded_random", "occluded_least"]
@@ -590,7 +593,7 @@ with torch.no_grad():
     print("same logits:", torch.allclose(theirs(images).logits, ours(images), atol=1e-5))
 
 # %% [markdown]
-# To classify a photograph of yours, use pretrained weights as in the following lines. These weights
+# To classify your own photograph, use pretrained weights as in the following lines. These weights
 # can't be downloaded here, so the output isn't shown.
 #
 # ```python
@@ -613,10 +616,10 @@ with torch.no_grad():
 #
 # | | CNN | ViT |
 # |---|---|---|
-# | first layer | small overlapping kernels | one projection of disjoint patches |
+# | first layer | small kernels on overlapping windows | one projection of disjoint patches |
 # | an output of one layer depends on | neighboring pixels | all patches |
 # | positions | shared kernels: a shifted input gives a shifted output | learned embeddings |
-# | another image size | with global pooling | with interpolation of the positions |
+# | other image sizes | yes, with global pooling | after interpolating the positions |
 # | compute, in the number of pixels | linear | quadratic in attention |
 # | little data | strong | needs **pretraining**, [distillation](03_deit.ipynb), or augmentation |
 #
@@ -666,12 +669,11 @@ print("with permute:         ", squares[0, 1].tolist())
 # A Transformer encoder processes these tokens, and the classification head classifies the final
 # state of the class token.
 #
-# How large should a patch be? For 1,642 photographs of centered hands, large patches are better
-# than small ones: at nearly equal parameters, one pooled patch reaches 95.4% and 25 patches reach
-# 90.1%. Positions matter only a little for our briefly trained ViT, since accuracy is 3.3 points
-# lower with a new shuffle for each image, and a fixed shuffle makes no clear difference. As for
-# which patches a prediction depends on, those with a high attention rollout matter more than random
-# ones.
+# How large should a patch be? For 1,642 photographs of centered hands and at nearly equal
+# parameters, one pooled patch reaches 95.4% and 25 patches reach 90.1%, while the result for four
+# patches is inconclusive. Positions matter only a little for our ViT after 4,800 steps, since
+# accuracy is 3.3 points lower with a new shuffle for each image. As for which patches a prediction
+# depends on, those with a high attention rollout matter more than random ones.
 #
 # Without position embeddings, Dosovitskiy et al. (2021) measure about three points less, while our
 # difference is inconclusive. We did not reproduce their main result, that pretraining on many
@@ -700,7 +702,8 @@ print("with permute:         ", squares[0, 1].tolist())
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    There are four times the patches and about sixteen times the attention weights.
+#    There are four times the patches and, if they are many, nearly sixteen times the attention
+#    weights. (With few patches the class token makes the factor smaller.)
 #
 #    </details>
 # 4. What does attention rollout leave out?
