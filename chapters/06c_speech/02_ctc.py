@@ -12,15 +12,15 @@
 # **transcript**. The loss is minus the log-probability of all of them together, which the **forward
 # algorithm** computes by **dynamic programming**.
 #
-# **What you'll be able to do.** Compute the loss and its gradient by hand, implement it with greedy
-# decoding and **prefix beam search**, get a forced alignment from its gradient, and diagnose a
-# model that outputs only the blank.
+# **What you'll be able to do.** Compute the loss and its gradient by hand, implement the loss,
+# decode outputs with greedy decoding and **prefix beam search**, find the most probable alignment
+# of a known text, and diagnose a model that outputs only the blank.
 #
 # <details><summary><b>Short answer</b></summary>
 #
 # The frames need no annotation, because the loss sums over every alignment of the transcript. The
-# empty outputs come first because a model that doesn't use the audio yet minimizes its loss by
-# predicting mostly the blank. We train a small speech recognizer from three random seeds, and after
+# empty outputs come first because, as long as a model ignores the audio, the best it can do is to
+# predict mostly the blank. We train a small speech recognizer from three random seeds, and after
 # 200 steps at least 85% of its outputs are empty. If we make the blank improbable at the start, the
 # outputs are no longer empty, but almost every word is still wrong. Batch normalization, which
 # standardizes features over the batch, helps more. With it, about 30% of the characters are wrong
@@ -92,8 +92,8 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #    3,125. "cat" has many alignments, and although the best has a product of only 72, all of them
 #    sum to 470.
 # 2. The node of c in frame 1 becomes empty, and so do the nodes reached only from it. Now every
-#    alignment starts with the blank, and 96 of 1,875 are left. The total is smaller because the
-#    weights of frame 1 now sum to 3.
+#    alignment starts with the blank, and their weights sum to 96 of
+#    1,875. The total is smaller because the weights of frame 1 now sum to 3.
 # 3. Two equal neighbors would merge into one o, so the blank has to separate them.
 #
 # </details>
@@ -124,12 +124,12 @@ ctc_lattice({"cat": CAT, "too": TOO})
 #
 # The five products sum to 42, so $p(\text{at}) = 42/64$. A real text has too many alignments to
 # list, but because alignments share their beginnings, the **forward algorithm** can sum them column
-# by column. In the next table, each row is a state of the lattice, and the entry **α** is the sum
-# over all paths that reach this state. Since a path starts in one of the first two states, column 1
-# contains their counts and 0 elsewhere. For an entry in a later column, add the entries of the
-# previous column from which a path can arrive, and multiply the sum by the frame's own count. A
-# path arrives from the same state, from the state above, or from two states above if it skips only
-# the blank between different characters.
+# by column. In the next table, each row is one symbol of `- a - t -`, called a **state**, and the
+# entry **α** is the sum over all beginnings of alignments that end in this state and frame. Since a
+# path starts in one of the first two states, column 1 contains their counts and 0 elsewhere. For an
+# entry in a later column, add the entries of the previous column from which a path can arrive, and
+# multiply the sum by the frame's own count. A path arrives from the same state, from the state
+# above, or from two states above if it skips only the blank between different characters.
 #
 # | α | frame 1 | frame 2 | frame 3 |
 # |---|---|---|---|
@@ -250,9 +250,9 @@ def prefix_beam_search(log_probs, width=16, blank=0):
 # %% [markdown]
 # For the worked example, where symbols 1 and 2 are a and t, the code computes the numbers from
 # above. The "beam" lines show the most probable text and one of the two texts that tie for second
-# place ("t" and "a", 10 of 64 each). The soft alignment is the posterior of frame 2, so 42 times
-# its values are the sums 18, 12, and 12. The **forced alignment** is the most probable alignment of
-# the given text.
+# place ("t" and "a", 10 of 64 each). Summed per symbol, the posterior of frame 2 is 18/42 for the
+# blank and 12/42 each for a and t, which we will call the soft alignment. The **forced alignment**
+# is the most probable alignment of the given text.
 
 # %% The worked example tags=["nbval-check-output"]
 AT = {"-": [1, 2, 1], "a": [3, 1, 0], "t": [0, 1, 3]}
@@ -304,9 +304,9 @@ print("the same loss, gradient, forced alignment, and decodings")
 # $$\frac{\partial L}{\partial u_t(k)} = p_t(k) - \sum_{s:\,z_s = k} \gamma_t(s)$$
 #
 # Summed over the states of symbol $k$, the posterior is a **soft alignment**: the probability of
-# symbol $k$ in frame $t$, given the transcript. The same gradient would come from a cross-entropy
-# loss whose target is the soft alignment. The model computes this target from its own current
-# output, but within a step the target is held fixed.
+# symbol $k$ in frame $t$, given the transcript. Cross-entropy with the soft alignment as its target
+# has the same gradient, if you treat the target as a constant, although it depends on the model's
+# output.
 #
 # The function `alignment` needs no backward recursion, because the derivative of $\log p$ with
 # respect to the log-probabilities *is* the posterior, and autograd computes this derivative. If a
@@ -521,8 +521,8 @@ predict(
     ["about 25%", "about 50%",
      "about 70%"],
     answer=1,
-    explain="Probably because early training makes the blank the default (not tested). A correct "
-    "alignment needs only one frame per character, so a character need not beat it more often.",
+    explain="If each character and space won exactly one frame, the blank would win about 68% of "
+    "them. But many letters and spaces win several frames, which the loss allows as well.",
     key="06c_speech/share-of-blanks",
 )  # fmt: skip
 
@@ -649,11 +649,12 @@ print(f"{output.logits.shape[1]} frames; transformers {output.loss:.2f}, ours {o
 # | streaming | with a causal encoder | with a causal encoder | needs changes |
 # | example | wav2vec 2.0, OCR | on-device recognition | Whisper |
 #
-# **When not CTC.** Suppose that "TWO" and "TOO" are both plausible. CTC can't make one frame's
-# choice of W or O depend on the characters that other frames output (conditional independence), so
-# the encoder or a language model has to determine the spelling. The **RNN transducer (RNN-T)**
-# ([Graves 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment and adds a network
-# over the previous outputs, so it suits streaming without an external language model.
+# **When not CTC.** Suppose that "AAA" and "triple A" are both plausible transcripts of a sound.
+# Because frames output their symbols independently (conditional independence), CTC can't make later
+# frames follow the choice of earlier ones, so it can mix the two, and the encoder or a language
+# model has to prevent this. The **RNN transducer (RNN-T)** ([Graves
+# 2012](https://arxiv.org/abs/1211.3711)) keeps the monotonic alignment, so it can stream, and adds
+# a network over the previous outputs, which does a part of a language model's work.
 #
 # An **attention encoder-decoder** ([Chan et al. 2016](https://arxiv.org/abs/1508.01211)) drops
 # monotonicity, so it can also translate, as [Whisper](https://arxiv.org/abs/2212.04356) does, but
@@ -689,7 +690,8 @@ except ValueError as error:
 #
 # - **Watch the loss and the CER rather than the WER.** While the loss is near the value for the
 #   best constant output, the model has learned little about the audio, but it isn't necessarily
-#   broken. If the loss stays there, check the input features and their normalization first.
+#   broken. If the loss stays there, check the input features first (general advice that we didn't
+#   test).
 # - **Check the inputs of `F.ctc_loss`.** The function takes **log-probabilities** with time first,
 #   (T, B, V), and by default it divides each loss by the length of the target and averages over the
 #   batch.
@@ -700,12 +702,12 @@ except ValueError as error:
 # ## Summary
 #
 # Which frame belongs to which character? CTC leaves this question open and sums over all
-# alignments, and the gradient of its loss is the softmax output minus the soft alignment. A model
-# that doesn't use the audio yet minimizes its loss by predicting mostly the blank, so after 200
+# alignments, and the gradient of its loss is the softmax output minus the soft alignment. As long
+# as a model ignores the audio, the best it can do is to predict mostly the blank, so after 200
 # steps our baseline's output is still empty for 85% to 100% of the utterances. With batch
 # normalization, the CER after 250 steps is 64 points lower (corrected interval: 27 to 100 points).
 # The trained model outputs the blank in half of all output frames, and in our example each
-# character lasts one to three frames.
+# letter lasts one to three frames.
 #
 # We didn't reproduce the experiments of Graves et al. (2006) on the TIMIT corpus, and no setting
 # was tuned or run with more than three seeds.
