@@ -250,8 +250,8 @@ def prefix_beam_search(log_probs, width=16, blank=0):
 # %% [markdown]
 # For the worked example, where symbols 1 and 2 are a and t, the code computes the numbers from
 # above. The "beam" lines show the most probable text and one of the two texts that tie for second
-# place ("t" and "a", 10 of 64 each). Summed per symbol, the posterior of frame 2 is 18/42 for the
-# blank and 12/42 each for a and t, which we will call the soft alignment. The **forced alignment**
+# place ("t" and "a", 10 of 64 each). Summed per symbol, the posterior of frame 2 is 18/42 for `-`
+# and 12/42 each for a and t, which we will call the soft alignment. The **forced alignment**
 # is the most probable alignment of the given text.
 
 # %% The worked example tags=["nbval-check-output"]
@@ -480,8 +480,8 @@ ctc.settings_table(runs, Recognizer)
 # %% [markdown]
 # **Batch normalization is the only change whose corrected interval excludes zero.** After 250
 # steps, its CER is 64 points lower than the baseline's (last row; differences are computed before
-# rounding). Suppressing the blank at the start removes the empty outputs but not the errors, so the
-# blank alone doesn't explain the plateau. For the CER, this and the other three changes are
+# rounding). Suppressing the blank at the start removes the empty outputs but not the errors, so
+# suppression alone doesn't end the plateau. For the other four changes, the differences in CER are
 # inconclusive with three seeds. We tried a second learning rate only for the baseline, so the table
 # doesn't rank tuned methods.
 #
@@ -522,7 +522,7 @@ predict(
      "about 70%"],
     answer=1,
     explain="If each character and space won exactly one frame, the blank would win about 68% of "
-    "them. But many letters and spaces win several frames, which the loss allows as well.",
+    "them. But many characters win several frames, which the loss allows as well.",
     key="06c_speech/share-of-blanks",
 )  # fmt: skip
 
@@ -531,7 +531,7 @@ predict(
 
 # %% [markdown]
 # The two percentages are means over three seeds. The remaining lines show the output for one
-# example with one seed, and how many consecutive output frames each of its letters and spaces
+# example with one seed, and how many consecutive output frames each of its characters
 # takes.
 
 # %% Blank frames and spike widths tags=["surprise"]
