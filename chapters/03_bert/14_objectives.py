@@ -81,12 +81,11 @@ show(four_objectives(), ALT)
 # encoder makes with the same compute, ignoring the output layers. Our example is a text of 20
 # tokens, 3 of them masked, and an encoder that needs 10 FLOPs per token.
 #
-# We assume that ELECTRA's generator costs a tenth of the encoder. MPNet puts each predicted
-# position into the input three times, which adds two tokens per prediction. The first is the token
-# itself, which only later predictions may see. The second is a mask, which stands in for the token
-# until it has been predicted. The third is the **query**, which makes the prediction and to which
-# no token attends. For Splinter, the first and last token of a span together count as one
-# prediction.
+# We assume that ELECTRA's generator costs a tenth of the encoder. In MPNet, each predicted position
+# appears three times in the input: as the token itself, which only later predictions may see, as a
+# mask, which stands in for the token until it has been predicted, and as a **query**, which makes
+# the prediction and to which no token attends. The mask and the query are two additional tokens per
+# prediction. For Splinter, the first and last token of a span together count as one prediction.
 #
 # | objective | FLOPs per text | predictions per text |
 # |---|---|---|
@@ -139,10 +138,10 @@ table([{"objective": name, "texts": budget // cost, "predictions": budget // cos
 # `runs.questions` finds the spans and inserts the question tokens (`runs` is the module with this
 # page's experiments).
 #
-# For MPNet, the matrix `seen` says which token attends to which. The text and the masks see none of
-# the predicted tokens (`hidden`), a predicted token sees those up to itself (`upto`), and its query
-# sees one fewer. Each prediction therefore sees every position of the text once, as the token
-# itself or as its mask, but never its own target.
+# For MPNet, the matrix `seen` says which token attends to which. In the code, the text and the
+# masks see no predicted token (`hidden`). Predicted token t sees the predicted tokens 0 to t
+# (`upto`), and its query sees only 0 to t − 1. Each prediction therefore sees every position of the
+# text once, as the token itself or as its mask, but never its own target.
 
 # %% Four pretraining objectives tags=["concept"]
 import torch
@@ -313,9 +312,9 @@ for objective, narrower in runs.ARMS:
     flops = runs.flops_per_step(objective, narrower)
     name = runs.name(objective, narrower)
     rows.append({"objective": name, "GFLOPs per step": flops / 1e9,
-                 "cost relative to BERT": flops / runs.flops_per_step("masked LM") - 1,
+                 "extra cost over BERT": flops / runs.flops_per_step("masked LM") - 1,
                  "steps in the budget": round(runs.BUDGET * 1e9 / flops)})  # fmt: skip
-table(rows, formats={"GFLOPs per step": ".2f", "cost relative to BERT": "+.0%"})
+table(rows, formats={"GFLOPs per step": ".2f", "extra cost over BERT": "+.0%"})
 
 # %% [markdown]
 # ELECTRA's steps cost 13% more than BERT's with the narrower generator and 32% more with the wider
@@ -374,10 +373,10 @@ table(runs.scores(found), formats=dict.fromkeys(runs.SCORES, ".1%"),
       "seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# **The baselines without a network beat every encoder.** For parts of speech, the lookup table
-# reaches 74.3%, and the best encoder reaches 52.8%. For sentiment, TF-IDF is better even than the
-# fine-tuned encoders. None of these encoders is useful yet, and none could be expected to be,
-# because ELECTRA-Small was trained with a million times our budget.
+# **On the two tasks with such a baseline, it beats every encoder.** For parts of speech, the lookup
+# table reaches 74.3%, and the best encoder reaches 52.8%. For sentiment, TF-IDF is better even than
+# the fine-tuned encoders. None of these encoders is useful yet, which isn't surprising with our
+# budget, since ELECTRA-Small was trained with a million times as much.
 #
 # For parts of speech, every objective has a higher mean than random initialization, and MLM has the
 # highest. Could its lead come from the choice of seeds? The next table shows how much higher each
@@ -399,9 +398,10 @@ table(runs.differences(found), formats=dict.fromkeys(runs.SCORES, ".1f"),
 # variation is unlikely to explain MLM's gain over no pretraining.
 #
 # For sentiment and entities, all intervals include zero, so the table can't rank the objectives
-# there. MLM's lead appears on only one of the three tasks, by which we also chose the learning
-# rates. The three papers report gains over masked language modeling, but here we see none. For
-# ELECTRA, experiment 3 shows one possible reason.
+# there. MLM leads only on parts of speech, the task by which we also chose the learning rates. We
+# see no gain over masked language modeling on these three tasks. (Splinter's reported gain is for
+# question answering with few examples, which we didn't test.) For ELECTRA, experiment 3 shows one
+# possible reason.
 
 # %% [markdown]
 # ### 3. Does ELECTRA's generator learn?
@@ -429,8 +429,7 @@ table(runs.generators(found), formats={"replaced": ".1%", "AUC": ".2f"},
 # **Neither generator has learned much.** The narrower generator has a loss of 5.99 nats, almost the
 # same as the 6.03 nats of the token frequencies, so its replacements are probably close to words
 # drawn by frequency. The wider generator hasn't even reached this level. Its learning rate is
-# lower, but higher rates didn't help much, because the lowest loss at any rate we tried, with
-# either width, is 5.97 nats.
+# lower, but at no rate that we tried did either width get below 5.97 nats.
 #
 # Such words should be easy to detect, but with the narrower generator the AUC is at chance, so this
 # discriminator can't tell restored from replaced tokens. (We didn't measure it on the unmasked
@@ -562,9 +561,10 @@ assert max(first, key=first.get) == "replaced tokens"
 #
 # At full scale and equal compute, ELECTRA outperforms BERT, with 85.0 against 82.2 on GLUE (Clark
 # et al. 2020, table 5). We didn't reproduce this result and couldn't have, because our generators
-# stayed near the level of token frequencies. MPNet's and Splinter's gains didn't appear either.
-# What carries over to any scale is the method: count all FLOPs, tune each objective, evaluate on
-# tasks that none was trained on, and show the simplest baseline.
+# stayed near the level of token frequencies. MPNet's gain didn't appear either, and we didn't test
+# question answering, where Splinter's gain was reported. What carries over to any scale is the
+# method: count all FLOPs, tune each objective, evaluate on tasks that none was trained on, and show
+# the simplest baseline.
 #
 # ## Check your understanding
 #
