@@ -1,17 +1,17 @@
 # %% [markdown] tags=["slide"]
 # # mBART and MASS: does denoising pretraining help translation?
 #
-# You want to translate English into French, but you have only 300 translated pairs. You also have
-# many English and many French sentences that aren't translations of each other. **mBART** and
-# **MASS** use such sentences to pretrain a translation model by **denoising**: it learns to restore
-# corrupted text. **How much does this help when you then fine-tune on so few pairs?**
+# You want to translate English into French, but you have only 300 translated pairs, plus many
+# English and French sentences that aren't translations of each other. **mBART** and **MASS** use
+# such sentences to pretrain a translation model by **denoising**: the model learns to restore
+# corrupted text. **How much does this pretraining help when you fine-tune on so few pairs?**
 #
 # **What it is.** MASS ([Song et al. 2019](https://arxiv.org/abs/1905.02450)) and mBART ([Liu et al.
 # 2020](https://arxiv.org/abs/2001.08210)) are **pretraining objectives** for an
 # **encoder-decoder**, a transformer whose encoder reads one text and whose decoder generates
-# another. In both, the encoder reads a corrupted text, and the decoder predicts what was removed
-# (MASS) or the entire original (mBART). The pretrained weights then initialize a machine
-# translation model.
+# another. In both objectives, the encoder reads a corrupted text, and the decoder predicts what was
+# removed (MASS) or the entire original (mBART). The pretrained weights then initialize a machine
+# translation model, which is fine-tuned on translated pairs.
 #
 # **What you'll be able to do.** Build training examples for both objectives, compute their loss,
 # generate in a chosen language with mBART's language tokens, and test whether denoising itself
@@ -19,14 +19,14 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# It helps, but 300 pairs aren't enough to translate. On chrF, a score from 0 to 100 for shared
-# character sequences, our small model reaches 18.4 after mBART's pretraining of 2,400 steps, while
-# a constant French sentence scores 12.3. The gain over no pretraining is 13.5 points (95%
-# confidence interval over five random seeds: 11.8 to 15.2). With 3,000 pairs, pretraining improves
-# chrF from 38.3 to 51.0.
+# Pretraining helps, but 300 pairs aren't enough to translate. On chrF, a score from 0 to 100 for
+# shared character sequences, our small model reaches 18.4 after 2,400 steps of mBART's pretraining,
+# while a constant French sentence scores 12.3. The gain over no pretraining is 13.5 points (95%
+# confidence interval over five random seeds: 11.8 to 15.2). With 3,000 pairs, the same pretraining
+# improves chrF from 38.3 to 51.0.
 #
 # It isn't clear that denoising is what helps, because pretraining that only copies uncorrupted
-# sentences scores about the same, once even higher.
+# sentences scores about the same, and in one case even higher.
 #
 # </details>
 #
@@ -63,11 +63,11 @@ show(mbart_diagram(), ALT)
 # three related systems, which we compare at the end. The two lines of the last button are a
 # sentence and its translation.* *Try this:*
 #
-# 1. Choose *MASS* and select the token whose target is *milk*. In which line does it find *He*, and
-#    in which *drinks*?
-# 2. Choose *mBART* and compare the encoder's input with the targets. How many tokens does the mask
-#    replace?
-# 3. Go through all seven buttons. Which objectives need a sentence and its translation?
+# 1. Choose *MASS* and select the token whose target is *milk*. In which line can this token attend
+#    to *He*, and in which to *drinks*?
+# 2. Choose *mBART* and compare the encoder's input with the targets to find out how many tokens the
+#    mask replaces.
+# 3. Go through all seven buttons to see which objectives need a sentence and its translation.
 
 # %% Interactive figure: pretraining objectives tags=["slide", "fold"]
 from deepdive_book.ch04.figures import pretraining_examples as figure
@@ -78,25 +78,25 @@ cross_lingual_masks(figure.examples())
 # %% [markdown]
 # <details><summary>What you should see: open after you try</summary>
 #
-# 1. *He* is only in the encoder's input, and *drinks* is only in the decoder's input. No word is in
-#    both, so the decoder's tokens (lower line) need **cross-attention**, their attention to the
-#    encoder's states (upper line).
-# 2. The mask replaces two tokens, *drinks* and *milk*. The model isn't given this number, so it
-#    must predict the length as well.
-# 3. *XNLG, translation* and *VECO, cross-lingual* need translations. All others need monolingual
-#    text only.
+# 1. *He* is only in the encoder's input, while *drinks* is only in the decoder's input. Because no
+#    word is in both inputs, the decoder's tokens (lower line) need **cross-attention**, their
+#    attention to the encoder's states (upper line).
+# 2. The mask replaces two tokens, *drinks* and *milk*, but the model isn't given this number, so it
+#    must also predict how many tokens are missing.
+# 3. *XNLG, translation* and *VECO, cross-lingual* need translations, whereas all other objectives
+#    need only monolingual text.
 #
 # </details>
 #
 # ## By hand: one text, two objectives
 #
-# To see what the two objectives do, we corrupt a text of five tokens and two sentences, *She drinks
-# milk* and *He sleeps*.
+# To see what the two objectives do, we corrupt a text of five tokens that consists of two
+# sentences, *She drinks milk* and *He sleeps*.
 #
-# **mBART** corrupts a text in two ways. First, **sentence permutation** shuffles the sentences.
-# Then **text infilling** removes sequences of tokens, called **spans**, and puts a single mask in
-# the place of each span, until 35% of the tokens are masked. Here that is $0.35 \cdot 5 = 1.75$,
-# rounded to 2 tokens.
+# **mBART** corrupts a text in two steps. After **sentence permutation** has shuffled the sentences,
+# **text infilling** removes sequences of tokens, called **spans**, and puts a single mask in the
+# place of each span, until 35% of the tokens are masked. In our text, that is $0.35 \cdot 5 = 1.75$
+# tokens, rounded to 2.
 #
 # The length of each span is sampled from a Poisson distribution with mean 3.5, whose first
 # probabilities are
@@ -106,17 +106,19 @@ cross_lingual_masks(figure.examples())
 # | probability | 0.030 | 0.106 | 0.185 |
 # | cumulative | 0.030 | 0.136 | 0.321 |
 #
-# To sample a length, take a uniform random number between 0 and 1, and find the first length whose
-# cumulative probability is larger. In our example, the random number is 0.256, between 0.136 and
-# 0.321, so the span has length 2. It already masks the two tokens, so no other span is sampled.
+# To sample a length, take a uniform random number between 0 and 1, and choose the first length
+# whose cumulative probability is larger. In our example, the random number 0.256 is between 0.136
+# and 0.321, so the span has length 2. Because this span already masks the two tokens, no other span
+# is sampled.
 #
 # **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, which Python rounds to the even
-# number 2. Suppose the span starts at the second token. The decoder predicts only the tokens of the
-# span. If a position and the one before it are both in the span, the decoder's input is the
-# previous token; otherwise it is a mask. The tokens outside the span are therefore available only
-# from the encoder.
+# number 2, and in our example the span starts at the second token. The decoder predicts only the
+# tokens of the span, and at each of these positions except the first, its input is the previous
+# token. All its other inputs are masks, so the tokens outside the span are available only from the
+# encoder.
 #
-# This gives two training examples, where a dash means no loss at this position:
+# The two objectives turn our text into these training examples, where a dash means no loss at this
+# position:
 #
 # | | mBART | MASS |
 # |---|---|---|
@@ -124,16 +126,16 @@ cross_lingual_masks(figure.examples())
 # | decoder input | `<en>` She drinks milk He sleeps | [M] [M] drinks [M] [M] |
 # | targets | She drinks milk He sleeps `</s>` | – drinks milk – – |
 #
-# Both objectives have the same loss, the mean **cross-entropy** of the targets. For example, if a
-# model gives each of the 19 tokens in the figure's vocabulary the same probability, its loss is
-# $\ln 19 = 2.944$.
+# Both objectives minimize the same loss, the mean **cross-entropy** of the targets. For example, a
+# model that assigns the same probability to each of the 19 tokens in the figure's vocabulary has a
+# loss of $\ln 19 = 2.944$.
 #
 # ## In code: training examples and loss
 #
-# In the next cell, `infill` is mBART's text infilling. The functions `mbart_example` and
-# `mass_example` each return a training example, and `denoising_loss` computes the loss. The random
-# numbers are arguments: `rng` is a `random.Random`, and `u` is a uniform random number, which
-# selects the length of a span in `poisson` and the start of the span in `mass_example`.
+# In the next cell, `infill` implements mBART's text infilling, `mbart_example` and `mass_example`
+# each return a training example, and `denoising_loss` computes the loss. The random numbers are
+# arguments: `rng` is a `random.Random`, and `u` is a uniform random number, which selects the
+# length of a span in `poisson` and the start of the span in `mass_example`.
 
 # %% mBART and MASS tags=["concept", "slide"]
 import math
@@ -191,9 +193,9 @@ def denoising_loss(model, source, inputs, targets, pad):
 
 
 # %% [markdown]
-# Called on the worked example, these functions return the same training examples, span length, and
-# loss. The module `figure` has the interactive figure's vocabulary and the seed of the random
-# numbers:
+# Applied to the worked example, these functions return the training examples, span length, and loss
+# that we computed by hand. The interactive figure's vocabulary and the seed of the random numbers
+# come from the module `figure`:
 
 # %% The worked example tags=["nbval-check-output"]
 import random
@@ -211,8 +213,8 @@ print(f"loss of equal probabilities: {uniform.item():.3f}")
 
 # %% [markdown]
 # The same functions are in `deepdive`, the small library that accompanies this book. To test that
-# they are equal, we make an mBART and a MASS example with each of 100 seeds, and compare the loss
-# and its gradients in a small mBART with random weights:
+# our functions equal the library's, we make an mBART and a MASS example with each of 100 seeds, and
+# compare the loss and its gradients in a small mBART with random weights:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.models.generative import mbart
@@ -250,30 +252,30 @@ print("equal: 200 training examples, the loss of both objectives, and its gradie
 #
 # **Data.** The sentences are from Tatoeba, a public collection of sentences and their translations.
 # We use short English and French sentences of 3 to 10 tokens, all among the 1,500 most frequent
-# words of their language. Many sentences have several translations, so we put all translations of a
-# sentence into one group. Each group is used in only one part: the English corpus, the French
-# corpus, the **parallel corpus** (the translated pairs), the validation set, or the test set.
-# Therefore no sentence of one monolingual corpus has a known translation in the other, and no test
-# sentence occurs in training.
+# words of their language. Because many sentences have several translations, we put all translations
+# of a sentence into one group. Each group is used in only one part of the data: the English corpus,
+# the French corpus, the **parallel corpus** (the translated pairs), the validation set, or the test
+# set. Therefore no sentence of one monolingual corpus has a known translation in the other, and no
+# test sentence occurs in training.
 #
 # **Models.** All models share one small encoder-decoder with 2 layers in the encoder, 2 in the
-# decoder, a width of 64, and one token per word. Their names refer only to the pretraining. *mBART*
-# and *MASS* are pretrained with the objectives above, and *none* isn't pretrained. *copying* is a
-# control with the same targets as *mBART*, but its encoder reads the uncorrupted sentence. Each
-# text here is a single sentence, so *mBART* has nothing to permute. In our version of *MASS*, the
+# decoder, a width of 64, and one token per word. Their names refer only to the pretraining: *mBART*
+# and *MASS* are pretrained with the objectives above, while *none* isn't pretrained. As a control,
+# *copying* has the same targets as *mBART*, but its encoder reads the uncorrupted sentence. Because
+# each text here is a single sentence, *mBART* has nothing to permute. In our version of *MASS*, the
 # decoder's first input is the language token, as in *mBART*.
 #
 # **Training.** We pretrain for 800 or 2,400 steps of Adam with batches of 64 sentences, half of
 # them in each language, and a peak learning rate of 0.003. Then we fine-tune on 300 or 3,000
 # translated pairs, with batches of 32 pairs and a peak learning rate of 0.002, for at most half the
 # number of pretraining steps. Fine-tuning stops early when the loss on 200 validation pairs hasn't
-# improved for 100 steps, and we use the weights with the lowest validation loss. (Code: `train` and
-# `fine_tune` in `deepdive_book.ch04.runs.mbart`.)
+# improved for 100 steps, and we use the weights with the lowest validation loss. The code of these
+# two stages is in `train` and `fine_tune` of `deepdive_book.ch04.runs.mbart`.
 #
 # **Metrics.** **chrF** compares the character sequences in a translation with those in a reference,
-# and **BLEU** compares the word sequences. Both range from 0 to 100, and higher is better. Two
-# baselines need no training. One outputs the same French sentence for every input (mean score of 20
-# such sentences), and the other outputs the English input itself.
+# whereas **BLEU** compares the word sequences. Both scores range from 0 to 100, and higher is
+# better. Two baselines need no training: one outputs the same French sentence for every input (mean
+# score of 20 such sentences), and the other outputs the English input itself.
 
 # %% Data, saved runs, and baselines
 from deepdive_book.ch04.runs import mbart as experiment
@@ -289,13 +291,13 @@ one_sentence, source = experiment.baselines(data)
 print(f"chrF of one sentence for all: {one_sentence.value:.1f}, of the English input: {source:.1f}")
 
 # %% [markdown]
-# Both baselines have a chrF of about 12, so a score near 12 is no evidence of translation.
+# Both baselines reach a chrF of about 12, so a score near 12 isn't evidence of translation.
 #
 # ### 1. What does a pretrained model generate before fine-tuning?
 #
 # After pretraining, the model has never seen a translation, because in every training example the
-# encoder and the decoder had texts in the same language. Now we give the encoder an English test
-# sentence, but we start the decoder with the French language token.
+# encoder's and the decoder's texts were in the same language. Now we give the encoder an English
+# test sentence but start the decoder with the French language token.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -315,9 +317,9 @@ predict(
 # #### Answer: open after you predict
 #
 # The first table shows what percentage of the generated words occur only in English and what
-# percentage occur only in French. (The rest occur in both.) After 2,400 steps, the percentages of
-# *copying* barely vary, because it outputs almost exactly the input. The second table has the first
-# eight tokens of two outputs after the shorter pretraining.
+# percentage occur only in French, while the rest occur in both languages. After 2,400 steps, the
+# percentages of *copying* barely vary, because this model outputs almost exactly the input. The
+# second table shows the first eight tokens of two outputs after the shorter pretraining.
 
 # %% Languages of the generated words tags=["surprise", "slide"]
 table(experiment.language_table(runs), formats={"pretraining steps": ",d"},
@@ -330,11 +332,11 @@ table(experiment.examples(runs, data, 0))
 # %% [markdown]
 # **mBART generates mostly English words, although the language token asks for French.** In the
 # examples, many of these words are copied from the input, and some are repeated. MASS, in contrast,
-# generates French, but its two outputs repeat a word and are unrelated to the source. It probably
-# generates French because its decoder always had to predict words that weren't in the encoder's
-# input, in the language of its first token.
+# generates French, but its two outputs repeat a word and are unrelated to the source. The decoder
+# of MASS probably generates French because it always had to predict words that weren't in the
+# encoder's input, in the language of its first token.
 #
-# In these examples, neither mBART nor MASS translates yet. [Liu et al.
+# In these examples, neither mBART nor MASS translates yet. As for the copying, [Liu et al.
 # (2021)](https://aclanthology.org/2021.findings-acl.373/) find that large pretrained models copy
 # more than models without pretraining even after fine-tuning.
 
@@ -342,13 +344,13 @@ table(experiment.examples(runs, data, 0))
 # ### 2. Does denoising pretraining help when pairs are few?
 #
 # Now we fine-tune mBART and compare it with *none*. To be fair, *none* may take as many fine-tuning
-# steps as mBART takes in both stages, at most 1,200 or 3,600. However, a fine-tuning batch is half
-# the size of a pretraining batch, so *none* still uses less compute. Therefore a second version,
-# *none, equal compute*, may take up to 5,760 steps, so that its maximum compute is about that of
-# the longer mBART.
+# steps as mBART takes in both stages, at most 1,200 or 3,600. However, because a fine-tuning batch
+# is half the size of a pretraining batch, *none* still uses less compute. Therefore a second
+# version, *none, equal compute*, may take up to 5,760 steps, so its maximum compute is about equal
+# to the longer mBART's.
 #
-# In the next table, the column "steps" has the pretraining steps plus the maximum number of
-# fine-tuning steps. The compute is in 10¹² floating-point operations (TFLOP). It is an upper bound,
+# In the next table, the column "steps" shows the pretraining steps plus the maximum number of
+# fine-tuning steps. The compute, in 10¹² floating-point operations (TFLOP), is an upper bound,
 # because fine-tuning may stop early. The scores are means over runs with different random seeds,
 # and the brackets show a 95% **confidence interval** for the mean (Student's t). With only three
 # seeds, this interval is wide and can even include impossible scores.
@@ -364,14 +366,15 @@ table(experiment.score_table(runs, data, dict.fromkeys(arms)), formats=formats,
       caption="test scores: mean over seeds [95% confidence interval]")  # fmt: skip
 
 # %% [markdown]
-# Are the gains larger than chance? For the next table, we subtract the second model's chrF from the
-# first model's, seed by seed and before rounding, and then average. Only seeds that both models
-# have are used, so the result can deviate from the difference of two means above.
+# Are these gains larger than you would expect by chance? To find out, we subtract the second
+# model's chrF from the first model's, seed by seed and before rounding, and average the differences
+# in the next table. Because only seeds that both models share are used, the result can deviate from
+# the difference of two means above.
 #
-# The last column has the p value of a t test, the probability of a difference at least this large
+# The last column shows the p value of a t test, the probability of a difference at least this large
 # if the models were equally good on average. With six comparisons, one of them may have a small p
-# value by chance alone. Holm's method corrects for this by raising the p values. The intervals
-# aren't corrected.
+# value by chance alone. Holm's method therefore raises the p values to correct for the number of
+# comparisons, whereas the intervals aren't corrected.
 
 # %% Differences
 FORMATS = {"pretraining steps": ",d", "pairs": ",d", "difference in chrF": ".1f",
@@ -392,25 +395,26 @@ for one in ("none", "mBART"):
 # %% [markdown]
 # **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.5 points with 300
 # pairs and 12.7 points with 3,000. All six intervals exclude zero, and no corrected p value is
-# above 0.010. Allowing *none, equal compute* more steps doesn't change this result, probably
-# because its validation loss stops improving. (How many steps each run took wasn't saved.)
+# above 0.010. The additional steps of *none, equal compute* don't change this result, probably
+# because its validation loss stops improving (how many steps each run took wasn't saved).
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time, and with each seed at most one of its 500 test translations
 # equals the reference. Without pretraining, the score is even below that baseline, and the eight
-# saved outputs of each seed contain only one or two different ones.
+# saved outputs of each seed contain only one or two different sentences.
 #
-# **With 3,000 pairs, longer training can replace a short pretraining.** *None* after up to 3,600
-# steps scores 38.3, which is even higher than mBART after 800 + 400 steps (35.6), although *none*
-# may use about twice the compute. So a part of mBART's gain of 15.3 points in the short runs comes
-# from faster training. In the long runs, however, *none, equal compute* doesn't catch up.
+# **With 3,000 pairs, longer training can replace a short pretraining.** After up to 3,600 steps,
+# *none* scores 38.3, which is even higher than mBART after 800 + 400 steps (35.6), although *none*
+# may use about twice the compute. Part of mBART's gain of 15.3 points in the short runs therefore
+# comes from faster training. In the long runs, however, *none, equal compute* doesn't catch up with
+# mBART.
 #
 # ### 3. Is it the denoising?
 #
-# mBART's pretraining has two ingredients. The model learns to generate sentences in both languages
+# mBART's pretraining has two ingredients: the model learns to generate sentences in both languages
 # while it attends to an input, and it learns to undo the corruption of that input. To find out
-# whether the second ingredient matters, we compare mBART with *copying*, which has only the first.
-# We also add MASS.
+# whether the second ingredient matters, we compare mBART with *copying*, which has only the first,
+# and we also add MASS.
 
 # %% tags=["fold"]
 predict(
@@ -428,8 +432,8 @@ predict(
 # #### Answer: open after you predict
 #
 # In the first table, "target tokens (M)" is the number of tokens that the decoder predicts in
-# pretraining, in millions. The second table has differences as in experiment 2, and its p values
-# are corrected for its own eight comparisons.
+# pretraining, in millions. The second table shows differences as in experiment 2, with p values
+# that are corrected for its own eight comparisons.
 
 # %% All objectives tags=["surprise", "slide"]
 arms = [(one, steps) for steps in (short, long) for one in ("mBART", "copying", "MASS")]
@@ -453,44 +457,45 @@ print(f"mBART − copying, {long:,} steps, {many:,} pairs, by seed:", *(f"{x:.2f
 
 # %% [markdown]
 # **After 2,400 steps, copying alone gains 12.5 points over no pretraining with 300 pairs and 11.0
-# points with 3,000**, so it may help nearly as much as denoising. Does denoising add anything? At
-# 800 steps, and at 2,400 steps with 300 pairs, the intervals of mBART − *copying* include zero, so
-# these differences don't show it, and the first interval is too wide to tell.
+# points with 3,000**, so it may help nearly as much as denoising. Does denoising add anything?
+# After 800 steps, and after 2,400 steps with 300 pairs, the intervals of mBART − *copying* include
+# zero, so these differences don't show a benefit of denoising, and the first interval is too wide
+# to tell.
 #
 # With 2,400 steps and 3,000 pairs, the result is less clear. mBART scores 1.7 points higher over
 # five seeds, and the interval excludes zero, but the difference isn't significant after the
-# correction, and it was 2.4 with the first three seeds, before we added two more. So whether
-# denoising adds anything to copying is open here.
+# correction. Moreover, the difference was 2.4 with the first three seeds, before we added two more.
+# Whether denoising adds anything to copying is therefore open here.
 #
-# Why does copying help at all? Probably because it trains two abilities that translation also
-# needs, though we didn't test this. The decoder learns to generate sentences of the language, and
-# the cross-attention learns to find the input position needed next.
+# Copying probably helps because it trains two abilities that translation also needs, though we
+# didn't test this. The decoder learns to generate sentences of the language, and the
+# cross-attention learns to select the input position needed next.
 #
 # **MASS helps with 300 pairs, and its result with 3,000 is inconclusive.** After 2,400 steps and
-# with 300 pairs, it scores 7.4 points higher than *none*, although that only brings it to about the
-# level of the constant sentence. With 3,000 pairs its seeds differ widely, so the interval of the
-# difference is very wide. After 800 steps, MASS scores only 16.1 with 3,000 pairs, below the 20.3
-# of *none*. However, it had only half of mBART's target tokens, and we tried neither more steps nor
-# other learning rates, so this comparison isn't evidence against MASS.
+# with 300 pairs, MASS scores 7.4 points higher than *none*, although this gain only brings it to
+# about the level of the constant sentence. With 3,000 pairs, its seeds differ so widely that the
+# interval of the difference is very wide. After 800 steps, MASS scores only 16.1 with 3,000 pairs,
+# below the 20.3 of *none*. However, MASS had only half of mBART's target tokens, and we tried
+# neither more steps nor other learning rates, so this comparison isn't evidence against MASS.
 
 # %% [markdown]
 # ### Where does the meaning come from?
 #
-# Monolingual text doesn't show which French word is the translation of an English word. Only the
-# pairs show it. How many words of the test sentences, counting every occurrence, are in them?
+# Only the pairs, rather than the monolingual text, show which French word is the translation of an
+# English word. How many words of the test sentences, counting every occurrence, are in these pairs?
 
 # %% Test words that occur in the pairs
 for n in experiment.pair_counts():
     print(f"{n:,} pairs: {experiment.coverage(data, n):.0f}% of the English words in the test set")
 
 # %% [markdown]
-# Even 300 pairs contain most of the words. However, a word that occurs only once or twice is
-# probably hard to learn for a model that also has to learn everything else. A pretrained model
-# probably has less left to learn, because it already generates sentences in both languages.
+# Even 300 pairs contain most of the words, but a word that occurs only once or twice is probably
+# hard to learn for a model that also has to learn everything else. A pretrained model probably has
+# less left to learn, because it already generates sentences in both languages.
 #
 # ## With the real library
 #
-# Hugging Face's transformers has mBART as `MBartForConditionalGeneration`. With `save` from
+# Hugging Face's transformers provides mBART as `MBartForConditionalGeneration`. With `save` from
 # `deepdive`, we write our small mBART in the format of transformers, load the same weights there,
 # and check that the **logits**, the scores before the softmax, are equal. In transformers,
 # `shift_tokens_right` makes the decoder's input from the labels by moving their last token, the
@@ -522,11 +527,12 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # %% [markdown]
 # The last line of the output shows how generation starts in **mBART-50** ([Tang et al.
 # 2020](https://arxiv.org/abs/2008.00401)), a later version of mBART. mBART-50 puts the language
-# token before the text on both sides. mBART puts it at the end of the source and of the labels, and
-# the shift then makes it the decoder's first input. The decoder of mBART-50 starts with `</s>`, and
-# `forced_bos_token_id` makes the language token the first generated token. Without this token, a
-# multilingual model may generate text in another language than you want, an error known as
-# **accidental translation** ([Xue et al. 2021](https://arxiv.org/abs/2010.11934)).
+# token before the text on both sides, whereas mBART puts it at the end of the source and of the
+# labels. In mBART, the shift then makes this token the decoder's first input, while the decoder of
+# mBART-50 starts with `</s>`, and `forced_bos_token_id` makes the language token the first
+# generated token. Without this token, a multilingual model may generate text in a language other
+# than the one you want, an error known as **accidental translation** ([Xue et al.
+# 2021](https://arxiv.org/abs/2010.11934)).
 #
 # With network access, you would run the published model like this (the output isn't shown here):
 #
@@ -543,15 +549,15 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # ```
 #
 # To fine-tune on your own pairs, start from `facebook/mbart-large-50`, which is pretrained only.
-# Set `src_lang` and `tgt_lang`, and pass the translations as `text_target`.
+# Then set `src_lang` and `tgt_lang`, and pass the translations as `text_target`.
 #
 # ## How it differs
 #
-# The table compares the systems of the interactive figure. The column "parallel" says whether
-# pretraining also uses translations, and the functions are in `deepdive.training.objectives`. In
-# mT5, a **sentinel** is a mask token with a number, a different one for each span. VECO is an
-# encoder into which cross-attention to a second sentence can be plugged, which gives `plugged_loss`
-# its name.
+# The table compares the systems of the interactive figure, and its column "parallel" shows whether
+# pretraining also uses translations. All functions in the last column are in the module
+# `deepdive.training.objectives`. In mT5, a **sentinel** is a mask token with a number, a different
+# one for each span. VECO is an encoder into which cross-attention to a second sentence can be
+# plugged, which gives `plugged_loss` its name.
 #
 # | system | encoder input | target | parallel | function |
 # |---|---|---|---|---|
@@ -566,9 +572,9 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 #
 # ## Common mistake: split pairs at random
 #
-# Tatoeba has several translations for many sentences. Suppose you shuffle the pairs, use the first
-# ones as the test set, and pretrain on the sentences of all others. No pair is in both parts, but
-# many sentences are:
+# Suppose you shuffle the pairs, use the first ones as the test set, and pretrain on the sentences
+# of all others. No pair is then in both parts, but many sentences are, because Tatoeba contains
+# several translations of many sentences:
 
 # %% Test sentences that occur in training
 table([{"split by": name, "English (%)": english, "French (%)": french}
@@ -577,20 +583,20 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
       caption="test sentences that occur in the remaining pairs")  # fmt: skip
 
 # %% [markdown]
-# With random pairs, almost half of the English test sentences and 11% of the French ones occur in
-# the other pairs.
+# If you split the pairs at random, almost half of the English test sentences and 11% of the French
+# ones occur in the other pairs.
 #
-# **Symptom:** no error, but the test set is contaminated. A model that was pretrained on these very
-# sentences may process or generate them more easily, and the gain is then attributed to
-# pretraining. **Fix:** put all pairs that share a sentence, directly or through other pairs, into
-# one group. Then split the groups instead of the pairs, and test on one pair of each group
+# **Symptom:** you see no error, although the test set is contaminated. A model that was pretrained
+# on these very sentences may process or generate them more easily, and the gain is then attributed
+# to pretraining. **Fix:** put all pairs that share a sentence, directly or through other pairs,
+# into one group. Then split the groups instead of the pairs, and test on one pair of each group
 # (`experiment.group_translations`).
 #
 # ## In practice
 #
-# - **Set the language token.** A wrong token raises no error.
+# - **Set the language token**, because a wrong token raises no error.
 # - **Read the outputs before you trust a score.** Copying the English input and repeating an
-#   unrelated French sentence have nearly the same chrF.
+#   unrelated French sentence reach nearly the same chrF.
 # - **Compare with a copying control** if you claim that the corruption itself helps.
 # - **Pretrain a model yourself only if no suitable one exists.** For a language in mBART-50,
 #   fine-tune the published weights.
@@ -599,18 +605,19 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
 # 2,400 steps of mBART's objective improve chrF by 13.5 points [11.8, 15.2] with 300 pairs and by
-# 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), and with
-# 3,000 it reaches 51.0.
+# 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), whereas
+# with 3,000 pairs it reaches 51.0.
 #
-# A control without corruption, *copying*, scores about the same as mBART. Whether denoising adds
-# something is open, because the largest difference in mBART's favor is 1.7 points and isn't
-# significant after correction.
+# However, a control without corruption, *copying*, scores about the same as mBART. Whether
+# denoising adds something is open, because the largest difference in mBART's favor is 1.7 points
+# and isn't significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
 # low-resource language pairs. Our BLEU with 3,000 pairs rises from 19.6 to 30.3, but on short, easy
-# sentences. In most of them, a single span masks all the tokens that it should, so they are a weak
-# test of text infilling. We didn't reproduce their models, the 25 languages, sentence permutation,
-# or unsupervised translation. We also didn't compare MASS at equal target tokens.
+# sentences. In most of these sentences, a single span masks all the tokens to be masked, so they
+# are a weak test of text infilling. We didn't reproduce the paper's models, the 25 languages,
+# sentence permutation, or unsupervised translation, and we didn't compare MASS at equal target
+# tokens.
 #
 # ## Check your understanding
 #
@@ -618,65 +625,66 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The encoder's input has a mask at the position of every target token. Only a word that also
-#    occurs outside the span could be copied.
+#    Because the encoder's input has a mask at the position of every target token, only a word that
+#    also occurs outside the span could be copied.
 #
 #    </details>
 # 2. Why does mBART's mask not reveal the length of a span?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Each span is replaced by one mask, whatever its length. An empty span even inserts a mask where
-#    nothing is missing.
+#    Each span is replaced by one mask, whatever its length, and an empty span even inserts a mask
+#    where nothing is missing.
 #
 #    </details>
 # 3. The model without pretraining may take 1,200 fine-tuning steps, the others 400. Why?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The other models had 800 pretraining steps. With the same total, a difference can't come from
-#    fewer steps.
+#    Because the other models had 800 pretraining steps, all models then have the same total, so a
+#    difference can't come from fewer steps.
 #
 #    </details>
 # 4. What does the difference between mBART and *copying* measure?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    It measures the effect of the corruption. Everything else is the same: the languages, the
-#    sentences, the targets, and the number of steps.
+#    It measures the effect of the corruption, because everything else is the same: the languages,
+#    the sentences, the targets, and the number of steps.
 #
 #    </details>
 #
 # ## Exercises
 #
-# 1. *(on paper, 3 min)* Compute a training example. Apply text infilling to $a\,b\,c\,d\,e\,f$ with
-#    a rate of 0.5. The sampled lengths are 0, 2, and 4, and the masks get positions 0, 2, and 4 of
-#    the result, in this order. What is the encoder's input, without special tokens?
+# 1. *(on paper, 3 min)* Compute a training example by applying text infilling to $a\,b\,c\,d\,e\,f$
+#    with a rate of 0.5. The sampled lengths are 0, 2, and 4, and the masks get positions 0, 2, and
+#    4 of the result, in this order. What is the encoder's input, without special tokens?
 #
 #    <details><summary>Answer</summary>
 #
-#    Three tokens are masked, so the last span is truncated to 1. The result is [M] $a$ [M] $d$ [M]
-#    $f$. The first mask is an insertion, the second replaces $b\,c$, and the third replaces $e$.
+#    Three tokens are masked, so the last span is truncated to 1, and the result is [M] $a$ [M] $d$
+#    [M] $f$. The first mask is an insertion, the second replaces $b\,c$, and the third replaces
+#    $e$.
 #
 #    </details>
-# 2. *(on paper, 2 min)* Count MASS's training examples. A sentence has 10 tokens. How many
-#    different examples does MASS make of it?
+# 2. *(on paper, 2 min)* Count MASS's training examples: how many different examples does MASS make
+#    of a sentence with 10 tokens?
 #
 #    <details><summary>Answer</summary>
 #
-#    A span of 5 tokens can start at 6 positions, so there are 6.
+#    A span of 5 tokens can start at 6 positions, so there are 6 examples.
 #
 #    </details>
 # 3. *(measure, 30 min)* Measure whether copying random words is enough. In `pretraining_batches` of
 #    `deepdive_book.ch04.runs.mbart`, let *copying* use sentences of the same lengths with randomly
-#    sampled words of the same language. Run `measure("copying", seed, 800)` with seeds 1, 2, and 3,
-#    and compare with the saved runs, seed by seed.
+#    sampled words of the same language. Then run `measure("copying", seed, 800)` with seeds 1, 2,
+#    and 3, and compare the results with the saved runs, seed by seed.
 #
 #    <details><summary>Answer</summary>
 #
-#    If the gain over *none* remains, it doesn't need real sentences. The model can still learn
-#    which input position to attend to, the embeddings, and perhaps word frequencies. If the gain
-#    disappears, the sentences themselves matter. We haven't run this experiment.
+#    If the gain over *none* remains, it doesn't need real sentences, because the model can still
+#    learn which input position to attend to, the embeddings, and perhaps word frequencies. If the
+#    gain disappears, the sentences themselves matter. We haven't run this experiment.
 #
 #    </details>
 
