@@ -459,8 +459,8 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # %% [markdown]
 # **Pretraining on number words makes a short fine-tuning more effective.** The same 200 steps of
 # fine-tuning reach 48.6% with pretraining and 7.9% without, and the corrected interval of the
-# difference excludes zero. This is the usual case for pretraining: its text needs no labels, and its
-# cost is paid once for many tasks.
+# difference excludes zero. This is the usual case for pretraining: its text needs no labels, and
+# its cost is paid once for many tasks.
 #
 # **At the same total of steps, pretraining has no measurable advantage here.** Training on the 100
 # labeled numbers for all 600 steps reaches 45.9%, which is close to the 48.6% with pretraining.
@@ -495,8 +495,9 @@ table(lines, formats={"exact match": ".1%"} | minus,
 # learning rates.
 #
 # We train our small model with both optimizers and five learning rates on span corruption of
-# Shakespeare's bytes, in batches of 8 windows of 64 bytes. The learning rate rises for 20 steps and then stays constant (`runs.measure_optimizers`). The
-# table shows the test loss in nats per byte, that is, the cross-entropy with the natural logarithm.
+# Shakespeare's bytes, in batches of 8 windows of 64 bytes. The learning rate rises for 20 steps and
+# then stays constant (`runs.measure_optimizers`). The table shows the test loss in nats per byte,
+# that is, the cross-entropy with the natural logarithm.
 
 # %% Test loss by learning rate
 optimizers = rows.load_or_measure(
@@ -508,9 +509,9 @@ table(runs.optimizer_table(optimizers.rows), formats=dict.fromkeys(runs.SCALING,
       "per byte after 60 steps, mean of 3 seeds [95% t interval]")  # fmt: skip
 
 # %% [markdown]
-# A learning rate doesn't simply carry over. Adam's mean loss is lowest at 0.003 and scaled Adam's at
-# 0.03, although neighboring rates aren't clearly separated. At 0.001, where scaled Adam's steps are
-# too small, the difference is large. A learning rate should therefore be reported with its
+# A learning rate doesn't simply carry over. Adam's mean loss is lowest at 0.003 and scaled Adam's
+# at 0.03, although neighboring rates aren't clearly separated. At 0.001, where scaled Adam's steps
+# are too small, the difference is large. A learning rate should therefore be reported with its
 # optimizer. The table isn't a ranking of the two, because at their best rates they are close, 60
 # steps are a short training, and the model is far smaller than Nawrot's. In contrast to Nawrot's
 # report, nothing diverged here, so the experiment doesn't explain why it diverged there.
@@ -595,8 +596,9 @@ print("loss equal:", torch.allclose(out.loss, loss, atol=1e-5))
 # | scale | 3.6 | larger models and longer training both help |
 #
 # They also report that multi-task pretraining followed by fine-tuning was about as good as
-# pretraining without labels followed by fine-tuning (section 3.5.3), and the published models were trained that way. With
-# the largest one they report state-of-the-art results on many of the benchmarks.
+# pretraining without labels followed by fine-tuning (section 3.5.3), and the published models were
+# trained that way. With the largest one they report state-of-the-art results on many of the
+# benchmarks.
 #
 # How large are these models? We build the published sizes with `deepdive` and count their
 # parameters:
@@ -667,8 +669,8 @@ print(f"the logits change by {change:.0%}")
 # - **Set the learning rate for your optimizer.** For AdamW, the documentation of
 #   [transformers](https://huggingface.co/docs/transformers/model_doc/t5) suggests 1e-4 to 3e-4.
 # - **Use bfloat16 instead of float16**, because T5's activations can overflow in float16.
-# - **To classify, score each label's text by its loss**, summed over its tokens, and choose the label
-#   with the lowest one. If you generate text instead, it may match no label at all.
+# - **To classify, score each label's text by its loss**, summed over its tokens, and choose the
+#   label with the lowest one. If you generate text instead, it may match no label at all.
 #
 # ## Summary
 #
