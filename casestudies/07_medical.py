@@ -31,7 +31,7 @@
 #
 # <small>Prerequisites: [fine-tuning](03b_reviews.ipynb),
 # [occlusion](../chapters/07_explain/04_perturbation.ipynb),
-# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 25 min · fine-tuning takes about 11
+# [faithfulness](../chapters/07_explain/13_sanity.ipynb) · 35 min · fine-tuning takes about 11
 # minutes on one CPU core; results of the long runs are included · data: medical_abstracts · book
 # 7.6</small>
 

@@ -73,7 +73,7 @@ show(
 # | 3.11 | [Sentence embeddings](11_sentences.ipynb) | Which vector represents a sentence? | 15 |
 # | 3.12 | [BERTology](12_bertology.ipynb) | What does each head attend to? | 16 |
 # | 3.13 | [Probing](13_probing.ipynb) | What does each layer encode? | 13 |
-# | 3.14 | [Pretraining objectives at equal compute](14_objectives.ipynb) | Which objective learns fastest? | 20 |
+# | 3.14 | [Pretraining objectives at equal compute](14_objectives.ipynb) | Which objective learns fastest? | 25 |
 # | 3.15 | [DeBERTa](15_disentangled.ipynb) | Should content and position be separate? | 20 |
 # | 3.16 | [LUKE, TaBERT, I-BERT](16_beyond_words.ipynb) | What do entities, tables, and integers change? | 20 |
 # | 3.17 | [BERT variants](17_family.ipynb) | What did each variant change, and did it matter? | 20 |

@@ -32,7 +32,7 @@
 # </details>
 #
 # <small>Prerequisites: [masked language modeling](03_masking.ipynb), [probing](13_probing.ipynb) ·
-# 20 min · runs on a laptop; results of the long runs are included · book 3.1, 3.2 and 5.3.1</small>
+# 25 min · runs on a laptop; results of the long runs are included · book 3.1, 3.2 and 5.3.1</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

@@ -6,8 +6,7 @@
 # Transformer encode a hundred of them, learn a task in one language, and then perform it in the
 # others?
 #
-# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb) · 2 min · whole chapter: 3 h
-# reading + 2½ h exercises · book 4</small>
+# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb) · 2 min · whole chapter: 3½ h reading + 2½ h exercises · book 4</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -55,7 +54,7 @@ table([{"language": one.get_display_name("en"), "its name": one.territories["DE"
 # | 4.2 | [Multilingual vocabularies](02_vocabulary.ipynb) | Which languages need more tokens? | 15 |
 # | 4.3 | [Translation language modeling (TLM)](03_translation_lm.ipynb) | Which objective aligns two languages? | 20 |
 # | 4.4 | [LaBSE and mUSE](04_sentence_embeddings.ipynb) | How do you find translation pairs? | 20 |
-# | 4.5 | [mBART and MASS](05_mbart.ipynb) | Does denoising pretraining help translation? | 20 |
+# | 4.5 | [mBART and MASS](05_mbart.ipynb) | Does denoising pretraining help translation? | 25 |
 # | 4.6 | [CANINE](06_canine.ipynb) | Does an encoder need a vocabulary? | 20 |
 # | 4.7 | [Multilingual benchmarks](07_benchmarks.ipynb) | How accurate is one encoder in each language? | 20 |
 # | 4.8 | [Cross-lingual question answering](08_cross_lingual_qa.ipynb) | How well does English training transfer? | 20 |

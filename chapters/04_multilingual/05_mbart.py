@@ -31,7 +31,7 @@
 # </details>
 #
 # <small>Prerequisites: [denoising objectives](../06a_text/04_denoising.ipynb), [translation
-# language modeling](03_translation_lm.ipynb) · 20 min · runs on a laptop; results of the long runs
+# language modeling](03_translation_lm.ipynb) · 25 min · runs on a laptop; results of the long runs
 # are included · book 4.1.4</small>
 
 # %% tags=["setup"]

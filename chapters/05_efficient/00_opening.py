@@ -82,7 +82,7 @@ show(
 # | 5.7 | [Attention priors](07_priors.ipynb) | What if scores don't depend on the query? | 25 |
 # | 5.8 | [Relative positions](08_relative_positions.ipynb) | How do you encode distance instead of position? | 30 |
 # | 5.9 | [Choosing an efficient attention](09_choosing.ipynb) | Which variant should you choose? | 20 |
-# | 5.10 | [T5](10_t5.ipynb) | Can one model replace two single-task models? | 18 |
+# | 5.10 | [T5](10_t5.ipynb) | Can one model replace two single-task models? | 25 |
 # | 5.11 | [Mixture of experts (Switch Transformer)](11_mixture_of_experts.ipynb) | What do eight experts cost? | 16 |
 # | 5.12 | [ByT5](12_byt5.ipynb) | Are bytes more robust to typos? | 15 |
 # | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often must two devices communicate? | 17 |

@@ -28,7 +28,7 @@
 # </details>
 #
 # <small>Prerequisites: [the decoder](../02_transformer/12_decoder.ipynb), [relative
-# positions](08_relative_positions.ipynb) · 18 min · runs on a laptop; results of the long runs are
+# positions](08_relative_positions.ipynb) · 25 min · runs on a laptop; results of the long runs are
 # included · book 5.3.2</small>
 
 # %% tags=["setup"]

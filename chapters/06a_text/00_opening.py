@@ -72,8 +72,8 @@ show(
 # | 6a.3 | [4-bit quantization](03_quantization.ipynb) | How much accuracy do four bits cost? | 16 |
 # | 6a.4 | [Denoising objectives (BART, T5, PEGASUS)](04_denoising.ipynb) | Which corruption is best for pretraining? | 20 |
 # | 6a.5 | [Sampling from a language model](05_sampling.ipynb) | Why not always take the most likely token? | 17 |
-# | 6a.6 | [Scaling laws](06_scaling.ipynb) | How should you divide a compute budget? | 20 |
-# | 6a.7 | [In-context learning](07_in_context.ipynb) | What does the model use from its demonstrations? | 17 |
+# | 6a.6 | [Scaling laws](06_scaling.ipynb) | How should you divide a compute budget? | 25 |
+# | 6a.7 | [In-context learning](07_in_context.ipynb) | What does the model use from its demonstrations? | 25 |
 # | 6a.7b | [More experiments](07b_in_context_more.ipynb) | Which heads copy? | 8 |
 # | 6a.8 | [Summarization](08_summaries.ipynb) | Does ROUGE detect false statements? | 18 |
 # | 6a.9 | [LoRA and domain adaptation](09_lora.ipynb) | What else does fine-tuning change? | 17 |

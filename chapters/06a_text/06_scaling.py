@@ -30,7 +30,7 @@
 # </details>
 #
 # <small>Prerequisites: [say what comes next](01_gpt.ipynb),
-# [today's decoder](02_gpt2_to_llama.ipynb) · 20 min · runs on a laptop; results of the long runs
+# [today's decoder](02_gpt2_to_llama.ipynb) · 25 min · runs on a laptop; results of the long runs
 # are included · book 6.1.3</small>
 
 # %% tags=["setup"]

@@ -28,7 +28,7 @@
 # </details>
 #
 # <small>Prerequisites: [a language model in 98 MB](03_quantization.ipynb),
-# [decoding](../02_transformer/14_decoding.ipynb) · 17 min · runs on a laptop; results of the long
+# [decoding](../02_transformer/14_decoding.ipynb) · 25 min · runs on a laptop; results of the long
 # runs are included · book 6.1.3.3, and the papers under further reading</small>
 
 # %% tags=["setup"]

@@ -6,7 +6,7 @@
 # it learn from data that a convolutional network has built in?
 #
 # <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
-# [convolution](../01_before/03_convolution.ipynb) · 2 min · whole chapter: 3 h reading + 2 h
+# [convolution](../01_before/03_convolution.ipynb) · 2 min · whole chapter: 3½ h reading + 2 h
 # exercises · book 6.2 and 6.5, Fleuret (ViT, Swin, DETR, SAGAN), Straka (MAE, DeiT, DETR)</small>
 
 # %% tags=["setup"]
@@ -85,13 +85,13 @@ show(
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 6b.1 | [Vision Transformer (ViT)](01_patches.ipynb) | What is a token of an image? | 20 |
+# | 6b.1 | [Vision Transformer (ViT)](01_patches.ipynb) | What is a token of an image? | 30 |
 # | 6b.1b | [More experiments](01b_patches_more.ipynb) | What does a ViT see in your photograph? | 8 |
 # | 6b.2 | [ViT vs. CNN](02_convolution.ipynb) | What does convolution have built in? | 15 |
 # | 6b.3 | [DeiT](03_deit.ipynb) | What does distillation add? | 16 |
 # | 6b.4 | [Masked autoencoders (MAE) and data2vec](04_mae.ipynb) | Does predicting masked patches help? | 18 |
 # | 6b.5 | [Swin Transformer](05_swin.ipynb) | Are shifted windows enough? | 18 |
-# | 6b.6 | [DETR](06_detr.ipynb) | How do you predict a set of boxes? | 20 |
+# | 6b.6 | [DETR](06_detr.ipynb) | How do you predict a set of boxes? | 35 |
 # | 6b.7 | [SegFormer](07_segformer.ipynb) | Which class does each pixel belong to? | 16 |
 # | 6b.8 | [SAGAN](08_sagan.ipynb) | Does self-attention help a GAN? | 15 |
 # | 6b.9 | [TimeSformer](09_video.ipynb) | Which space-time attention detects motion? | 20 |

@@ -29,7 +29,7 @@
 # </details>
 #
 # <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb), [position
-# embeddings](../02_transformer/08_positions.ipynb) · 20 min · data: photographs of hands · runs on
+# embeddings](../02_transformer/08_positions.ipynb) · 30 min · data: photographs of hands · runs on
 # a laptop; results of the long runs are included · book 6.2.1; lectures by Fleuret and Straka
 # (ViT)</small>
 

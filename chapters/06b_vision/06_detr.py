@@ -31,7 +31,7 @@
 # </details>
 #
 # <small>Prerequisites: [from pixels to tokens](01_patches.ipynb), [the
-# decoder](../02_transformer/12_decoder.ipynb) · 20 min · runs on a laptop; results of the long runs
+# decoder](../02_transformer/12_decoder.ipynb) · 35 min · runs on a laptop; results of the long runs
 # are included · Fleuret (DETR), Straka (DETR)</small>
 
 # %% tags=["setup"]

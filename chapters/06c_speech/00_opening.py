@@ -7,7 +7,7 @@
 #
 # <small>Prerequisites: [the encoder](../02_transformer/11_encoder.ipynb),
 # [the decoder](../02_transformer/12_decoder.ipynb), [MLM](../03_bert/03_masking.ipynb) · 2 min ·
-# whole chapter: 1½ h reading + 2 h exercises · book 6.3 and 6.8</small>
+# whole chapter: 2 h reading + 2 h exercises · book 6.3 and 6.8</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -90,7 +90,7 @@ show(
 # | page | about | question | minutes to read |
 # |---|---|---|---|
 # | 6c.1 | [Speech features](01_waveform.ipynb) | What do speech features preserve? | 16 |
-# | 6c.2 | [CTC](02_ctc.ipynb) | How do you train without an alignment? | 18 |
+# | 6c.2 | [CTC](02_ctc.ipynb) | How do you train without an alignment? | 30 |
 # | 6c.3 | [wav2vec 2.0](03_wav2vec2.ipynb) | What can be learned without transcripts? | 15 |
 # | 6c.4 | [HuBERT](04_hubert.ipynb) | Do clustered units match phones? | 15 |
 # | 6c.5 | [Speech2Text, Whisper, Conformer](05_alignment.ipynb) | Which frames does cross-attention select? | 16 |

@@ -29,7 +29,7 @@
 # </details>
 #
 # <small>Prerequisites: [from a waveform to units](01_waveform.ipynb),
-# [recurrent networks](../01_before/07_rnn.ipynb) · 18 min · runs on a laptop; results of the long
+# [recurrent networks](../01_before/07_rnn.ipynb) · 30 min · runs on a laptop; results of the long
 # runs are included · book 6.3, and the papers under further reading</small>
 
 # %% tags=["setup"]

@@ -72,7 +72,7 @@ coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](ask
 # | 7.5 | [LIME, Shapley values, Anchors](05_surrogates.ipynb) | Can a linear model explain a network locally? | 17 |
 # | 7.6 | [Surrogate models](06_surrogates.ipynb) | Can a network be distilled into rules? | 18 |
 # | 7.7 | [Self-explaining models](07_self_explaining.ipynb) | Can a model explain its own predictions? | 20 |
-# | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention an explanation? | 20 |
+# | 7.8 | [Attention is not explanation](08_attention_is_not.ipynb) | Is attention an explanation? | 30 |
 # | 7.8b | [More experiments](08b_attention_is_not_more.ipynb) | Why is rank correlation a poor criterion? | 6 |
 # | 7.9 | [Attention is not not explanation](09_attention_is_not_not.ipynb) | Or is it an explanation after all? | 18 |
 # | 7.10 | [Attention rollout, attention flow, and norms](10_rollout.ipynb) | How does attention flow through the layers? | 19 |

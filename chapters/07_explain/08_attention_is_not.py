@@ -30,7 +30,7 @@
 # </details>
 #
 # <small>Prerequisites: [recurrent networks](../01_before/07_rnn.ipynb), [what explanations
-# are](00_opening.ipynb) · 20 min · runs on a laptop; results of the long runs are included · book
+# are](00_opening.ipynb) · 30 min · runs on a laptop; results of the long runs are included · book
 # 7.4.1</small>
 
 # %% tags=["setup"]
