@@ -20,13 +20,14 @@
 # <details><summary><b>Short answer</b></summary>
 #
 # Pretraining helps, but 300 pairs aren't enough to translate. On chrF, a score from 0 to 100 for
-# shared character sequences, our small model reaches 18.4 after 2,400 steps of mBART's pretraining,
-# while a constant French sentence scores 12.3. The gain over no pretraining is 13.5 points (95%
-# confidence interval over five random seeds: 11.8 to 15.2). With 3,000 pairs, the same pretraining
-# improves chrF from 38.3 to 51.0.
+# shared character sequences, our small model reaches 18.4 if it is pretrained for 2,400 steps with
+# mBART's objective and then fine-tuned on 300 pairs. Without pretraining it reaches 4.8, and a
+# constant French sentence scores 12.3. The gain is 13.5 points (95% confidence interval over five
+# random seeds: 11.8 to 15.2). With 3,000 pairs, the same pretraining improves chrF from 38.3 to
+# 51.0.
 #
 # It isn't clear that denoising is what helps, because pretraining that only copies uncorrupted
-# sentences scores about the same, and in one case even higher.
+# sentences scores about the same, and no difference between the two is significant.
 #
 # </details>
 #
@@ -93,10 +94,10 @@ cross_lingual_masks(figure.examples())
 # To see what the two objectives do, we corrupt a text of five tokens that consists of two
 # sentences, *She drinks milk* and *He sleeps*.
 #
-# **mBART** corrupts a text in two steps. After **sentence permutation** has shuffled the sentences,
-# **text infilling** removes sequences of tokens, called **spans**, and puts a single mask in the
-# place of each span, until 35% of the tokens are masked. In our text, that is $0.35 \cdot 5 = 1.75$
-# tokens, rounded to 2.
+# **mBART** corrupts a text in two steps. First, **sentence permutation** shuffles the sentences.
+# Then **text infilling** removes sequences of tokens, called **spans**, and puts a single mask in
+# the place of each span, until 35% of the tokens are masked. The positions of the masks are random.
+# In our text, 35% is $0.35 \cdot 5 = 1.75$ tokens, rounded to 2.
 #
 # The length of each span is sampled from a Poisson distribution with mean 3.5, whose first
 # probabilities are
@@ -107,9 +108,10 @@ cross_lingual_masks(figure.examples())
 # | cumulative | 0.030 | 0.136 | 0.321 |
 #
 # To sample a length, take a uniform random number between 0 and 1, and choose the first length
-# whose cumulative probability is larger. In our example, the random number 0.256 is between 0.136
-# and 0.321, so the span has length 2. Because this span already masks the two tokens, no other span
-# is sampled.
+# whose cumulative probability is larger. In our example, the permutation puts *He sleeps* first,
+# and the random number is 0.256. Because this number is between 0.136 and 0.321, the span has
+# length 2, which already masks the two tokens, and its mask gets a random position, here the
+# fourth.
 #
 # **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, which Python rounds to the even
 # number 2, and in our example the span starts at the second token. The decoder predicts only the
@@ -213,8 +215,9 @@ print(f"loss of equal probabilities: {uniform.item():.3f}")
 
 # %% [markdown]
 # The same functions are in `deepdive`, the small library that accompanies this book. To test that
-# our functions equal the library's, we make an mBART and a MASS example with each of 100 seeds, and
-# compare the loss and its gradients in a small mBART with random weights:
+# our functions equal the library's, we make an mBART and a MASS example with each of 100 seeds. For
+# the two examples above, we also compare the loss and its gradients in a small mBART with random
+# weights:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.models.generative import mbart
@@ -245,7 +248,7 @@ for parts in (mbart_parts, mass_parts):
                  for x in (ours, theirs)]  # fmt: skip
     assert all(a is b is None or torch.allclose(a, b, atol=1e-6)
                for a, b in zip(*gradients, strict=True))  # fmt: skip
-print("equal: 200 training examples, the loss of both objectives, and its gradients")
+print("equal: 200 training examples; for the two above, the loss and its gradients")
 
 # %% [markdown]
 # ## Experiments
@@ -262,15 +265,19 @@ print("equal: 200 training examples, the loss of both objectives, and its gradie
 # decoder, a width of 64, and one token per word. Their names refer only to the pretraining: *mBART*
 # and *MASS* are pretrained with the objectives above, while *none* isn't pretrained. As a control,
 # *copying* has the same targets as *mBART*, but its encoder reads the uncorrupted sentence. Because
-# each text here is a single sentence, *mBART* has nothing to permute. In our version of *MASS*, the
-# decoder's first input is the language token, as in *mBART*.
+# each text here is a single short sentence, *mBART* has nothing to permute, and usually one span
+# masks all the tokens that should be masked. In the runs of *MASS*, unlike in `mass_example`, the
+# decoder's first input is the language token, so we can choose the output language. A **seed**
+# determines the initial weights and the batches; the settings that we compare most
+# closely have five seeds, the others three.
 #
 # **Training.** We pretrain for 800 or 2,400 steps of Adam with batches of 64 sentences, half of
 # them in each language, and a peak learning rate of 0.003. Then we fine-tune on 300 or 3,000
 # translated pairs, with batches of 32 pairs and a peak learning rate of 0.002, for at most half the
-# number of pretraining steps. Fine-tuning stops early when the loss on 200 validation pairs hasn't
-# improved for 100 steps, and we use the weights with the lowest validation loss. The code of these
-# two stages is in `train` and `fine_tune` of `deepdive_book.ch04.runs.mbart`.
+# number of pretraining steps. (*none* may take the steps of both stages.) Fine-tuning stops early
+# when the loss on 200 validation pairs hasn't improved for 100 steps, and we use the weights with
+# the lowest validation loss. The code of these two stages is in `train` and `fine_tune` of
+# `deepdive_book.ch04.runs.mbart`.
 #
 # **Metrics.** **chrF** compares the character sequences in a translation with those in a reference,
 # whereas **BLEU** compares the word sequences. Both scores range from 0 to 100, and higher is
@@ -317,8 +324,7 @@ predict(
 # #### Answer: open after you predict
 #
 # The first table shows what percentage of the generated words occur only in English and what
-# percentage occur only in French, while the rest occur in both languages. After 2,400 steps, the
-# percentages of *copying* barely vary, because this model outputs almost exactly the input. The
+# percentage occur only in French, while the rest occur in both languages. The
 # second table shows the first eight tokens of two outputs after the shorter pretraining.
 
 # %% Languages of the generated words tags=["surprise", "slide"]
@@ -389,14 +395,15 @@ table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMA
 for one in ("none", "mBART"):
     found = experiment.rows.select(runs, objective=one, steps=long)
     different = [len(set(row[f"{few} outputs"])) for row in found]
-    print(f"{one:5} equal to the reference, by seed:", *(row[f"{few} exact"] for row in found),
-          "| different ones of 8 outputs:", *different)  # fmt: skip
+    print(f"{one:5} equal to the reference (of 500), by seed:",
+          *(row[f"{few} exact"] for row in found),
+          "| distinct among 8 saved outputs:", *different)  # fmt: skip
 
 # %% [markdown]
 # **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.5 points with 300
 # pairs and 12.7 points with 3,000. All six intervals exclude zero, and no corrected p value is
-# above 0.010. The additional steps of *none, equal compute* don't change this result, probably
-# because its validation loss stops improving (how many steps each run took wasn't saved).
+# above 0.010. Allowing *none, equal compute* more steps doesn't change this result. Probably early
+# stopping ended these runs before the limit, but the number of steps wasn't saved.
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time, and with each seed at most one of its 500 test translations
@@ -405,8 +412,8 @@ for one in ("none", "mBART"):
 #
 # **With 3,000 pairs, longer training can replace a short pretraining.** After up to 3,600 steps,
 # *none* scores 38.3, which is even higher than mBART after 800 + 400 steps (35.6), although *none*
-# may use about twice the compute. Part of mBART's gain of 15.3 points in the short runs therefore
-# comes from faster training. In the long runs, however, *none, equal compute* doesn't catch up with
+# may use about twice the compute. So a part of mBART's gain of 15.3 points in the short runs may
+# only be faster training. In the long runs, however, *none, equal compute* doesn't catch up with
 # mBART.
 #
 # ### 3. Is it the denoising?
@@ -481,8 +488,8 @@ print(f"mBART − copying, {long:,} steps, {many:,} pairs, by seed:", *(f"{x:.2f
 # %% [markdown]
 # ### Where does the meaning come from?
 #
-# Only the pairs, rather than the monolingual text, show which French word is the translation of an
-# English word. How many words of the test sentences, counting every occurrence, are in these pairs?
+# In our setting, the pairs are the main source of information about which words are translations of
+# each other. How many words of the test sentences, counting every occurrence, are in these pairs?
 
 # %% Test words that occur in the pairs
 for n in experiment.pair_counts():
@@ -525,13 +532,14 @@ print("equal logits:", tuple(logits.shape))
 print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 
 # %% [markdown]
-# The last line of the output shows how generation starts in **mBART-50** ([Tang et al.
-# 2020](https://arxiv.org/abs/2008.00401)), a later version of mBART. mBART-50 puts the language
-# token before the text on both sides, whereas mBART puts it at the end of the source and of the
-# labels. In mBART, the shift then makes this token the decoder's first input, while the decoder of
-# mBART-50 starts with `</s>`, and `forced_bos_token_id` makes the language token the first
-# generated token. Without this token, a multilingual model may generate text in a language other
-# than the one you want, an error known as **accidental translation** ([Xue et al.
+# In the last line of the output, we forced the two tokens with which generation starts in
+# **mBART-50** ([Tang et al. 2020](https://arxiv.org/abs/2008.00401)), a later version of mBART. The
+# weights are random, so the line only shows where the tokens go. mBART-50 puts the language token
+# before the text on both sides, whereas mBART puts it at the end of the source and of the labels.
+# In mBART, the shift then makes this token the decoder's first input, while the decoder of mBART-50
+# starts with `</s>`, and `forced_bos_token_id` makes the language token the first generated token.
+# Without this token, a multilingual model may generate text in a language other than the one you
+# want, an error known as **accidental translation** ([Xue et al.
 # 2021](https://arxiv.org/abs/2010.11934)).
 #
 # With network access, you would run the published model like this (the output isn't shown here):
@@ -608,16 +616,15 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 # 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), whereas
 # with 3,000 pairs it reaches 51.0.
 #
-# However, a control without corruption, *copying*, scores about the same as mBART. Whether
-# denoising adds something is open, because the largest difference in mBART's favor is 1.7 points
-# and isn't significant after correction.
+# However, a control without corruption, *copying*, scores about the same as mBART in most settings.
+# Whether denoising adds something is open, because the largest difference in mBART's favor is 1.7
+# points and isn't significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
 # low-resource language pairs. Our BLEU with 3,000 pairs rises from 19.6 to 30.3, but on short, easy
-# sentences. In most of these sentences, a single span masks all the tokens to be masked, so they
-# are a weak test of text infilling. We didn't reproduce the paper's models, the 25 languages,
-# sentence permutation, or unsupervised translation, and we didn't compare MASS at equal target
-# tokens.
+# sentences. Such short sentences are also a weak test of text infilling. We didn't reproduce the
+# paper's models, the 25 languages, sentence permutation, or unsupervised translation, and we didn't
+# compare MASS at equal target tokens.
 #
 # ## Check your understanding
 #
@@ -641,16 +648,16 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Because the other models had 800 pretraining steps, all models then have the same total, so a
-#    difference can't come from fewer steps.
+#    The other models had 800 pretraining steps, so all models then have the same maximum number of
+#    steps in total.
 #
 #    </details>
 # 4. What does the difference between mBART and *copying* measure?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    It measures the effect of the corruption, because everything else is the same: the languages,
-#    the sentences, the targets, and the number of steps.
+#    It measures the effect of the corruption, because the languages, the sentences, the targets,
+#    and the number of pretraining steps are the same.
 #
 #    </details>
 #
