@@ -268,8 +268,8 @@ print("equal: 200 training examples; for the two above, the loss and its gradien
 # each text here is a single short sentence, *mBART* has nothing to permute, and usually one span
 # masks all the tokens that should be masked. In the runs of *MASS*, unlike in `mass_example`, the
 # decoder's first input is the language token, so we can choose the output language. A **seed**
-# determines the initial weights and the batches; the settings that we compare most
-# closely have five seeds, the others three.
+# determines the initial weights, the batches, and which pairs are used. The settings that we
+# compare most closely have five seeds, the others three.
 #
 # **Training.** We pretrain for 800 or 2,400 steps of Adam with batches of 64 sentences, half of
 # them in each language, and a peak learning rate of 0.003. Then we fine-tune on 300 or 3,000
