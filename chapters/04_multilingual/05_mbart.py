@@ -22,12 +22,13 @@
 # Pretraining helps, but 300 pairs aren't enough to translate. On chrF, a score from 0 to 100 for
 # shared character sequences, our small model reaches 18.4 if it is pretrained for 2,400 steps with
 # mBART's objective and then fine-tuned on 300 pairs. Without pretraining it reaches 4.8, and a
-# constant French sentence scores 12.3. The gain is 13.5 points (95% confidence interval over five
-# random seeds: 11.8 to 15.2). With 3,000 pairs, the same pretraining improves chrF from 38.3 to
-# 51.0.
+# constant French sentence scores 12.3. The gain, computed before rounding, is 13.5 points (95%
+# confidence interval over five runs with different random seeds: 11.8 to 15.2). With 3,000 pairs,
+# the same pretraining improves chrF from 38.3 to 51.0.
 #
-# It isn't clear that denoising is what helps, because pretraining that only copies uncorrupted
-# sentences scores about the same, and no difference between the two is significant.
+# It isn't clear that denoising is what helps, because in no comparison is it significantly better
+# than pretraining that only copies uncorrupted sentences. Our intervals are too wide to show that
+# the two are equal.
 #
 # </details>
 #
@@ -53,9 +54,10 @@ from deepdive_book.kit.plotting import show
 show(mbart_diagram(), ALT)
 
 # %% [markdown]
-# *mBART. `[M]` is the mask token, `</s>` ends a text, and `<en>` and `<fr>` are **language
-# tokens**, which give the language of a text. Top: in pretraining, input and target are in the same
-# language. Bottom: in fine-tuning, the decoder starts with the target language's token.*
+# *mBART. `[M]` is the mask token, `</s>` ends a text (in the original each sentence), and `<en>`
+# and `<fr>` are **language tokens**, which give the language of a text. Top: in pretraining, input
+# and target are in the same language. Bottom: in fine-tuning, the decoder starts with the target
+# language's token.*
 #
 # **Interactive figure: pretraining objectives.** *The upper line is the encoder's input, and the
 # lower line is the decoder's input. `[MASK]` is the mask token. Blue is English, green French.
@@ -115,9 +117,9 @@ cross_lingual_masks(figure.examples())
 #
 # **MASS** masks one span of half the tokens, $0.5 \cdot 5 = 2.5$, which Python rounds to the even
 # number 2, and in our example the span starts at the second token. The decoder predicts only the
-# tokens of the span, and at each of these positions except the first, its input is the previous
-# token. All its other inputs are masks, so the tokens outside the span are available only from the
-# encoder.
+# tokens of the span. At each position of the span except the first, its input is the original token
+# just before that position, and everywhere else its input is a mask. The tokens outside the span
+# are therefore available only from the encoder.
 #
 # The two objectives turn our text into these training examples, where a dash means no loss at this
 # position:
@@ -216,8 +218,8 @@ print(f"loss of equal probabilities: {uniform.item():.3f}")
 # %% [markdown]
 # The same functions are in `deepdive`, the small library that accompanies this book. To test that
 # our functions equal the library's, we make an mBART and a MASS example with each of 100 seeds. For
-# the two examples above, we also compare the loss and its gradients in a small mBART with random
-# weights:
+# the two examples above, we also compare the loss and its gradients, computed with a small,
+# randomly initialized mBART:
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.models.generative import mbart
@@ -342,9 +344,9 @@ table(experiment.examples(runs, data, 0))
 # of MASS probably generates French because it always had to predict words that weren't in the
 # encoder's input, in the language of its first token.
 #
-# In these examples, neither mBART nor MASS translates yet. As for the copying, [Liu et al.
-# (2021)](https://aclanthology.org/2021.findings-acl.373/) find that large pretrained models copy
-# more than models without pretraining even after fine-tuning.
+# In these examples, neither mBART nor MASS translates yet. Even after fine-tuning, large pretrained
+# models copy more than models without pretraining, as [Liu et al.
+# (2021)](https://aclanthology.org/2021.findings-acl.373/) find.
 
 # %% [markdown]
 # ### 2. Does denoising pretraining help when pairs are few?
@@ -352,8 +354,8 @@ table(experiment.examples(runs, data, 0))
 # Now we fine-tune mBART and compare it with *none*. To be fair, *none* may take as many fine-tuning
 # steps as mBART takes in both stages, at most 1,200 or 3,600. However, because a fine-tuning batch
 # is half the size of a pretraining batch, *none* still uses less compute. Therefore a second
-# version, *none, equal compute*, may take up to 5,760 steps, so its maximum compute is about equal
-# to the longer mBART's.
+# version, *none, equal compute*, may take up to 5,760 steps, which cost about as much as the two
+# stages of the longer mBART.
 #
 # In the next table, the column "steps" shows the pretraining steps plus the maximum number of
 # fine-tuning steps. The compute, in 10¹² floating-point operations (TFLOP), is an upper bound,
@@ -377,14 +379,14 @@ table(experiment.score_table(runs, data, dict.fromkeys(arms)), formats=formats,
 # in the next table. Because only seeds that both models share are used, the result can deviate from
 # the difference of two means above.
 #
-# The last column shows the p value of a t test, the probability of a difference at least this large
-# if the models were equally good on average. With six comparisons, one of them may have a small p
+# In the next table, *none* is compared with models of the given number of pretraining steps. The
+# last column shows the p value of a t test, the probability of a difference at least this large if
+# the models were equally good on average. With six comparisons, one of them may have a small p
 # value by chance alone. Holm's method therefore raises the p values to correct for the number of
 # comparisons, whereas the intervals aren't corrected.
 
 # %% Differences
-FORMATS = {"pretraining steps": ",d", "pairs": ",d", "difference in chrF": ".1f",
-           "p, corrected": ".3f"}  # fmt: skip
+FORMATS = {"steps of pretraining": ",d", "pairs": ",d", "difference in chrF": ".1f"}
 contrasts = [(("mBART", "none"), short), (("mBART", "none"), long),
              (("mBART", experiment.LONGER), long)]  # fmt: skip
 table(experiment.difference_table(runs, dict.fromkeys(contrasts)), formats=FORMATS,
@@ -401,20 +403,21 @@ for one in ("none", "mBART"):
 
 # %% [markdown]
 # **Pretraining helps.** After 2,400 pretraining steps, the gain over *none* is 13.5 points with 300
-# pairs and 12.7 points with 3,000. All six intervals exclude zero, and no corrected p value is
-# above 0.010. Allowing *none, equal compute* more steps doesn't change this result. Probably early
-# stopping ended these runs before the limit, but the number of steps wasn't saved.
+# pairs and 12.7 points with 3,000. All six intervals exclude zero, and the corrected p values are
+# about 0.01 or lower. Raising the limit of *none* from 3,600 to 5,760 steps (*none, equal compute*)
+# doesn't close the gap. How many of these steps the runs used wasn't saved, and early stopping may
+# have ended them sooner.
 #
 # **But 300 pairs aren't enough to translate.** mBART reaches a chrF of 18.4, compared with 12.3 for
 # the same French sentence every time, and with each seed at most one of its 500 test translations
 # equals the reference. Without pretraining, the score is even below that baseline, and the eight
 # saved outputs of each seed contain only one or two different sentences.
 #
-# **With 3,000 pairs, longer training can replace a short pretraining.** After up to 3,600 steps,
-# *none* scores 38.3, which is even higher than mBART after 800 + 400 steps (35.6), although *none*
-# may use about twice the compute. So a part of mBART's gain of 15.3 points in the short runs may
-# only be faster training. In the long runs, however, *none, equal compute* doesn't catch up with
-# mBART.
+# **With 3,000 pairs, longer training may replace a short pretraining.** After up to 3,600 steps,
+# *none* scores 38.3 and mBART after 800 + 400 steps 35.6, but *none* may use nearly twice the
+# compute, and we didn't test this difference. So a part of mBART's gain of 15.3 points in the short
+# runs may only be faster training. In the long runs, however, *none, equal compute* doesn't catch
+# up with mBART.
 #
 # ### 3. Is it the denoising?
 #
@@ -431,7 +434,7 @@ predict(
      "about half of it",
      "nearly all of it"],
     answer=2,
-    explain="Copying scores 35.1 and no pretraining 20.3, so it achieves 14.8 of the 15.3 points.",
+    explain="Copying scores 35.1, no pretraining 20.3: 14.8 of the 15.3 points, on three seeds.",
     key="04_multilingual/copying",
 )  # fmt: skip
 
@@ -464,15 +467,15 @@ print(f"mBART − copying, {long:,} steps, {many:,} pairs, by seed:", *(f"{x:.2f
 
 # %% [markdown]
 # **After 2,400 steps, copying alone gains 12.5 points over no pretraining with 300 pairs and 11.0
-# points with 3,000**, so it may help nearly as much as denoising. Does denoising add anything?
-# After 800 steps, and after 2,400 steps with 300 pairs, the intervals of mBART − *copying* include
-# zero, so these differences don't show a benefit of denoising, and the first interval is too wide
-# to tell.
+# points with 3,000**, so it may help nearly as much as denoising. Does denoising add anything? In
+# three of the four settings, the interval of mBART − *copying* includes zero. With 800 steps and
+# 300 pairs it is so wide that it excludes neither a large benefit of denoising nor a large harm.
 #
 # With 2,400 steps and 3,000 pairs, the result is less clear. mBART scores 1.7 points higher over
 # five seeds, and the interval excludes zero, but the difference isn't significant after the
-# correction. Moreover, the difference was 2.4 with the first three seeds, before we added two more.
-# Whether denoising adds anything to copying is therefore open here.
+# correction. Moreover, the difference was 2.4 with the first three seeds, after which we added two
+# more, so the p value is only indicative. Whether denoising adds anything to copying is therefore
+# open here.
 #
 # Copying probably helps because it trains two abilities that translation also needs, though we
 # didn't test this. The decoder learns to generate sentences of the language, and the
@@ -486,7 +489,7 @@ print(f"mBART − copying, {long:,} steps, {many:,} pairs, by seed:", *(f"{x:.2f
 # neither more steps nor other learning rates, so this comparison isn't evidence against MASS.
 
 # %% [markdown]
-# ### Where does the meaning come from?
+# ### Do the pairs contain the words of the test sentences?
 #
 # In our setting, the pairs are the main source of information about which words are translations of
 # each other. How many words of the test sentences, counting every occurrence, are in these pairs?
@@ -539,8 +542,8 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # In mBART, the shift then makes this token the decoder's first input, while the decoder of mBART-50
 # starts with `</s>`, and `forced_bos_token_id` makes the language token the first generated token.
 # Without this token, a multilingual model may generate text in a language other than the one you
-# want, an error known as **accidental translation** ([Xue et al.
-# 2021](https://arxiv.org/abs/2010.11934)).
+# want. When mT5 does so, after fine-tuning on English only, its authors call this error
+# **accidental translation** ([Xue et al. 2021](https://arxiv.org/abs/2010.11934)).
 #
 # With network access, you would run the published model like this (the output isn't shown here):
 #
@@ -613,12 +616,12 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #
 # How much does denoising pretraining help when you have few translated pairs? In our small model,
 # 2,400 steps of mBART's objective improve chrF by 13.5 points [11.8, 15.2] with 300 pairs and by
-# 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), whereas
-# with 3,000 pairs it reaches 51.0.
+# 12.7 [8.4, 17.0] with 3,000. With 300 pairs, the model doesn't translate yet (chrF 18.4), and with
+# 3,000 pairs it reaches 51.0.
 #
-# However, a control without corruption, *copying*, scores about the same as mBART in most settings.
-# Whether denoising adds something is open, because the largest difference in mBART's favor is 1.7
-# points and isn't significant after correction.
+# However, mBART isn't significantly better than *copying*, a control without corruption. Whether
+# denoising adds something is open. With 3,000 pairs and 2,400 steps, mBART scores 1.7 points
+# higher, which isn't significant after correction.
 #
 # [Liu et al. (2020)](https://arxiv.org/abs/2001.08210) report gains of up to 12 BLEU points for
 # low-resource language pairs. Our BLEU with 3,000 pairs rises from 19.6 to 30.3, but on short, easy
@@ -644,7 +647,8 @@ table([{"split by": name, "English (%)": english, "French (%)": french}
 #    where nothing is missing.
 #
 #    </details>
-# 3. The model without pretraining may take 1,200 fine-tuning steps, the others 400. Why?
+# 3. In the short runs, the model without pretraining may take 1,200 fine-tuning
+#    steps, the others 400. Why?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #

@@ -58,8 +58,8 @@ def parts() -> dict[str, Parts]:
 
 
 NOTES = {
-    "MASS": "Half of the text is masked in the encoder's input (upper line). The decoder's input "
-    "(lower line) has only the masked half, and the decoder predicts that half.",
+    "MASS": "Two of the five tokens are masked in the encoder's input (upper line). The decoder "
+    "predicts them, and its input (lower line) shows only the first of them.",
     "mBART": "Sentences are permuted, and each sampled span is replaced by one mask. The decoder "
     "predicts the entire text. Its first input is the language token.",
     "mT5": "Each masked span is replaced by its own sentinel token. The decoder predicts the "

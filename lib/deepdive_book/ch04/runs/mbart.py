@@ -385,11 +385,12 @@ def difference_table(runs: Sequence[Row], contrasts: Sequence[tuple[Contrast, in
         for n in pair_counts():
             if not (found := differences(runs, n, pair, steps)):
                 continue
-            lines.append({"comparison": " − ".join(pair), "pretraining steps": steps, "pairs": n,
+            lines.append({"comparison": " − ".join(pair), "steps of pretraining": steps, "pairs": n,
                           "seeds": len(found),
                           "difference in chrF": rows.interval(found)})  # fmt: skip
             p_values.append(float(ttest_1samp(found, 0).pvalue) if len(found) > 1 else 1.0)
-    return [{**line, "p, corrected": p} for line, p in zip(lines, holm(p_values), strict=True)]
+    shown = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in holm(p_values)]
+    return [{**line, "p, corrected": p} for line, p in zip(lines, shown, strict=True)]
 
 
 def language_table(runs: Sequence[Row]) -> list[Row]:
