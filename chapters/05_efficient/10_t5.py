@@ -651,10 +651,11 @@ print(f"the logits change by {change:.0%}")
 
 # %% [markdown]
 # **Fix:** set the scale to 1 (`MultiHeadAttention(..., scale=1.0)` in `deepdive`, or `scale=1.0` in
-# torch's `scaled_dot_product_attention`), and compare your logits with transformers once. A related
-# trap is the output layer, where the two versions of T5 differ. The first version multiplies the
-# last hidden states by $1 / \sqrt{d_\text{model}}$ and shares its output matrix with the
-# embeddings, whereas version 1.1 does neither.
+# torch's `scaled_dot_product_attention`), and compare your logits with transformers once.
+#
+# A related trap is the output layer, where the two versions of T5 differ. The first version
+# multiplies the last hidden states by $1 / \sqrt{d_\text{model}}$ and shares its output matrix with
+# the embeddings, whereas version 1.1 does neither.
 #
 # ## In practice
 #

@@ -427,7 +427,7 @@ print(tokenizer.decode(text.tolist()))
 print(f"largest difference of a logit, our blocks to transformers: {difference:.0e}")
 
 # %% [markdown]
-# The logits differ only by rounding errors, so our 40 lines can replace every block of a published
+# The logits differ only by rounding errors, so our code can replace every block of a published
 # model. The embedding, the final norm, and the output layer still come from transformers.
 #
 # ## How it differs

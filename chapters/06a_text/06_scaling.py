@@ -194,7 +194,7 @@ found = fit_scaling_law(N, D, scaling_law(N, D, 1.0, 20.0, 400.0, 0.35, 0.45))
 print("E, A, B, alpha, beta =", *(f"{x:.2f}" for x in found))
 
 # %% [markdown]
-# Both functions pass the test. On the 60 losses of our 15 runs, our fit also agrees with the fit of
+# Both functions pass the test. On the losses of our runs, our fit also agrees with the fit of
 # `deepdive`, the small library that accompanies this book. The library's function `fitted` adds
 # intervals from the **bootstrap**, which samples whole runs with replacement many times and fits
 # the law to each sample:

@@ -393,7 +393,7 @@ ctc.output_table(runs["baseline"])
 # %% Training curves of the baseline tags=["slide"]
 from deepdive_book.ch06c.figures.ctc_training import output_probabilities, training_curves, widths
 
-training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps to about 3.5, then "
+training_curves({"baseline": runs["baseline"]}, "The loss falls within 25 steps to about 3.4, then "
                 "slowly to about 3.1 at step 150, and faster after about 200 steps. WER and CER "
                 "stay near 100% until then.")  # fmt: skip
 
@@ -425,9 +425,9 @@ ctc.constant_table(runs["baseline"])
 #   50 and 150, the baseline's loss is only about 0.1 (3%) below the loss of this constant output,
 #   so the model has used little of the audio.
 # - **The first characters.** Greedy decoding emits a character only where that character beats the
-#   blank. In the best constant output, the blank is more than 20 times as probable as E, so the
-#   audio has to favor E by this factor in some frame. What the model learns before then lowers the
-#   loss but doesn't change the output.
+#   blank. In the best constant output, the blank is far more probable than E (first and third rows
+#   of the table), so in some frame the audio has to favor E by an even larger factor. What the
+#   model learns before then lowers the loss but doesn't change the output.
 #
 # ### 2. What ends the plateau?
 #
@@ -521,7 +521,7 @@ predict(
     ["about 25%", "about 50%",
      "about 70%"],
     answer=1,
-    explain="If each character and space won exactly one frame, the blank would win about 68% of "
+    explain="If each character and space won exactly one frame, the blank would win two thirds of "
     "them. But many characters win several frames, which the loss allows as well.",
     key="06c_speech/share-of-blanks",
 )  # fmt: skip

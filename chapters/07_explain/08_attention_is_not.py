@@ -499,11 +499,11 @@ table([{"comparison": "leave-one-out minus attention", "difference × 100": gain
       caption="AUC, mean over five seeds [95% confidence interval, not corrected]")  # fmt: skip
 
 # %% [markdown]
-# **Leave-one-out probably finds the deciding words more reliably than attention.** Its AUC is
-# higher by 0.129, and if this is the only comparison you make, the interval excludes zero (second
-# table). As one of eight comparisons, however, its wider interval just includes zero (first table),
-# so five seeds leave some doubt. They can't separate attention from the gradient methods either,
-# except for the gradient norm, which is worse.
+# **Leave-one-out probably finds the deciding words more reliably than attention.** Its AUC, times
+# 100, is 12.9 higher, and if this is the only comparison you make, the interval excludes zero
+# (second table). As one of eight comparisons, however, its wider interval just includes zero (first
+# table), so five seeds leave some doubt. They can't separate attention from the gradient methods
+# either, except for the gradient norm, which is worse.
 #
 # The adversarial weights with the same probability are at chance, with an AUC of 0.51, and those
 # with the same logit are slightly above it. Only for the latter does the corrected interval show

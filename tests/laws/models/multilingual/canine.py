@@ -46,7 +46,7 @@ def _() -> Case:
         """Nobody reads the deep stack, and all stand in one chunk: first and last layer."""
         model = make(activation=unchanged, kernel=1, chunk=8).double().eval()
         own = torch.cat((torch.eye(32), torch.zeros(32, 32)), 1).unsqueeze(-1)
-        set_weights(model, lengthen__conv__weight=own, lengthen__conv__bias=0.0)
+        set_weights(model, upsample__conv__weight=own, upsample__conv__bias=0.0)
         plain = bert(**SMALL, activation=unchanged).double().eval()
         plain.embeddings = model.embeddings
         for ours, theirs in zip((model.first, model.last), plain.stack.blocks, strict=True):
