@@ -79,3 +79,13 @@ def test_the_figures_corrupt_as_the_page_says() -> None:
     assert round(rng.random(), 3) == 0.256
     assert len(figure.examples()) == 7
     assert "bidirectional encoder" in mbart_diagram()
+
+
+def test_a_small_p_value_is_shown_as_such() -> None:
+    found = [{"objective": one, "seed": seed, "steps": 8, **{f"{n} chrF": value + seed / 100
+              for n in runs.pair_counts()}}
+             for one, value in (("mBART", 30.0), ("none", 10.0)) for seed in (1, 2, 3)]  # fmt: skip
+    found[0] |= {f"{n} chrF": 30.02 for n in runs.pair_counts()}
+    table = runs.difference_table(found, [(("mBART", "none"), 8)])
+    assert {line["p, corrected"] for line in table} == {"< 0.001"}
+    assert table[0]["difference in chrF"].value == pytest.approx(20.0, abs=0.01)

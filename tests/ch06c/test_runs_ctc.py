@@ -13,6 +13,7 @@ from checkout import ROOT
 from torch import Tensor, nn
 
 from deepdive.training.objectives import collapse
+from deepdive_book.ch06c.figures.ctc_training import widths
 from deepdive_book.ch06c.runs import ctc
 from deepdive_book.ch06c.runs.ctc import LETTERS, METRICS, TEST, TRAIN, Batch
 
@@ -176,3 +177,18 @@ def test_scores_that_never_change_have_no_deviation(model: nn.Module) -> None:
     assert ctc.score_deviation(model) == pytest.approx(2 * before, rel=1e-4)
     model.out.weight.data.zero_()
     assert ctc.score_deviation(model) == pytest.approx(0, abs=1e-6)
+
+
+def test_widths_name_a_symbol_that_was_not_saved() -> None:
+    """Probabilities in thousandths of the transcript's symbols; the rest belongs to others."""
+    names = [LETTERS[k] for k in ctc.example_symbols()]  # blank first, then the space
+    frames = []
+    for symbol in (0, 2, 2, 0, 1, None, None, None, 0):  # blank, a letter twice, ... another letter
+        frame = [0] * len(names)
+        if symbol is not None:
+            frame[symbol] = 900
+        frames.append(frame)
+    run = {"probabilities": {"5": frames}, "checks": [[5, 1.0, f"{names[2]} Q"]]}
+    assert widths(run, 5) == [(names[2], 2), ("space", 1), ("Q", 3)]
+    unknown = {**run, "checks": [[5, 1.0, "of another length"]]}
+    assert widths(unknown, 5)[-1] == ("?", 3)

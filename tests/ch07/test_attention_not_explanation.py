@@ -68,3 +68,22 @@ def test_tables_have_a_line_for_each_setting(monkeypatch: pytest.MonkeyPatch) ->
         assert [len(row) for row in table(tests, logits)] == [columns, columns]
     (row,) = page.rank_correlation(tests)
     assert 0 < row["top 3 shared: by chance"] < 1
+
+
+def test_a_gain_over_attention_is_paired_and_has_a_sign() -> None:
+    attention, other = page.METHODS["attention"], "leave-one-out"
+    found = [{"seed": seed, "AUC": {attention: 0.7 + seed / 100, other: 0.9}} for seed in (2, 1)]
+    assert page.more_than_attention(found, other) == pytest.approx([0.19, 0.18])  # seeds 1, 2
+    first, second = page.ground_truth_table(found)
+    assert "difference from attention × 100" not in first
+    assert second["difference from attention × 100"].value == pytest.approx(18.5)
+
+
+def test_classifiers_have_their_largest_and_their_uniform_weight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEPDIVE_PROFILE", "ci")
+    lstm, words = page.classifiers(page.results()[0])
+    assert lstm["uniform weight"] == pytest.approx(words["uniform weight"])
+    for row in (lstm, words):
+        assert row["uniform weight"] <= row["largest weight"] + 1e-3 < 1 + 1e-3

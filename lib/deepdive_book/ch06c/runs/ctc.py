@@ -375,8 +375,8 @@ def constant_table(runs: Runs) -> Html:
     return table(lines, ["", "uniform output", "soft alignment for the uniform output",
                          "best constant output", "baseline, steps 50 to 150"],
                  caption="The four of 28 symbols with the highest probability in the best constant "
-                 "output, and the loss on held-out speakers. Posterior and best constant: from "
-                 f"{len(sampled)} training utterances. Last column: mean of three seeds (range "
+                 "output, and the loss on held-out speakers. Soft alignment and best constant: "
+                 f"from {len(sampled)} training utterances. Last column: mean of three seeds (range "
                  "over seeds).")  # fmt: skip
 
 
