@@ -539,13 +539,13 @@ print("generated, with <fr> forced:", *(WORDS[i] for i in french[0, :2]))
 # **mBART-50** ([Tang et al. 2020](https://arxiv.org/abs/2008.00401)), a later version of mBART. The
 # weights are random, so the line only shows where the tokens go.
 #
-# mBART-50 puts the language token
-# before the text on both sides, whereas mBART puts it at the end of the source and of the labels.
-# In mBART, the shift then makes this token the decoder's first input, while the decoder of mBART-50
-# starts with `</s>`, and `forced_bos_token_id` makes the language token the first generated token.
-# Without this token, a multilingual model may generate text in a language other than the one you
-# want. When mT5 does so, after fine-tuning on English only, its authors call this error
-# **accidental translation** ([Xue et al. 2021](https://arxiv.org/abs/2010.11934)).
+# mBART-50 puts the language token before the text on both sides, whereas mBART puts it at the end
+# of the source and of the labels. In mBART, the shift then makes this token the decoder's first
+# input, while the decoder of mBART-50 starts with `</s>`, and `forced_bos_token_id` makes the
+# language token the first generated token. Without this token, a multilingual model may generate
+# text in a language other than the one you want. When mT5 does so, after fine-tuning on English
+# only, its authors call this error **accidental translation** ([Xue et al.
+# 2021](https://arxiv.org/abs/2010.11934)).
 #
 # With network access, you would run the published model like this (the output isn't shown here):
 #

@@ -376,8 +376,8 @@ def constant_table(runs: Runs) -> Html:
                          "best constant output", "baseline, steps 50 to 150"],
                  caption="The four of 28 symbols with the highest probability in the best constant "
                  "output, and the loss on held-out speakers. Soft alignment and best constant: "
-                 f"from {len(sampled)} training utterances. Last column: mean of three seeds (range "
-                 "over seeds).")  # fmt: skip
+                 f"from {len(sampled)} training utterances. Last column: mean of three seeds "
+                 "(range over seeds).")  # fmt: skip
 
 
 def settings_table(runs: Mapping[str, Runs], recognizer: Callable[[int, bool], nn.Module]) -> Html:
