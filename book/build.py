@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import nbformat
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -28,7 +29,7 @@ from folders import FolderError, check_ours, files, remove, sign
 from font import FONT, font_for_web
 from paths import PathError
 from slides import VendorError, decks, vendored
-from stage import BOOK, ProvenanceError, Stage, library
+from stage import BOOK, ProvenanceError, Stage, drawings, library
 
 # A page's own scripts, styles, sounds, and pictures, and nothing of another host.
 POLICY = (
@@ -102,7 +103,9 @@ def make(root: Path, work: Path, only: Sequence[str] = ()) -> list[str]:
     except SphinxError as error:
         return [f"Sphinx stopped: {error}"]
     for path in notebooks:
-        shutil.copyfile(path, site / path.relative_to(root))
+        alone = drawings.embedded(nbformat.read(path, as_version=4), path.parent)
+        target = site / path.relative_to(root)
+        target.write_text(nbformat.writes(alone).rstrip("\n") + "\n", "utf-8")
     paths = "" if stage.paths is None else stage.paths.script()
     (site / "_static" / "paths_data.js").write_text(paths, "utf-8")
     (site / "_static" / "roles.css").write_text(library("deepdive_book.kit.palette").css(), "utf-8")

@@ -100,14 +100,16 @@ def around(notebook: Any, count: int) -> tuple[str, str]:
     """The heading above the cell that ran as the `count`-th, and the sentence in italics below."""
     heading = ""
     for cell, after in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
-        if cell.cell_type == "markdown":
-            titles = re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)
-            heading = titles[-1] if titles else heading
-        elif cell.get("execution_count") == count:
+        opening = count == 0 and "figure" in cell.metadata  # shown by a cell of text
+        if opening or cell.get("execution_count") == count:
             below = after.source if after is not None and after.cell_type == "markdown" else ""
+            below = cell.source.partition("\n\n")[2] if opening else below
             first = below.split("\n\n")[0].strip()
             caption = first if re.fullmatch(r"([*_])(?![*_]).*\1", first, re.DOTALL) else ""
             return plain(heading), plain(caption)
+        if cell.cell_type == "markdown":
+            titles = re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)
+            heading = titles[-1] if titles else heading
     return "", ""
 
 

@@ -25,6 +25,7 @@ from pictures import figure, letters
 from stage import IMAGES, formulas, is_answer, library
 
 mathml = library("deepdive_book.kit.mathml").mathml
+drawings = library("deepdive_book.site.pages.drawings")
 lettered = library("deepdive_book.kit.palette").lettered
 title_line = library("deepdive_book.site.pages").title_line
 WORDS, SPOKEN = 45, 220  # at most on a frame; in its notes, to the end of the paragraph
@@ -83,7 +84,8 @@ class Frames:
         """Add the frames of a page."""
         self.page = page
         heading, section, pictured = page.summary().title, "", False
-        for cell in nbformat.read(page.notebook, as_version=4).cells:
+        notebook = nbformat.read(page.notebook, as_version=4)
+        for cell in drawings.as_outputs(notebook, page.source.parent).cells:
             if is_answer(cell):
                 continue
             tagged = "slide" in cell.metadata.get("tags", [])

@@ -185,15 +185,23 @@ def folds(page: Page) -> Iterator[str]:
             yield f"folded: {heading[0].strip('# ')}"
 
 
+def figure(page: Page) -> Iterator[str]:
+    """A drawing right after the first text, before setup and code: what GitHub shows first."""
+    if "figure" not in cells(page).cells[1].metadata:
+        yield 'the second cell has no drawing (`figure="ch06c.ctc_pipeline"`)'
+
+
 CHECKS: dict[str, Callable[[Page], Iterator[str]]] = {
     "words": words,
     "name": name,
     "vocabulary": vocabulary,
     "concept": concept,
     "folds": folds,
+    "figure": figure,
 }
-# Pages that teach no single concept have no concept cell.
+# Pages that teach no single concept have no concept cell; second pages open with a table or plot.
 WITHOUT_CONCEPT = re.compile(r"_(?:opening|closing|diagnostic|atlas|disagree|more)$")
+WITHOUT_FIGURE = re.compile(r"_more$")
 
 
 def checked(page: Page) -> list[str]:
@@ -201,6 +209,8 @@ def checked(page: Page) -> list[str]:
     found = [*CHECKS]
     if WITHOUT_CONCEPT.search(page.name):
         found.remove("concept")
+    if WITHOUT_FIGURE.search(page.name):
+        found.remove("figure")
     return found
 
 

@@ -48,6 +48,7 @@ def library(name: str) -> Any:
     return importlib.import_module(name)
 
 
+drawings = library("deepdive_book.site.pages.drawings")
 SETTING = library("deepdive_book.site.pages.setup_cell")
 mathml = library("deepdive_book.kit.mathml").mathml
 title_line = library("deepdive_book.site.pages").title_line
@@ -211,7 +212,7 @@ class Stage:
             exercises = library("deepdive_book.course.exercises")
             source = exercises.source(path.with_suffix(".py"), self.root)
             return library("deepdive_book.course.assignment.forms").self_study(source)
-        return nbformat.read(path, as_version=4)
+        return drawings.as_outputs(nbformat.read(path, as_version=4), path.parent)
 
     def _line(self, notebook: Any, path: Path) -> str:
         """Where to run the page, its notebook, and the profile, data and cost of its outputs."""

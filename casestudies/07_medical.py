@@ -35,6 +35,20 @@
 # minutes on one CPU core; results of the long runs are included · data: medical_abstracts · book
 # 7.6</small>
 
+# %% Attribution and faithfulness [markdown] tags=["slide"] figure="studies.attribution_diagram"
+# ![Top: the tokens of an abstract become embeddings, a Transformer encoder and a classification
+# head turn them into logits, and the margin is the predicted class's logit minus the next best.
+# Middle: an attribution method goes back from the margin to the embeddings and gives each word a
+# number. Bottom: the words with the highest attributions are replaced by [MASK], which is
+# comprehensiveness, or all other words are, which is sufficiency, and the margin is measured
+# again.](figures/07_medical.svg)
+#
+# *Top: the classifier. The **margin** is the logit of the predicted class minus the next best
+# logit. Middle: an attribution method goes from the margin back to the words. Bottom: two
+# faithfulness tests. [MASK], BERT's token for a hidden word, replaces the highest-ranked words
+# (**comprehensiveness**) or all the other words (**sufficiency**), and the margin is computed
+# again.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -46,19 +60,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% Figure: attribution and faithfulness tags=["slide", "fold"]
-from deepdive_book.kit.plotting import show
-from deepdive_book.studies.figures.attribution_diagram import ALT, attribution_diagram
-
-show(attribution_diagram(), ALT)
-
 # %% [markdown]
-# *Top: the classifier. The **margin** is the logit of the predicted class minus the next best
-# logit. Middle: an attribution method goes from the margin back to the words. Bottom: two
-# faithfulness tests. [MASK], BERT's token for a hidden word, replaces the highest-ranked words
-# (**comprehensiveness**) or all the other words (**sufficiency**), and the margin is computed
-# again.*
-#
 # **Interactive figure: remove a word.** *This abstract is one that the model classifies correctly.
 # The bars are the class probabilities. Below them, five attribution methods color the words: blue
 # for the predicted class, orange against it. Experiment 2 defines the methods.* *Try this:*

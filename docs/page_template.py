@@ -22,6 +22,13 @@
 # <small>Prerequisites: [residual connections](10_residuals.ipynb) · 10 min · runs on a laptop ·
 # book 2.3</small>
 
+# %% Where the norms are [markdown] tags=["slide"] figure="ch06a.gpt2_to_llama:gpt2_and_llama"
+# ![Two decoder blocks. GPT-2 has layer normalization before attention and before the feed-forward
+# layer; Llama has RMSNorm in both places.](figures/page_template.svg)
+#
+# *The canonical figure comes first, before setup and code. `figure` in the line above names a
+# function of the book package that returns SVG, and `make notebooks` writes the file.*
+
 # %% tags=["setup"]
 # `python -m deepdive_book.site.pages setup` writes this cell; it is the same on every page.
 
@@ -38,8 +45,8 @@ for axes, name, values in zip(figure.subplots(1, 3, sharey=True), ("x", "LayerNo
 with_alt(figure, "The vector (1, 7); layer normalization makes it (-1, 1), RMSNorm (0.2, 1.4).")
 
 # %% [markdown]
-# *The canonical figure comes first: the vector (1, 7), and what both norms make of it. An
-# interactive figure would follow here, built with `deepdive_book.kit.living`:*
+# *A plot that needs data or code comes after setup: the vector (1, 7), and what both norms make of
+# it. An interactive figure would follow here, built with `deepdive_book.kit.living`:*
 #
 # *Try this:*
 #

@@ -27,6 +27,7 @@ COPY = ROOT / "my-pages"
 START = "chapters/00_start/01_ten_minutes.ipynb"
 # Studies write their results beside themselves: here into the copy.
 COPIED = ("chapters/*/*.ipynb", "casestudies/*.ipynb", "casestudies/results/*.json")
+COPIED += ("chapters/*/figures/*.svg", "casestudies/figures/*.svg")  # what pages open with
 # What an instructor or a maintainer needs, and a reader does not; and questions about news.
 DISABLED = (
     "@jupyter/nbgrader",

@@ -34,6 +34,16 @@
 # <small>Prerequisites: [masked language modeling](03_masking.ipynb), [probing](13_probing.ipynb) ·
 # 25 min · runs on a laptop; results of the long runs are included · book 3.1, 3.2 and 5.3.1</small>
 
+# %% The four objectives [markdown] tags=["slide"] figure="ch03.four_objectives"
+# ![One text, the cow saw another cow sleep, as the input of four objectives. Masked language
+# modeling: saw and sleep are masked, and are the targets. Replaced token detection: heard replaces
+# saw; the target of each token is original or replaced. Permuted language modeling: sleep is
+# predicted first, then saw, with sleep visible. Recurring span selection: a question token replaces
+# the second cow; the target is the position of the first.](figures/14_objectives.svg)
+#
+# *One text as the input of each objective (boxes), with the targets above. Tokens in another color
+# differ from the text.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -45,16 +55,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% Figure: the four objectives tags=["slide", "fold"]
-from deepdive_book.ch03.figures.four_objectives import ALT, four_objectives
-from deepdive_book.kit.plotting import show
-
-show(four_objectives(), ALT)
-
 # %% [markdown]
-# *One text as the input of each objective (boxes), with the targets above. Tokens in another color
-# differ from the text.*
-#
 # - **Masked language modeling (MLM, BERT).** 15% of the tokens are chosen, and most of them are
 #   replaced with `[MASK]`. A classifier over the vocabulary then predicts each chosen token from
 #   the text on both sides.

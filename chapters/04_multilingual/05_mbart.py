@@ -36,6 +36,18 @@
 # language modeling](03_translation_lm.ipynb) · 25 min · runs on a laptop; results of the long runs
 # are included · book 4.1.4</small>
 
+# %% Pretraining and fine-tuning [markdown] tags=["slide"] figure="ch04.mbart_diagram"
+# ![mBART in two stages. Pretraining: the encoder reads the corrupted English text, He sleeps She
+# and a mask, then the end token and the language token en. The decoder gets en and the original
+# tokens, shifted right, and predicts the original text with its end. Fine-tuning: the same weights;
+# the encoder reads an English sentence, and the decoder starts with fr and predicts the French
+# translation.](figures/05_mbart.svg)
+#
+# *mBART. `[M]` is the mask token, `</s>` ends a text (in the original each sentence), and `<en>`
+# and `<fr>` are **language tokens**, which give the language of a text. Top: in pretraining, input
+# and target are in the same language. Bottom: in fine-tuning, the decoder starts with the target
+# language's token.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -47,18 +59,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% Figure: pretraining and fine-tuning tags=["slide", "fold"]
-from deepdive_book.ch04.figures.mbart_diagram import ALT, mbart_diagram
-from deepdive_book.kit.plotting import show
-
-show(mbart_diagram(), ALT)
-
 # %% [markdown]
-# *mBART. `[M]` is the mask token, `</s>` ends a text (in the original each sentence), and `<en>`
-# and `<fr>` are **language tokens**, which give the language of a text. Top: in pretraining, input
-# and target are in the same language. Bottom: in fine-tuning, the decoder starts with the target
-# language's token.*
-#
 # **Interactive figure: pretraining objectives.** *The upper line is the encoder's input, and the
 # lower line is the decoder's input. `[MASK]` is the mask token. Blue is English, green French.
 # Select a token to see which tokens it attends to (filled boxes); the target at a position is in

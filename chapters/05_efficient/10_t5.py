@@ -31,6 +31,19 @@
 # positions](08_relative_positions.ipynb) · 25 min · runs on a laptop; results of the long runs are
 # included · book 5.3.2</small>
 
+# %% T5's architecture [markdown] tags=["slide"] figure="ch05.t5_architecture"
+# ![T5. Left: the encoder's input is a task prefix and a text, translate English to German: That is
+# good. After the embedding, N layers of self-attention and a feed-forward network, each with
+# RMSNorm before it and a residual connection around it. Right: the decoder starts with the padding
+# token; its N layers have causal self-attention, cross-attention to the encoder's output, and a
+# feed-forward network. A softmax predicts the target, Das ist gut. A relative position bias, shared
+# by all layers of a stack, is added to the self-attention scores of each stack; there are no
+# position embeddings.](figures/10_t5.svg)
+#
+# *T5. The encoder receives a task prefix followed by a text. The decoder starts with the padding
+# token and predicts the target token by token. Gold: the bias that each stack of layers adds to its
+# self-attention scores, with one value per attention head and bucket (group) of distances.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -41,17 +54,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
-# %% T5's architecture tags=["slide", "fold"]
-from deepdive_book.ch05.figures.t5_architecture import ALT, t5_architecture
-from deepdive_book.kit.plotting import show
-
-show(t5_architecture(), ALT)
-
 # %% [markdown]
-# *T5. The encoder receives a task prefix followed by a text. The decoder starts with the padding
-# token and predicts the target token by token. Gold: the bias that each stack of layers adds to its
-# self-attention scores, with one value per attention head and bucket (group) of distances.*
-#
 # The output is always text, even when the answer is a class or a score, so one loss trains every
 # task: the cross-entropy of the next target token. Here are three of the formats in the paper's
 # figure 1, with shortened texts:

@@ -33,6 +33,16 @@
 # positions](../05_efficient/08_relative_positions.ipynb) · 25 min · runs on a laptop; results of
 # the long runs are included · book 6.1.3</small>
 
+# %% GPT-2's block and Llama's [markdown] tags=["slide"] figure="ch06a.gpt2_to_llama:gpt2_and_llama"
+# ![Two decoder blocks side by side. In both, a norm comes before attention and before the
+# feed-forward layer, and a residual connection goes around each. GPT-2: LayerNorm, multi-head
+# attention, two matrices with a GELU, learned positions. Llama: RMSNorm, RoPE with grouped-query
+# attention, SwiGLU with three matrices, no position vectors.](figures/02_gpt2_to_llama.svg)
+#
+# *The decoder block of GPT-2 and that of Llama. The numbers of heads are those of the smallest
+# GPT-2 and of SmolLM2-135M, which has Llama's architecture. Below the next figure, we explain each
+# new part.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -44,7 +54,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% GPT-2's block and Llama's tags=["slide"]
+# %% From GPT-2's block to Llama's tags=["slide"]
 from deepdive_book.ch06a.figures.gpt2_to_llama import gpt2_to_llama
 
 gpt2_to_llama()

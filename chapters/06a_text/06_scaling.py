@@ -33,6 +33,15 @@
 # [today's decoder](02_gpt2_to_llama.ipynb) · 25 min · runs on a laptop; results of the long runs
 # are included · book 6.1.3</small>
 
+# %% The scaling law [markdown] tags=["slide"] figure="ch06a.isoflop_law"
+# ![Three U-shaped curves of loss over parameters, for budgets of 10^19, 10^21, and 10^23 FLOPs. A
+# larger budget gives a lower curve farther to the right. Rings mark the lowest point of each curve,
+# and a dashed line connects them.](figures/06_scaling.svg)
+#
+# *Hoffmann et al.'s scaling law (2022, third approach) as three **IsoFLOP curves**, one for each
+# compute budget $C$. On the left of a ring the model is too small, and on the right of it the
+# tokens are too few. Along the dashed line the compute-optimal size grows with the budget.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -71,7 +80,7 @@ scaling_curves(law.law, runs)
 # character, in **nats** (natural logarithm), on documents that the model wasn't trained on. On the
 # left, more tokens lower the loss of every model, and in the end larger models are better.
 #
-# On the right, a larger model isn't always better, because all models along an **IsoFLOP curve**
+# On the right, a larger model isn't always better, because all models along an IsoFLOP curve
 # have the same budget. Left of the ring, the model is too small, whereas right of the ring, it sees
 # too few tokens. A larger budget moves the ring to a larger model. In the next figure, you can set
 # the budget yourself:

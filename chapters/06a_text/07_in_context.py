@@ -31,6 +31,16 @@
 # [decoding](../02_transformer/14_decoding.ipynb) · 25 min · runs on a laptop; results of the long
 # runs are included · book 6.1.3.3, and the papers under further reading</small>
 
+# %% Few-shot classification [markdown] tags=["slide"] figure="ch06a.calibration_diagram"
+# ![Few-shot classification with contextual calibration: the same k demonstrations go before a query
+# and before the content-free query N/A; a frozen decoder scores the label words after both; the
+# first probabilities are divided by the second and normalized.](figures/07_in_context.svg)
+#
+# *Few-shot classification with contextual calibration, a correction that is explained below. Upper
+# path: from the prompt through a frozen decoder (a language model that predicts the next token) to
+# the label probabilities. Lower path: the same demonstrations, followed by a query that has no
+# content.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -42,21 +52,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% Figure: few-shot classification tags=["slide", "fold"]
-from deepdive_book.ch06a.figures.in_context_diagrams import calibration_diagram
-from deepdive_book.kit.plotting import show
-
-show(calibration_diagram(), "Few-shot classification with contextual calibration: the same k "
-     "demonstrations go before a query and before the content-free query N/A; a frozen decoder "
-     "scores the label words after both; the first probabilities are divided by the second and "
-     "normalized.")  # fmt: skip
-
 # %% [markdown]
-# *Few-shot classification with contextual calibration, a correction that is explained below. Upper
-# path: from the prompt through a frozen decoder (a language model that predicts the next token) to
-# the label probabilities. Lower path: the same demonstrations, followed by a query that has no
-# content.*
-#
 # **Interactive figure: build a few-shot prompt.** The task is to predict the sentiment of a movie
 # review, positive or negative. The box shows the whole prompt, and the blue bar shows p(positive),
 # the probability that SmolLM2 gives to "positive" if only "positive" and "negative" are considered.

@@ -33,6 +33,21 @@
 # a laptop; results of the long runs are included · book 6.2.1; lectures by Fleuret and Straka
 # (ViT)</small>
 
+# %% The architecture of ViT [markdown] tags=["slide"] figure="ch06b.vit_architecture"
+# ![Vision Transformer. Top: an image is cut into nine patches; each is flattened and multiplied by
+# one matrix, the linear projection, which gives nine patch embeddings. A learned class token goes
+# before them, and a learned position embedding is added to each of the ten. Bottom: the ten tokens
+# pass through L Transformer encoder blocks; the final state of the class token goes through a layer
+# norm and a linear head to the class. One block, at the right: layer norm, multi-head
+# self-attention, residual addition; layer norm, MLP, residual addition.](figures/01_patches.svg)
+#
+# *ViT with N = 9 patches of P × P pixels and C color channels. Left: the image becomes 1 + N tokens
+# of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
+# blocks, with self-attention and a **multilayer perceptron** (MLP), which consists of two linear
+# layers with a GELU in between. The block is **pre-norm**: a layer norm comes before attention and
+# before the MLP, and the output of each is added to its input before that norm (a **residual
+# connection**).*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -44,20 +59,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% The architecture of ViT tags=["slide", "fold"]
-from deepdive_book.ch06b.figures.vit_architecture import ALT, vit_architecture
-from deepdive_book.kit.plotting import show
-
-show(vit_architecture(), ALT)
-
 # %% [markdown]
-# *ViT with N = 9 patches of P × P pixels and C color channels. Left: the image becomes 1 + N tokens
-# of d dimensions, and only the class token's final state is classified. Right: one of the L encoder
-# blocks, with self-attention and a **multilayer perceptron** (MLP), which consists of two linear
-# layers with a GELU in between. The block is **pre-norm**: a layer norm comes before attention and
-# before the MLP, and the output of each is added to its input before that norm (a **residual
-# connection**).*
-#
 # The blocks are the same as BERT's, except for the position of the layer norms. What is new is how
 # an image becomes tokens, because an image has no words.
 #

@@ -32,6 +32,16 @@
 # [recurrent networks](../01_before/07_rnn.ipynb) · 30 min · runs on a laptop; results of the long
 # runs are included · book 6.3, and the papers under further reading</small>
 
+# %% The CTC pipeline [markdown] tags=["slide"] figure="ch06c.ctc_pipeline"
+# ![The CTC pipeline. A waveform enters the encoder. Its softmax gives, for each of eight frames, a
+# column of probabilities of the blank - and the characters h, e, l, o. The most probable symbols
+# form the alignment - h e l - l o o. Merging repeats gives - h e l - l o, and removing blanks gives
+# hello.](figures/02_ctc.svg)
+#
+# *CTC from waveform to text. Blue: softmax probability of each symbol in each of eight frames,
+# chosen for the drawing; `-` is the blank. Below: the most probable symbol of each frame (the
+# alignment), the same with repeats merged, and the text without the blank.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -43,17 +53,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% The CTC pipeline tags=["slide", "nbval-check-output"]
-from deepdive_book.ch06c.figures import ctc_pipeline
-from deepdive_book.kit.plotting import show
-
-show(ctc_pipeline.ctc_pipeline(), ctc_pipeline.ALT)
-
 # %% [markdown]
-# *CTC from waveform to text. Blue: softmax probability of each symbol in each of eight frames,
-# chosen for the drawing; `-` is the blank. Below: the most probable symbol of each frame (the
-# alignment), the same with repeats merged, and the text without the blank.*
-#
 # Why does CTC need the blank? A sound lasts several frames, so repeated characters have to be
 # merged, but then `h e e l l l o` becomes "helo", and no alignment spells "hello". A pause is
 # another problem, because no character stands for it. An extra symbol, the **blank** `-`, solves

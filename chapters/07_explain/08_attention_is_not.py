@@ -33,6 +33,18 @@
 # are](00_opening.ipynb) · 30 min · runs on a laptop; results of the long runs are included · book
 # 7.4.1</small>
 
+# %% A classifier with attention [markdown] tags=["slide"] figure="ch07.attention_classifier"
+# ![A classifier. From bottom to top: four words, their embeddings, a bidirectional LSTM, hidden
+# states h1 to h4. A query turns the hidden states into attention weights, 0, 0, 1, 0; their
+# weighted sum enters a linear classifier, which outputs a logit and a probability. The test
+# replaces the weights by others, one half, 0, 0, one half, and compares the
+# predictions.](figures/08_attention_is_not.svg)
+#
+# *The classifier and the test, from bottom to top. A bidirectional LSTM (BiLSTM) turns the
+# embeddings of the words into **hidden states** $h_t$, from which a learned query computes an
+# **attention distribution**, one weight per word with a sum of 1. A linear classifier receives the
+# weighted sum of the hidden states. The test replaces the weights and nothing else.*
+
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
 PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
@@ -44,18 +56,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
-# %% Figure: a classifier with one attention layer tags=["slide", "fold"]
-from deepdive_book.ch07.figures.attention_classifier import ALT, attention_classifier
-from deepdive_book.kit.plotting import show
-
-show(attention_classifier(), ALT)
-
 # %% [markdown]
-# *The classifier and the test, from bottom to top. A bidirectional LSTM (BiLSTM) turns the
-# embeddings of the words into **hidden states** $h_t$, from which a learned query computes an
-# **attention distribution**, one weight per word with a sum of 1. A linear classifier receives the
-# weighted sum of the hidden states. The test replaces the weights and nothing else.*
-#
 # The weights come from a softmax over one score per position. To compute the score, a linear layer
 # ($W$, $b$) and a tanh transform the hidden state, and the result is multiplied with the learned
 # query vector $u$. A second linear layer ($C$, $c$) turns the weighted sum into logits:

@@ -87,6 +87,14 @@ def save(picture: Picture) -> None:
     place.with_name(f"{place.name}.json").write_text(text + "\n", encoding="utf-8")
 
 
+def save_opening(drawing: str, alt: str, path: Path) -> dict[str, Any]:
+    """Save the drawing that a page opens with, which no cell shows; return its entry: cell 0."""
+    root = _svg(drawing, tight=True)
+    _describe(root, path.stem, f"{path.stem.rpartition('-')[0]}, opening figure", alt)
+    path.write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
+    return {"svg": path.name, "alt": alt, "cell": 0}
+
+
 def _cell() -> int:
     """The execution count of the cell that runs; 0 outside a notebook."""
     python = sys.modules.get("IPython")

@@ -16,13 +16,6 @@ PANELS = [  # name, which tokens differ in the input, the target of each positio
      {4: QUESTION}, {4: "position 2"}),
 ]  # fmt: skip
 WIDTH, HEIGHT, STEP = 94, 132, 98
-ALT = (
-    "One text, the cow saw another cow sleep, as the input of four objectives. Masked language "
-    "modeling: saw and sleep are masked, and are the targets. Replaced token detection: heard "
-    "replaces saw; the target of each token is original or replaced. Permuted language modeling: "
-    "sleep is predicted first, then saw, with sleep visible. Recurring span selection: a question "
-    "token replaces the second cow; the target is the position of the first."
-)
 
 
 def four_objectives() -> str:

@@ -3,13 +3,6 @@
 from deepdive_book.kit.diagrams import arrow, svg, text
 from deepdive_book.kit.diagrams.layers import box
 
-ALT = (
-    "mBART in two stages. Pretraining: the encoder reads the corrupted English text, He sleeps She "
-    "and a mask, then the end token and the language token en. The decoder gets en and the original"
-    " tokens, shifted right, and predicts the original text with its end. Fine-tuning: the same "
-    "weights; the encoder reads an English sentence, and the decoder starts with fr and predicts "
-    "the French translation."
-)
 STAGES = (
     ("Pretraining: denoise monolingual text (English shown; the same for French)",
      "He sleeps She [M] </s> <en>", "<en> She drinks milk He sleeps",

@@ -3,15 +3,6 @@
 from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
-ALT = (
-    "T5. Left: the encoder's input is a task prefix and a text, translate English to German: That "
-    "is good. After the embedding, N layers of self-attention and a feed-forward network, each "
-    "with RMSNorm before it and a residual connection around it. Right: the decoder starts with "
-    "the padding token; its N layers have causal self-attention, cross-attention to the encoder's "
-    "output, and a feed-forward network. A softmax predicts the target, Das ist gut. A relative "
-    "position bias, shared by all layers of a stack, is added to the self-attention scores of each "
-    "stack; there are no position embeddings."
-)
 ENCODER, DECODER, WIDTH = 220.0, 490.0, 166.0  # the middles of the two columns; width of a box
 
 

@@ -34,6 +34,15 @@ def block(below: str, attention: str, feed: str, norm: str) -> str:
     return svg(460, y + 30, [*norm_first(x, y, parts, norm or "norm"), tokens])
 
 
+def gpt2_and_llama() -> str:
+    """Return GPT-2's block and Llama's side by side as SVG."""
+    first, *_, last = FRAMES.values()
+    left, right = (block(*notes).replace("<svg ", f'<svg x="{x}" y="14" ', 1)
+                   for x, notes in ((0, first), (470, last)))  # fmt: skip
+    titles = [text(120, 16, "GPT-2", 17, bold=True), text(590, 16, "Llama", 17, bold=True)]
+    return svg(930, 310, [*titles, left, right])
+
+
 def gpt2_to_llama() -> Html:
     """Return the drawings as a strip that plays."""
     return film([block(*notes) for notes in FRAMES.values()], list(FRAMES), ALT)

@@ -3,14 +3,6 @@
 from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
-ALT = (
-    "DETR. Top: an image passes through a CNN backbone and a 1 x 1 convolution to a feature map; "
-    "its positions, with 2-D sine position embeddings, enter the Transformer encoder. Bottom: "
-    "object queries enter the Transformer decoder, which cross-attends to the encoder's output. "
-    "Feed-forward heads predict a class and a box per query; bipartite matching pairs predictions "
-    "with ground-truth boxes, and unmatched ones are labeled no object."
-)
-
 
 def _box(
     x: float, y: float, words: str, note: str = "", role: str = "score", width: float = 118

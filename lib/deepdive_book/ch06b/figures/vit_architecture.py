@@ -3,15 +3,6 @@
 from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
-ALT = (
-    "Vision Transformer. Top: an image is cut into nine patches; each is flattened and multiplied "
-    "by one matrix, the linear projection, which gives nine patch embeddings. A learned class "
-    "token goes before them, and a learned position embedding is added to each of the ten. Bottom: "
-    "the ten tokens pass through L Transformer encoder blocks; the final state of the class token "
-    "goes through a layer norm and a linear head to the class. One block, at the right: layer "
-    "norm, multi-head self-attention, residual addition; layer norm, MLP, residual addition."
-)
-
 _SHADES = (0.15, 0.35, 0.2, 0.5, 0.75, 0.6, 0.25, 0.65, 0.3)
 
 

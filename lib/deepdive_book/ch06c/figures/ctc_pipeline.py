@@ -1,7 +1,5 @@
 """CTC as a textbook draws it: waveform, encoder, softmax in each frame, alignment, text.
 
-    show(ctc_pipeline(), ALT)
-
 The probabilities are chosen for the drawing; `PROBABILITIES` holds them in fifths.
 """
 
@@ -19,12 +17,6 @@ PROBABILITIES = {
     "o": [0, 0, 0, 0, 0, 0, 4, 4],
 }
 FRAMES = 8
-ALT = (
-    "The CTC pipeline. A waveform enters the encoder. Its softmax gives, for each of eight frames, "
-    "a column of probabilities of the blank - and the characters h, e, l, o. The most probable "
-    "symbols form the alignment - h e l - l o o. Merging repeats gives - h e l - l o, and removing "
-    "blanks gives hello."
-)
 _LEFT, _STEP = 122, 42
 _LOUDNESS = (0, 8, 18, 12, 3, 14, 20, 10)
 

@@ -5,12 +5,6 @@ from deepdive_book.kit.palette import ROLES
 
 WORDS = ["music", "is", "cold", "."]
 OWN, OTHER = (0.0, 0.0, 1.0, 0.0), (0.5, 0.0, 0.0, 0.5)
-ALT = (
-    "A classifier. From bottom to top: four words, their embeddings, a bidirectional LSTM, hidden "
-    "states h1 to h4. A query turns the hidden states into attention weights, 0, 0, 1, 0; their "
-    "weighted sum enters a linear classifier, which outputs a logit and a probability. The test "
-    "replaces the weights by others, one half, 0, 0, one half, and compares the predictions."
-)
 
 
 def _box(x: float, y: float, width: float, words: str, role: str) -> str:

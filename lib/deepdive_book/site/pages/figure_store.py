@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 import deepdive
-from deepdive_book.kit.figures import LICENCE
-from deepdive_book.site.pages import Page
+from deepdive_book.kit.figures import LICENCE, save_opening
+from deepdive_book.site.pages import Page, drawings
 
 RUNNING = ".running"
 
@@ -35,6 +35,8 @@ def store(page: Page, profile: str, folder: Path, notebook: Path) -> None:
         old.unlink()
     listed = aside.with_name(f"{aside.name}.json")
     figures = json.loads(listed.read_text("utf-8"))["figures"] if listed.is_file() else []
+    for svg, alt in reversed(drawings.shown(page)):
+        figures.insert(0, save_opening(svg, alt, aside.with_name(f"{aside.name}-00.svg")))
     for new in aside.parent.glob(f"{aside.name}-*"):
         new.rename(place.with_name(new.name))
     note = {

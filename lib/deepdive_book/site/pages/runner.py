@@ -8,7 +8,7 @@ from typing import TextIO
 
 from deepdive.data import dataset_log
 from deepdive_book.kit.figures import SETTING
-from deepdive_book.site.pages import Page, figure_store, source
+from deepdive_book.site.pages import Page, drawings, figure_store, source
 from deepdive_book.site.pages.execute import HOPELESS, Run, execute
 from deepdive_book.site.pages.progress import Display, Result, report
 
@@ -92,11 +92,12 @@ def _keep(
     source.clean(run.notebook, page.root)
     if out is not None:
         source.record_data(run.notebook, data)
-        source.write(run.notebook, out / f"{page.name}.ipynb")
+        alone = drawings.embedded(run.notebook, page.source.parent)
+        source.write(alone, out / f"{page.name}.ipynb")
     elif not run.error:
         old = source.committed(page)
         source.record_cost(run.notebook, old, profile, run.seconds, run.peak_mb)
         source.record_data(run.notebook, data)
-        source.write(run.notebook, page.notebook)
+        source.write_committed(page, run.notebook)
     if figures is not None and out is not None and not run.error:
         figure_store.store(page, profile, figures, out / f"{page.name}.ipynb")

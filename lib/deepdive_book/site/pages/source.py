@@ -10,7 +10,7 @@ from typing import Any
 import jupytext
 import nbformat
 
-from deepdive_book.site.pages import Page, PageError, title_line
+from deepdive_book.site.pages import Page, PageError, drawings, title_line
 from deepdive_book.site.pages.setup_cell import SETUP
 
 FOLDED = {"answer", "aside"}  # tags of headings under which all is folded until it is opened
@@ -42,6 +42,8 @@ def load(page: Page) -> Any:
         cell.metadata.pop("lines_to_next_cell", None)
         grade = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.id = grade or f"{slug}-{ordinal:03d}"
+        if "figure" in cell.metadata:
+            cell.source = drawings.addressed(cell.source, page)
         _fold(cell)
     folded = [cell.id for cell in notebook.cells if FOLDED & set(cell.metadata.get("tags", []))]
     if folded:
@@ -102,10 +104,21 @@ def record_data(notebook: Any, names: Sequence[str]) -> None:
 def write(notebook: Any, path: Path) -> None:
     """Write a notebook whole or not at all."""
     _nbformat.validate(notebook)
+    _write_text(_nbformat.writes(notebook).rstrip("\n") + "\n", path)
+
+
+def write_committed(page: Page, notebook: Any) -> None:
+    """Write a page's notebook beside its source, and the drawings that it shows."""
+    write(notebook, page.notebook)
+    for path, text in drawings.draw(page, notebook).items():
+        _write_text(text, path)
+
+
+def _write_text(text: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        half.write_text(_nbformat.writes(notebook).rstrip("\n") + "\n", encoding="utf-8")
+        half.write_text(text, encoding="utf-8")
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)
@@ -153,7 +166,7 @@ def refresh_prose(page: Page) -> None:
             cell.outputs, cell.execution_count = old_cell.outputs, old_cell.execution_count
     old.metadata.pop("colab", None)
     new.metadata.update(old.metadata)
-    write(new, page.notebook)
+    write_committed(page, new)
 
 
 def problems(page: Page) -> list[str]:
@@ -161,8 +174,13 @@ def problems(page: Page) -> list[str]:
     new, old = load(page), committed(page)
     faults = _numbered(new, _cell_faults)
     code = [cell for cell in new.cells if cell.cell_type == "code"]
-    if len(new.cells) < 2 or new.cells[0].cell_type != "markdown" or code[:1] != new.cells[1:2]:
-        faults.append("the first cell must be prose and the second the setup cell")
+    opening = 2 if "figure" in new.cells[1].metadata else 1  # cells of prose before the setup cell
+    if new.cells[0].cell_type != "markdown" or code[:1] != new.cells[opening : opening + 1]:
+        faults.append("the first cell must be prose; then comes a drawing or the setup cell")
+    for path, text in drawings.draw(page, new).items():
+        if not path.is_file() or path.read_text("utf-8") != text:
+            faults.append(f"{path.parent.name}/{path.name} isn't what its module draws: run "
+                          "`make notebooks`")  # fmt: skip
     summary = page.summary()
     if not summary.question.endswith("?") or not summary.minutes:
         faults.append('the first cell needs a heading, under it a question, and "20 min"')

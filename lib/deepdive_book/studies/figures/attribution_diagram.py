@@ -3,14 +3,6 @@
 from deepdive_book.kit.diagrams import arrow, labeled_box, svg, text
 from deepdive_book.kit.palette import ROLES
 
-ALT = (
-    "Top: the tokens of an abstract become embeddings, a Transformer encoder and a classification "
-    "head turn them into logits, and the margin is the predicted class's logit minus the next "
-    "best. Middle: an attribution method goes back from the margin to the embeddings and gives "
-    "each word a number. Bottom: the words with the highest attributions are replaced by [MASK], "
-    "which is comprehensiveness, or all other words are, which is sufficiency, and the margin is "
-    "measured again."
-)
 WORDS = (("cervical", 0.25), ("lymphomata", 1.0), ("in", 0.05), ("adults", 0.15))
 
 
