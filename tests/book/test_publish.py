@@ -15,10 +15,10 @@ from urllib.parse import urljoin, urlsplit
 from urllib.request import urlopen
 
 import constraints
+import lxml.html
 import pytest
 import yaml
 from browser import Reader
-from bs4 import BeautifulSoup
 from checkout import ROOT
 
 from deepdive_book.site.pages import PageError, source
@@ -305,9 +305,8 @@ def test_every_page_and_what_it_loads_is_served_below_a_path(served: Server) -> 
         with urlopen(address) as answer:  # raises where the answer is no success
             if "html" not in answer.headers["Content-Type"]:
                 continue
-            soup = BeautifulSoup(answer.read(), "html.parser")
-        for tag in soup.select("a[href], link[href], script[src], img[src]"):
-            url = str(tag.get("href") or tag.get("src"))
+            page: Any = lxml.html.fromstring(answer.read())
+        for url in page.xpath("//a/@href | //link/@href | //script/@src | //img/@src"):
             assert not url.startswith("/"), f"{address}: {url} is not relative"
             target = urljoin(address, url).partition("#")[0]
             if target.startswith("http://127.0.0.1") and target not in asked:
