@@ -28,9 +28,9 @@ def isoflop_law() -> str:
              "tokens D to the right)", 14),
         text_at(_LEFT + 12, _TOP - 8, "loss (nats per token)", 14),
     ]  # fmt: skip
-    for exponent, power in enumerate(("⁷", "⁸", "⁹", "¹⁰", "¹¹", "¹²"), 7):
+    for exponent, raised in enumerate(("⁷", "⁸", "⁹", "¹⁰", "¹¹", "¹²"), 7):
         x, _ = _at(exponent, 2)
-        body.append(text(x, _BOTTOM + 16, f"10{power}", 13))
+        body.append(text(x, _BOTTOM + 16, f"10{raised}", 13))
     for loss in (2.0, 2.5, 3.0, 3.5):
         _, y = _at(7, loss)
         body.append(text(_LEFT - 22, y, f"{loss}", 13))
