@@ -16,7 +16,7 @@ from stage import library
 rows = library("deepdive_book.site.atlas.rows")
 Row = Any
 
-COLOURS = {  # as in the diagrams of what changed
+COLORS = {  # as in the diagrams of what changed
     place: f"var(--dd-{role})"
     for place, role in (
         ("head", "query"), ("layer", "value"), ("between", "weight"), ("around", "key"),
@@ -106,7 +106,7 @@ def form(found: list[Row]) -> str:
     years = [row.year for row in found]
     first, last = min(years), max(years)
     chapters = {number: f"{number} {title}" for number, title in CHAPTERS.items()}
-    places = {name: name for name in COLOURS}
+    places = {name: name for name in COLORS}
     there = {rows.growth(row.time) for row in found}
     growths = {name: words for name, words in GROWTH.items() if name in there}
     year = 'type="number" inputmode="numeric"'
@@ -163,7 +163,7 @@ def drawn(tree: list[tuple[int, Row]]) -> str:
             body.append(f'<path d="M {x - INDENT + 7} {above} V {y} H {x}"/>')
         body.append(
             f'<a href="#{row.id}" class="{row.status}"><rect x="{x}" y="{y - 9}" width="14" '
-            f'height="18" rx="4" fill="{COLOURS[row.place]}" stroke="{COLOURS[row.place]}"/>'
+            f'height="18" rx="4" fill="{COLORS[row.place]}" stroke="{COLORS[row.place]}"/>'
             f'<text x="{x + 20}" y="{y + 1}" font-size="14" dominant-baseline="middle">'
             f"{escape(short(row))}<title>{row.status}, {row.place}</title></text></a>"
         )
@@ -186,7 +186,7 @@ class Tree(SphinxDirective):
             if not depth:
                 trees.append([])
             trees[-1].append((depth, row))
-        key = "".join(f'<li><i style="background:{c}"></i>{n}</li>' for n, c in COLOURS.items())
+        key = "".join(f'<li><i style="background:{c}"></i>{n}</li>' for n, c in COLORS.items())
         parts = [f'<ul class="atlas-key" aria-label="Colors">{key}</ul>']
         for tree in sorted((t for t in trees if len(t) > 1), key=len, reverse=True):
             name = escape(short(tree[0][1]))

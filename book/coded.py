@@ -17,7 +17,7 @@ NAME = '(?<!<span class="o">\\.</span>)<span class="n">({})</span>(?!<span class
 WORDS = {role: re.compile(NAME.format(name)) for role, name in NAMES.items()}
 
 
-def coloured(block: str) -> str:
+def colored(block: str) -> str:
     """Highlighted code with the roles' names in their colours, if it has queries and keys."""
     if WORDS["query"].search(block) and WORDS["key"].search(block):
         for role, word in WORDS.items():
@@ -27,7 +27,7 @@ def coloured(block: str) -> str:
 
 def _page(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     if pagename.startswith("chapters/") and "body" in context:
-        context["body"] = BLOCK.sub(lambda block: coloured(block[0]), context["body"])
+        context["body"] = BLOCK.sub(lambda block: colored(block[0]), context["body"])
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -130,7 +130,7 @@ def sheet(index: list[dict[str, str]]) -> str:
         f"<section><h2>{html.escape(about)}</h2><div>{''.join(figures)}</div></section>"
         for about, figures in sections.items()
     )
-    licences = ", ".join(
+    licenses = ", ".join(
         f'<a href="{address}" rel="license">{address}</a>'
         for address in dict.fromkeys(entry["licence"] for entry in index)
     )
@@ -138,7 +138,7 @@ def sheet(index: list[dict[str, str]]) -> str:
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Figures</title><style>{STYLE}</style><body><main><h1>Figures</h1>"
-        f"<p>{len(index)} figures of {len(sections)} pages. Licence: {licences}. To reuse one, "
+        f"<p>{len(index)} figures of {len(sections)} pages. Licence: {licenses}. To reuse one, "
         f'name its page and this project. <a href="index.json">index.json</a> lists them.</p>{body}'
         "</main></body></html>\n"
     )

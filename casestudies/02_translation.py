@@ -86,9 +86,9 @@ every[len(every) // 2]
 # has short and long sentences in the same shares as the whole.
 
 # %% Split them by the source sentence tags=["fold"]
-from deepdive.data import normalise_spaces
+from deepdive.data import normalize_spaces
 
-tidy = [(normalise_spaces(left), normalise_spaces(right)) for left, right in every]
+tidy = [(normalize_spaces(left), normalize_spaces(right)) for left, right in every]
 distinct = len({left for left, _ in tidy})
 if distinct < 80:
     raise ValueError(
@@ -644,11 +644,11 @@ from itertools import pairwise
 
 def faults(sentence, output, refs):
     words, least = output.split(), min(len(r.split()) for r in refs)
-    neighbours = list(pairwise(words))
+    neighbors = list(pairwise(words))
     copied = {w for w in sentence.split() if len(w) > 3} & set(words) - set(" ".join(refs).split())
     return {
         "equal to a reference": output in refs,
-        "repeats": len(neighbours) > len(set(neighbours)) or any(a == b for a, b in neighbours),
+        "repeats": len(neighbors) > len(set(neighbors)) or any(a == b for a, b in neighbors),
         "too short": len(words) < 0.6 * least,
         "too long": len(words) > 1.7 * max(len(r.split()) for r in refs),
         "copies the source": bool(copied),

@@ -291,8 +291,8 @@ def nudged(draw):
     """The run of the list, but each number of the vectors is the next float, drawn by lot."""
     up = np.random.default_rng(draw).random(vectors.shape) < 0.5
     small, dense = steps(0)
-    towards = np.where(up, np.inf, -np.inf).astype(vectors.dtype)
-    found = by_size(dense.fit_predict(small.fit_transform(np.nextafter(vectors, towards))))
+    toward = np.where(up, np.inf, -np.inf).astype(vectors.dtype)
+    found = by_size(dense.fit_predict(small.fit_transform(np.nextafter(vectors, toward))))
     return {"labels": " ".join(map(str, found))}
 
 

@@ -188,7 +188,7 @@ from deepdive.data.text import shuffled
 
 
 @cache
-def labelled(name):
+def labeled(name):
     """At most 2,000 texts, each with what a person said it is about; their order is drawn."""
     if name == "generated":
         return generated_subjects(320)
@@ -202,7 +202,7 @@ def labelled(name):
 @cache
 def parts(name, seed):
     """Which texts are seen, and which are held out: another quarter with each seed."""
-    drawn = np.random.default_rng(seed).permutation(len(labelled(name)))
+    drawn = np.random.default_rng(seed).permutation(len(labeled(name)))
     return drawn[len(drawn) // 4 :], drawn[: len(drawn) // 4]
 
 
@@ -224,7 +224,7 @@ SWAPS = {  # name -> embed, reduce, cluster
 # %% Points and topics tags=["fold"]
 @cache
 def points_of(name, seed, embed, reduce):
-    some, (seen, _) = labelled(name).texts, parts(name, seed)
+    some, (seen, _) = labeled(name).texts, parts(name, seed)
     if embed == "TF-IDF":
         counted = TfidfVectorizer(stop_words="english", min_df=2).fit_transform(
             [some[i] for i in seen])  # fmt: skip
@@ -252,8 +252,8 @@ from deepdive_book.studies.topic_metrics import agreement, npmi
 
 def swapped(data, swap, seed):
     labels, (seen, held_out) = topics_of(data, seed, swap), parts(data, seed)
-    truth = np.array(labelled(data).labels)[seen]
-    clean = [only_words(text) for text in labelled(data).texts]
+    truth = np.array(labeled(data).labels)[seen]
+    clean = [only_words(text) for text in labeled(data).texts]
     count = counter(min_df=2).fit([clean[i] for i in seen])
     counts = count.transform(clean)
     met = np.asarray(counts[held_out].sum(0)).ravel() > 0  # words that both parts have

@@ -41,13 +41,13 @@ LARGER = ""  # @param {type:"string"}
 # %%
 import os
 
-from deepdive.data import read_labelled, rt_polarity
+from deepdive.data import read_labeled, rt_polarity
 from deepdive_book.data.synthetic_reviews import generated_reviews
 from deepdive_book.kit.profile import banner, pick, profile
 
 file = os.environ.get("DEEPDIVE_REVIEWS", REVIEWS_FILE)
 if file:
-    every = read_labelled(file, TEXT_COLUMN, LABEL_COLUMN)
+    every = read_labeled(file, TEXT_COLUMN, LABEL_COLUMN)
 elif profile() == "ci":
     every = generated_reviews(700)
 else:

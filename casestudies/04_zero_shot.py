@@ -26,7 +26,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 import json
 
 from deepdive.data.parallel import parallel
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 from deepdive_book.data.grammar import grammar_pairs
 from deepdive_book.kit.experiments import checkpoints, results_path, sweep
 from deepdive_book.kit.profile import banner, pick, profile
@@ -52,7 +52,7 @@ def generated(side, kinds, names, first, n=300):
     """Generated sentences of a language, and of which kind each is."""
     some = [*grammar_pairs(3000)][first : first + n]
     labels = tuple(next(k for k, mark in enumerate(kinds) if mark in pair[0]) for pair in some)
-    return Labelled(tuple(pair[side] for pair in some), labels, names, "grammar_pairs (generated)")
+    return Labeled(tuple(pair[side] for pair in some), labels, names, "grammar_pairs (generated)")
 
 
 if real:
@@ -153,8 +153,8 @@ TIPS = {"right": (-8, -4, -8, 4), "up": (-4, 8, 4, 8), "left": (8, -4, 8, 4)}
 
 def box(y, high, name, role):
     """A reader, its name in the middle."""
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    field = f'<rect x="132" y="{y}" width="92" height="{high}" rx="6" {colour}/>'
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    field = f'<rect x="132" y="{y}" width="92" height="{high}" rx="6" {color}/>'
     return field + text(178, y + high / 2, name, 14)
 
 
@@ -788,7 +788,7 @@ def measure_translated(steps):
     said = into_english(
         pairs, lines["fr"].texts, steps=steps, folder=keep, held=len(pairs) // 200 + 8
     )
-    english = Labelled(tuple(said), lines["fr"].labels, POLARITY, "translated")
+    english = Labeled(tuple(said), lines["fr"].labels, POLARITY, "translated")
     row = zero_shot.feelings(reader("MiniLM, in English", 0), in_english, {"fr": english})
     return {"zero": row["zero"], "said": said[:8]}
 
@@ -831,7 +831,7 @@ table(against if translated else [["none kept here", 0.0, None]],
 # ([7.4](../chapters/07_explain/04_perturbation.ipynb) has what one does with other networks).
 
 # %% One sentence in four languages tags=["fold"]
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 film = zero_shot.fit_classifier(zero_shot.Vectors(student.vectors), in_english, 1.0)
 direction = torch.tensor(film.model.coef_[0], dtype=torch.float32)
@@ -856,7 +856,7 @@ views = [student.parts(sentence, direction) for sentence in SAME.values()]
 for sentence, (_, added) in zip(SAME.values(), views, strict=True):  # nothing is left over
     whole = student.vectors([sentence])[0] @ direction
     assert torch.isclose(added.sum(), whole, atol=1e-3)
-Html("".join(coloured(words, {name: added}).html
+Html("".join(colored(words, {name: added}).html
              for name, (words, added) in zip(SAME, views, strict=True)), "")  # fmt: skip
 
 # %% [markdown]

@@ -663,7 +663,7 @@ table([
 
 # %% Three published recognisers on LibriSpeech, and on TIMIT where it is tags=["fold"]
 from deepdive_book.data.corpora import librispeech, timit
-from deepdive_book.studies.published_recognizers import PUBLISHED, recogniser
+from deepdive_book.studies.published_recognizers import PUBLISHED, recognizer
 
 corpora, measured = {}, []
 if profile() == "gpu":
@@ -671,7 +671,7 @@ if profile() == "gpu":
     if os.environ.get("DEEPDIVE_TIMIT"):
         corpora["TIMIT, test"] = timit()
 for name in PUBLISHED if corpora else ():
-    model = recogniser(name, DEVICE)
+    model = recognizer(name, DEVICE)
     for corpus, some in corpora.items():
         texts = [text.upper() for text in model.transcribe(some)]
         measured.append(

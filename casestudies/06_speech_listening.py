@@ -98,7 +98,7 @@ LOSSES = {}  # of the last listening to each lesson, step by step
 
 
 # %% Some minutes, and a lesson tags=["fold"]
-def labelled(minutes, seed):
+def labeled(minutes, seed):
     """So many minutes of the training, whole utterances drawn by lot."""
     order, frames, some = np.random.default_rng([seed, 1]).permutation(len(train)), 0, []
     for i in order:
@@ -114,7 +114,7 @@ def lessons(lesson, steps):
     if lesson == "codes":
         return Wav2Vec2ForPreTraining, speech_pretraining.code_loss(steps)
     units = speech_pretraining.cepstral_units(train)
-    return (lambda encoder: HubertForPreTraining(encoder, len(units.centres)),
+    return (lambda encoder: HubertForPreTraining(encoder, len(units.centers)),
             speech_pretraining.unit_loss(units))  # fmt: skip
 
 
@@ -200,7 +200,7 @@ def few(minutes=5, lesson="nothing", more=False, seed=0, share=1.0, weights=None
              if lesson == "decoder"
              else small_asr_models.ctc_model(len(letters), encoder))  # fmt: skip
     settings = {} if rate is None else {"rate": rate, "alone": round(200 * share)}
-    learned(model, labelled(minutes, seed), steps, seed, **settings)
+    learned(model, labeled(minutes, seed), steps, seed, **settings)
     held = character_error_rate(valid.words, transcripts(model, valid))
     return {"steps": steps, "held_out": round(held, 4), "said": transcripts(model, test)}
 
@@ -240,7 +240,7 @@ if profile() == "experiment":
 
 # %% Train both tags=["fold"]
 steps = pick(ci=12, laptop=500, gpu=500)
-typed = labelled(pick(ci=0.5, laptop=5, gpu=5), seed=0)
+typed = labeled(pick(ci=0.5, laptop=5, gpu=5), seed=0)
 wrote, own = {}, {}
 for name, lesson in (("letters only", "nothing"), ("units first", "units")):
     encoder = listened(lesson, 0, pick(ci=6, laptop=500, gpu=500))
@@ -454,16 +454,16 @@ table(gaps if rows else NONE, formats={"difference": ".1%"} if rows else {},
 # %% Draw the curve tags=["fold"]
 figure = Figure(figsize=(5.2, 3.2))
 axes = figure.subplots()
-for shift, (way, mark, colour) in enumerate(
+for shift, (way, mark, color) in enumerate(
     ((ALONE, "o", "C0"), (UNITS, "s", "C1"), (LONGER, "^", "C2"))
 ):
     each = {m * 1.06 ** (shift - 1): [100 * x for x in rates(m, way)]
             for m in MINUTES if rates(m, way)}  # fmt: skip
     if way in CURVE:
-        axes.plot([*each], [np.mean(x) for x in each.values()], color=colour)
+        axes.plot([*each], [np.mean(x) for x in each.values()], color=color)
     for at, found in each.items():
-        axes.plot([at] * len(found), found, mark, color=colour, ms=4, alpha=0.7)
-    axes.plot([], [], mark, color=colour, label=NAMES[way])
+        axes.plot([at] * len(found), found, mark, color=color, ms=4, alpha=0.7)
+    axes.plot([], [], mark, color=color, label=NAMES[way])
 axes.set(xscale="log", yscale="log", xticks=[*MINUTES], xticklabels=MINUTES.values(),
          xlabel="typed minutes", ylabel="characters wrong, %", ylim=(4, 70),
          yticks=(5, 10, 20, 40), yticklabels=(5, 10, 20, 40))  # fmt: skip

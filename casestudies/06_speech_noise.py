@@ -111,7 +111,7 @@ print("at 10 dB the size of the noise that is added:", mixed.abs().round(decimal
 # In the tables they are called waveform, log-mel, Speech2Text, and log-mel, clean.
 
 # %% Three recognisers of waveforms tags=["fold"]
-from deepdive.audio.mel import log_mel, standardised
+from deepdive.audio.mel import log_mel, standardized
 from deepdive.models.speech import speech2text
 from deepdive.models.speech.asr_heads import Seq2SeqASR
 from deepdive.models.speech.small_asr_models import LISTENER, ctc_encoder, ctc_model
@@ -166,7 +166,7 @@ class Reading:
             loud = 30 * float(torch.rand((), generator=draw))
             wave = add_noise(wave[:, 0], loud, None, draw)[:, None]
         wave = wave / (wave.std() + 1e-5)
-        return standardised(log_mel(wave[:, 0], RATE), 1e-5) if self.mels else wave
+        return standardized(log_mel(wave[:, 0], RATE), 1e-5) if self.mels else wave
 
 
 def sounding(recordings, waves=None):

@@ -34,9 +34,9 @@ def joined(layer: MultiHeadAttention, heads: list[Tensor]) -> Tensor:
 
 
 def normed(joint: PostNorm, x: Tensor) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    size = (centred.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt()
-    return centred / size * joint.norm.weight + joint.norm.bias
+    centered = x - x.mean(-1, keepdim=True)
+    size = (centered.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt()
+    return centered / size * joint.norm.weight + joint.norm.bias
 
 
 def leaves(T: int, S: int, d: int = 4) -> list[Tensor]:

@@ -8,6 +8,7 @@ meaning elsewhere (`Reader`, `sweep`) is not refused.
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 from checkout import ROOT
@@ -19,6 +20,13 @@ NAMES = {name for kind, name in LINES if kind == "name"}
 PARTICIPLES = {
     "told", "said", "kept", "held", "drawn", "asked", "heard", "taught", "brought", "met", "found"
 }  # fmt: skip
+
+
+# The library spells as PyTorch does: `color`, `center`, `normalize`.
+BRITISH = re.compile(
+    "colour|centre|neighbour|behaviour|favour|honour|labell|modell|grey|licence|artefact|"
+    "(?:al|ial|im|ar|er|or|ant|act|ogn|gular|ten|ok|tor)is(?:e|ed|er|es|ing|ation)(?![a-z])"
+)
 
 
 def defined(source: str) -> set[str]:
@@ -38,6 +46,36 @@ def test_no_module_class_or_function_has_a_retired_name() -> None:
         if (names := retired(path.stem, path.read_text("utf-8")))
     }
     assert not found, f"give each the name that its paper or PyTorch uses: {found}"
+
+
+def named(source: str) -> set[str]:
+    """Every function, class, and parameter that a module defines."""
+    nodes = [*ast.walk(ast.parse(source))]
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {n.name for n in nodes if isinstance(n, kinds)} | {
+        n.arg for n in nodes if isinstance(n, ast.arg)
+    }
+
+
+def british(stem: str, source: str) -> set[str]:
+    words = {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in {stem, *named(source)}}
+    return {word for word in words if BRITISH.search(word)}
+
+
+def test_names_are_in_american_spelling() -> None:
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in (ROOT / "lib").rglob("*.py")
+        if (names := british(path.stem, path.read_text("utf-8")))
+    }
+    assert not found, f"spell these as PyTorch does: {found}"
+
+
+def test_a_british_name_is_seen() -> None:
+    for source in ("def normalise(x): ...", "class Quantiser: ...", "def f(*, labelled): ..."):
+        assert british("fine", source), source
+    assert british("maximisation", "")
+    assert not british("denoise", "def precise(noise, exercise, advise, promise, raised): ...")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every number that a builder or a layer takes is honoured, or refused by its name and its value.
+"""Every number that a builder or a layer takes is honored, or refused by its name and its value.
 
 Builders and layers are found by importing the library; their arguments, by their annotations. So a
 new one is tested by existing.
@@ -238,7 +238,7 @@ def fitting(given: list[Tensor], arguments: dict[str, Any]) -> list[Tensor]:
 def faults(
     build: Callable[..., nn.Module], usual: Callable[[], dict[str, Any]], *, forward: bool
 ) -> Iterator[str]:
-    """What is neither honoured nor refused by its name. `usual()` returns fresh arguments."""
+    """What is neither honored nor refused by its name. `usual()` returns fresh arguments."""
     arguments = usual()
     given = inputs(build(**arguments).eval(), arguments) if forward else None
     for value in (0, -1, 1, 2, 3, 5) if forward else (0, -1):

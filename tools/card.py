@@ -26,17 +26,17 @@ PLACES = [70 + 106 * i for i in range(len(WORDS))]
 def line(place: int, share: float) -> str:
     """A line from the word that asks to another; the thicker, the larger its share."""
     high = 430 - 0.37 * abs(PLACES[ASKING] - place)
-    colour = "#f0954a" if share > 0.5 else "#56b4e9"
+    color = "#f0954a" if share > 0.5 else "#56b4e9"
     return (
         f'<path d="M{PLACES[ASKING]} 452C{PLACES[ASKING]} {high} {place} {high} {place} 452" '
-        f'stroke="{colour}" stroke-width="{2 + 22 * share}" stroke-opacity="{0.35 + share}"/>'
+        f'stroke="{color}" stroke-width="{2 + 22 * share}" stroke-opacity="{0.35 + share}"/>'
     )
 
 
 def word(place: int, text: str) -> str:
     """A word; the one that asks is coloured."""
-    colour = "#f0954a" if text == WORDS[ASKING] else "#fff"
-    return f'<text x="{place}" y="500" text-anchor="middle" fill="{colour}">{text}</text>'
+    color = "#f0954a" if text == WORDS[ASKING] else "#fff"
+    return f'<text x="{place}" y="500" text-anchor="middle" fill="{color}">{text}</text>'
 
 
 def card() -> str:

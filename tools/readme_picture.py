@@ -70,14 +70,14 @@ def picture(frame: Frame, reach: float) -> Image.Image:
     """One frame, 640 x 340 pixels."""
     step, sounds, animals, weights = frame
     figure, (stage, compass) = plt.subplots(1, 2, figsize=(6.4, 3.4), width_ratios=[1.1, 1])
-    for i, (name, colour, weight) in enumerate(zip(ANIMALS, FLAGS, weights.tolist(), strict=True)):
+    for i, (name, color, weight) in enumerate(zip(ANIMALS, FLAGS, weights.tolist(), strict=True)):
         stage.plot([2, i], [0, 1.85], color=ROLES["weight"], lw=14 * weight, solid_capstyle="round")
-        stage.plot([i], [2.9], "s", color=colour, ms=20, mec="black", mew=0.6)
+        stage.plot([i], [2.9], "s", color=color, ms=20, mec="black", mew=0.6)
         stage.text(i, 2.4, name, color=ROLES["key"], ha="center", va="center", size=12)
         stage.text(i, 2.12, f"{weight:.2f}", ha="center", va="center", size=9)
     where = {"ha": "center", "va": "center", "size": 15, "weight": "bold"}
     stage.text(2, -0.25, SOUNDS[ASKED], color=ROLES["query"], **where)
-    called = weights @ torch.tensor([to_rgb(colour) for colour in FLAGS])
+    called = weights @ torch.tensor([to_rgb(color) for color in FLAGS])
     stage.annotate("", (3.3, -0.25), (2.6, -0.25), arrowprops={"arrowstyle": "-|>"})
     stage.plot([3.7], [-0.25], "s", color=called.tolist(), ms=20, mec="black", mew=0.6)
     stage.set(xlim=(-0.6, 4.6), ylim=(-0.7, 3.2))

@@ -29,7 +29,7 @@ from deepdive.training.objectives import cross_entropy, mask_tokens
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch03.toys import FOLDER
 from deepdive_book.ch03.toys.gap_words import GAP_SPECIALS, GAP_TIED, build_gap_words, cut_words
-from deepdive_book.kit.live.export import quantised, restored
+from deepdive_book.kit.live.export import quantized, restored
 
 STEPS, WORDS, LONGEST = 6000, 2000, 20
 
@@ -88,7 +88,7 @@ def main() -> None:
     schedule = cosine(4e-3, warmup=min(200, STEPS // 10), total=STEPS)
     fit(model, batches, loss, steps=STEPS, optimizer=adam(model), schedule=schedule)
 
-    codes, scales = quantised({n: t for n, t in model.state_dict().items() if n != GAP_TIED[0]})
+    codes, scales = quantized({n: t for n, t in model.state_dict().items() if n != GAP_TIED[0]})
     like = {n: t for n, t in model.state_dict().items() if n != GAP_TIED[0]}
     model.load_state_dict(restored(codes, scales, like, tied=GAP_TIED))
     model.eval()

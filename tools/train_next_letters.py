@@ -20,7 +20,7 @@ from deepdive.training.optim import adam, cosine
 from deepdive_book.ch06a.runs.decoder_ablations import evaluate, loss, shakespeare
 from deepdive_book.ch06a.toys import FOLDER
 from deepdive_book.ch06a.toys.next_letters import LENGTH, build_next_letters
-from deepdive_book.kit.live.export import HEAD, quantised, restored
+from deepdive_book.kit.live.export import HEAD, quantized, restored
 from deepdive_book.tasks.stream import random_windows
 
 STEPS, ROWS, RATE = 8000, 32, 3e-3
@@ -42,7 +42,7 @@ def main() -> None:
         )  # fmt: skip
         done = step
         state = {n: t for n, t in model.state_dict().items() if n != HEAD}
-        kept.append(quantised(state))
+        kept.append(quantized(state))
         model_of = build_next_letters(len(text.letters)).eval()
         model_of.load_state_dict(restored(*kept[-1], state))
         rows = torch.tensor(evaluate(model_of, torch.cat([text.chosen, text.test])))

@@ -29,7 +29,7 @@ from deepdive.training.optim import adam, cosine
 from deepdive.training.translation import encode, loss, translate
 from deepdive_book.ch02.toys import FOLDER
 from deepdive_book.ch02.toys.number_words import build
-from deepdive_book.kit.live.export import quantised, restored
+from deepdive_book.kit.live.export import quantized, restored
 
 STEPS = 4000
 KEPT = (0, 50, 100, 200, 300, 500, 800, 1300, 2200)
@@ -93,7 +93,7 @@ def main() -> None:
     fit(model, batches, counted, steps=STEPS, optimizer=adam(model), schedule=schedule)
 
     final = {name: t.half().float() for name, t in model.state_dict().items()}
-    codes, scales = zip(*map(quantised, states), strict=True)
+    codes, scales = zip(*map(quantized, states), strict=True)
     seen = [restored(c, s, final) for c, s in zip(codes, scales, strict=True)]
     about: dict[str, Any] = {
         "source": source.vocab,

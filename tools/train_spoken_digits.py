@@ -144,9 +144,9 @@ def grouped(model: SpokenDigits, features: list[Tensor]) -> None:
     """Give the model its units: centres of k-means, dull sounds first, hissing ones last."""
     from sklearn.cluster import KMeans
 
-    centres = KMeans(UNITS, n_init=2, random_state=0).fit(torch.cat(features).numpy())
-    order = centres.cluster_centers_[:, 12:].mean(1).argsort()
-    model.units.copy_(torch.from_numpy(centres.cluster_centers_[order]))
+    centers = KMeans(UNITS, n_init=2, random_state=0).fit(torch.cat(features).numpy())
+    order = centers.cluster_centers_[:, 12:].mean(1).argsort()
+    model.units.copy_(torch.from_numpy(centers.cluster_centers_[order]))
 
 
 def main() -> None:

@@ -21,12 +21,12 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% Draw the arrows tags=["fold"]
 from deepdive_book.ch00.figures.qkv_arrows import qkv_arrows
 
-COLOURS = {"red": (0.85, 0.1, 0.1), "blue": (0.1, 0.2, 0.85), "yellow": (0.95, 0.85, 0.1)}
-COLOURS |= {"green": (0.1, 0.6, 0.2), "white": (1.0, 1.0, 1.0)}
+COLORS = {"red": (0.85, 0.1, 0.1), "blue": (0.1, 0.2, 0.85), "yellow": (0.95, 0.85, 0.1)}
+COLORS |= {"green": (0.1, 0.6, 0.2), "white": (1.0, 1.0, 1.0)}
 
 yard = {"cow": (0, 1), "duck": (1, 0), "cat": (-1, 0), "dog": (0, -1)}  # right, up
 holds = {"cow": "red", "duck": "blue", "cat": "yellow", "dog": "green"}
-named = {animal: (colour, COLOURS[colour]) for animal, colour in holds.items()}
+named = {animal: (color, COLORS[color]) for animal, color in holds.items()}
 picture = qkv_arrows("moo", (1, 2), yard, named)
 picture
 
@@ -87,7 +87,7 @@ def attention(query, keys, values):
 
 moo = torch.tensor([1.0, 2.0])
 keys = torch.tensor([[0.0, 1], [1, 0], [-1, 0], [0, -1]])  # cow, duck, cat, dog
-values = torch.tensor([COLOURS[holds[animal]] for animal in yard])  # (4 animals, 3)
+values = torch.tensor([COLORS[holds[animal]] for animal in yard])  # (4 animals, 3)
 answer, weights = attention(moo, keys, values)
 columns = (keys @ moo, (keys @ moo).exp(), weights)
 rows = [
@@ -271,8 +271,8 @@ from deepdive_book.kit.diagrams import arrow, svg, text
 from deepdive_book.kit.plotting import show
 
 
-def flag(x, y, colour, size=44):
-    fill = ",".join(f"{255 * float(part):.0f}" for part in colour)
+def flag(x, y, color, size=44):
+    fill = ",".join(f"{255 * float(part):.0f}" for part in color)
     place = f'x="{x - size / 2:g}" y="{y - size / 3:g}" width="{size}" height="{2 * size / 3:g}"'
     return f'<rect {place} rx="3" fill="rgb({fill})" stroke="currentColor"/>'
 
@@ -280,9 +280,9 @@ def flag(x, y, colour, size=44):
 def stage(sound, animals, flags, weights, answer):
     """Animals with flags and weights above, the sound below; a line is as thick as the weight."""
     middle, body = 50 * len(animals), []
-    for i, (name, colour, number) in enumerate(zip(animals, flags, weights, strict=True)):
+    for i, (name, color, number) in enumerate(zip(animals, flags, weights, strict=True)):
         x, weight = 50 + 100 * i, float(number)
-        body += [flag(x, 24, colour), text(x, 56, name, 16, "key")]
+        body += [flag(x, 24, color), text(x, 56, name, 16, "key")]
         body += [text(x, 78, f"{weight:.2f}", 13)]
         if weight > 0.01:
             line = f'x1="{middle}" y1="146" x2="{x}" y2="92" stroke="{ROLES["weight"]}"'
@@ -317,7 +317,7 @@ from deepdive.core.hooks import record
 
 moo_number, short = sounds.index("moo"), model.sounds.weight.detach().clone()
 who = torch.tensor([[animals.index(name) for name in ("cow", "cow", "cat")]])
-flags = torch.tensor([[COLOURS["red"], COLOURS["blue"], COLOURS["white"]]])
+flags = torch.tensor([[COLORS["red"], COLORS["blue"], COLORS["white"]]])
 longer = short.clone()
 longer[moo_number] *= 10
 model.sounds.weight.data = longer

@@ -23,8 +23,8 @@ from deepdive_book.kit.plotting import show
 
 
 def ball(x, y, words, role, size=24):
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    return f'<circle cx="{x}" cy="{y}" r="{size}" {colour}/>' + text(x, y + 1, words, 15)
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    return f'<circle cx="{x}" cy="{y}" r="{size}" {color}/>' + text(x, y + 1, words, 15)
 
 
 drawing = [ball(40, 40, "1", "key"), ball(40, 130, "0", "key"), ball(40, 220, "1", "key")]
@@ -154,8 +154,8 @@ def plane(axes, x, y, w, b, size=3.0):
     if abs(w).max() > 0:
         axes.contourf(across, up, sums, levels=[0, 1e9], colors=["0.88"])
         axes.contour(across, up, sums, levels=[0], colors=["0.25"])
-    for label, mark, colour in ((1, "o", "C0"), (-1, "s", "C1")):
-        axes.plot(*x[y == label].T, mark, color=colour, markersize=5)
+    for label, mark, color in ((1, "o", "C0"), (-1, "s", "C1")):
+        axes.plot(*x[y == label].T, mark, color=color, markersize=5)
     axes.set(xlim=(-size, size), ylim=(-size, size), aspect="equal", xticks=[], yticks=[])
 
 

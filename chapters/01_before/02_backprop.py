@@ -28,8 +28,8 @@ slopes = ["0.5", "1", "4", "1", "1"]
 drawing = []
 for i, (name, value) in enumerate(chain):
     x, role = 40 + 172 * i, "output" if name == "loss" else "key"
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    drawing.append(f'<circle cx="{x}" cy="96" r="26" {colour}/>')
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    drawing.append(f'<circle cx="{x}" cy="96" r="26" {color}/>')
     drawing += [text(x, 97, value, 15, bold=True), text(x, 56, name, 15, role)]
     drawing.append(text(x, 196, slopes[i], 16, "query", bold=True))
     if i < 4:
@@ -231,8 +231,8 @@ figure = Figure(figsize=(8.0, 2.5))
 shown = (0, steps // 20, steps // 5, steps - 1)
 for axes, step in zip(figure.subplots(1, 4, sharex=True, sharey=True), shown, strict=True):
     points, answers, (v,), (c,) = (t[best] for t in kept[step])
-    for mark, colour, value in (("s", "C1", 0), ("o", "C0", 1)):
-        axes.plot(*points[xor[:, 0] == value].T, mark, color=colour, markersize=7, alpha=0.7)
+    for mark, color, value in (("s", "C1", 0), ("o", "C0", 1)):
+        axes.plot(*points[xor[:, 0] == value].T, mark, color=color, markersize=7, alpha=0.7)
     h = torch.tensor([-0.2, 1.2])
     axes.plot(h, (0.5 - c - v[0] * h) / v[1], color="0.4", lw=1)  # where the answer is 1/2
     title = f"step {step}, error {((answers - xor) ** 2).mean():.3f}"

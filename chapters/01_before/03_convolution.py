@@ -27,11 +27,11 @@ def grid(x, y, size, rows, role, lit=()):
     parts = []
     for r, row in enumerate(rows):
         for c, mark in enumerate(row):
-            colour, wide = (ROLES["weight"], 3) if (r, c) in lit else (ROLES["score"], 0.7)
+            color, wide = (ROLES["weight"], 3) if (r, c) in lit else (ROLES["score"], 0.7)
             parts.append(
                 f'<rect x="{x + c * size}" y="{y + r * size}" width="{size}" height="{size}" '
                 f'fill="{ROLES[role]}" fill-opacity="{0.75 if mark == "#" else 0.05}" '
-                f'stroke="{colour}" stroke-width="{wide}"/>'
+                f'stroke="{color}" stroke-width="{wide}"/>'
             )
     return parts
 
@@ -229,10 +229,10 @@ from matplotlib.figure import Figure
 from deepdive.core.hooks import record
 from deepdive_book.kit.plotting import with_alt
 
-recogniser, shown = models["maps"], 7
-with record(recogniser, "maps*") as seen, torch.no_grad():
-    recogniser(new[shown : shown + 1])
-kernels = recogniser.first.weight.detach()[:, 0]  # (12, 5, 5)
+recognizer, shown = models["maps"], 7
+with record(recognizer, "maps*") as seen, torch.no_grad():
+    recognizer(new[shown : shown + 1])
+kernels = recognizer.first.weight.detach()[:, 0]  # (12, 5, 5)
 rows = [kernels, seen["maps1"][0][0], seen["maps2"][0][0]]
 
 # %% What the first layer looks for tags=["slide", "fold"]
@@ -262,7 +262,7 @@ with_alt(
 from deepdive_book.kit.plotting import heatmap
 
 with torch.no_grad():
-    said = recogniser(new).argmax(-1)
+    said = recognizer(new).argmax(-1)
 confusion = torch.zeros(10, 10)
 confusion.index_put_((truth, said), torch.tensor(1.0), accumulate=True)
 assert confusion.sum() == 450
@@ -317,7 +317,7 @@ for axes, (title, image) in zip(figure.subplots(1, 2), both.items(), strict=True
     axes.imshow(image[800], cmap="gray_r")
     axes.set(title=title, xticks=[], yticks=[])
 assert wrong.shape == mended.shape
-assert right(recogniser, wrong[1_347:]) < 0.4 < right(recogniser, mended[1_347:])
+assert right(recognizer, wrong[1_347:]) < 0.4 < right(recognizer, mended[1_347:])
 with_alt(figure, "The same memory read in two orders: left noise, right a digit.")
 
 # %% [markdown]

@@ -311,9 +311,9 @@ order = network.energy(everything).argsort(descending=True)  # the lowest is dra
 levels = network.energy(everything)[order]
 dots = axes.scatter(across[order], up[order], c=levels, s=150, cmap="Blues_r", marker="s")
 marks = {"stored": ("*", "C1"), "negative": ("o", "C4"), "mixture": ("X", "C3")}
-for name, (mark, colour) in marks.items():
+for name, (mark, color) in marks.items():
     x, y = (torch.stack([s for s in valleys if kind(s) == name]) @ stored[:2].T / 12).T
-    axes.scatter(x, y, marker=mark, s=110, color=colour, edgecolor="black", label=name)
+    axes.scatter(x, y, marker=mark, s=110, color=color, edgecolor="black", label=name)
 axes.set(xlabel="agreement with the first pattern", ylabel="with the second", aspect="equal")
 figure.colorbar(dots, label="lowest energy")
 figure.legend(loc="outside right upper")

@@ -206,9 +206,9 @@ links, most = digits.W.detach()[strongest], digits.W.abs().max().item()
 rows = (("links", links, "RdBu_r", -most, most), ("data", images[:8], "Blues", 0, 1))
 rows += (("200 rounds on", shown, "Blues", 0, 1),)
 figure = Figure(figsize=(7.2, 3))
-for across, (name, maps, colours, low, high) in zip(figure.subplots(3, 8), rows, strict=True):
+for across, (name, maps, colors, low, high) in zip(figure.subplots(3, 8), rows, strict=True):
     for axes, values in zip(across, maps, strict=True):
-        axes.imshow(values.reshape(8, 8), cmap=colours, vmin=low, vmax=high)
+        axes.imshow(values.reshape(8, 8), cmap=colors, vmin=low, vmax=high)
         axes.set(xticks=[], yticks=[])
     across[0].set_ylabel(name)
 with_alt(
@@ -268,7 +268,7 @@ from torch import nn
 from deepdive.models.classic.boltzmann import DBN, classifier, pretrain
 
 
-def starts(depth, unlabelled, draw):
+def starts(depth, unlabeled, draw):
     """Name -> network, all of the same shape but the last."""
     dbn = DBN((64,) + (100,) * depth)
     longer = deepcopy(dbn)
@@ -276,8 +276,8 @@ def starts(depth, unlabelled, draw):
     for layer in networks["scaled"][:-1:2]:
         nn.init.xavier_uniform_(layer.weight, gain=4)
     epochs = pick(ci=6, laptop=15, gpu=15)
-    pretrain(dbn, unlabelled, epochs=epochs, generator=draw)
-    pretrain(longer, unlabelled, epochs=4 * epochs, generator=draw)
+    pretrain(dbn, unlabeled, epochs=epochs, generator=draw)
+    pretrain(longer, unlabeled, epochs=4 * epochs, generator=draw)
     networks |= {"pretrained": classifier(dbn, 10), "pretrained x 4": classifier(longer, 10)}
     return networks | {"no hidden layer": nn.Linear(64, 10)}
 

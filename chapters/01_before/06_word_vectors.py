@@ -20,12 +20,12 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 from deepdive_book.kit.diagrams import ROLES, arrow, svg, text
 from deepdive_book.kit.plotting import show
 
-sentence, centre = ["the", "king", "wears", "his", "crown"], 1
+sentence, center = ["the", "king", "wears", "his", "crown"], 1
 drawing = []
 for i, word in enumerate(sentence):
-    drawing.append(text(70 + 105 * i, 80, word, 17, "query" if i == centre else "key"))
-    if i != centre:
-        x, end, role = 70 + 105 * centre, 70 + 105 * i, ROLES["key"]
+    drawing.append(text(70 + 105 * i, 80, word, 17, "query" if i == center else "key"))
+    if i != center:
+        x, end, role = 70 + 105 * center, 70 + 105 * i, ROLES["key"]
         path = f"M {x} 64 Q {(x + end) / 2} {64 - 0.22 * abs(x - end)} {end} 64"
         drawing.append(f'<path d="{path}" fill="none" stroke="{role}" stroke-width="2"/>')
 for i, word in enumerate(["river", "from", "toy"]):
@@ -178,7 +178,7 @@ f"loss {history.losses[0]:.2f} at first, {sum(history.losses[-50:]) / 50:.2f} at
 # %%
 from torch.nn.functional import normalize
 
-from deepdive.evaluate.similarity import neighbours
+from deepdive.evaluate.similarity import neighbors
 
 table = normalize(model.words.detach(), dim=1)
 
@@ -186,7 +186,7 @@ table = normalize(model.words.detach(), dim=1)
 def near(*words, minus=(), n=5):
     """The n words nearest to the sum of `words` less those of `minus`, none of them among them."""
     plus, less = [place[word] for word in words], [place[word] for word in minus]
-    ids, _ = neighbours(table, table[plus].sum(0) - table[less].sum(0), n, (*plus, *less))
+    ids, _ = neighbors(table, table[plus].sum(0) - table[less].sum(0), n, (*plus, *less))
     return [names[i] for i in ids]
 
 
@@ -217,15 +217,15 @@ HUES = ("query", "key", "value", "output")
 # %% tags=["fold"]
 figure, placed = Figure(figsize=(6.2, 3.6)), []
 axes = figure.add_subplot()
-coloured = [(word, ROLES[r]) for g, r in zip(groups, HUES, strict=True) for word in g]
-for (word, colour), (x, y) in sorted(zip(coloured, points, strict=True), key=lambda p: p[1][1]):
+colored = [(word, ROLES[r]) for g, r in zip(groups, HUES, strict=True) for word in g]
+for (word, color), (x, y) in sorted(zip(colored, points, strict=True), key=lambda p: p[1][1]):
     at = y  # of the label, which moves up from one that is there, on a thread
     while any(abs(x - u) < 0.16 * span[0] and abs(at - v) < 0.085 * span[1] for u, v in placed):
         at += 0.01 * span[1]
     placed.append((x, at))
-    axes.plot([x, x + 0.03 * span[0]], [y, at], color=colour, linewidth=0.7, alpha=0.6)
-    axes.plot(x, y, "o", color=colour, markersize=4)
-    axes.text(x + 0.035 * span[0], at, word, color=colour, verticalalignment="center")
+    axes.plot([x, x + 0.03 * span[0]], [y, at], color=color, linewidth=0.7, alpha=0.6)
+    axes.plot(x, y, "o", color=color, markersize=4)
+    axes.text(x + 0.035 * span[0], at, word, color=color, verticalalignment="center")
 axes.set(xticks=[], yticks=[])
 axes.margins(0.15)
 with_alt(figure, f"A map of words in two directions: {'; '.join(GROUPS)}. Each group is together.")

@@ -242,11 +242,11 @@ from matplotlib.figure import Figure
 
 from deepdive_book.kit.plotting import PALETTE, with_alt
 
-COLOURS = dict(zip(KINDS, (PALETTE[1], PALETTE[5], PALETTE[0]), strict=True))
+COLORS = dict(zip(KINDS, (PALETTE[1], PALETTE[5], PALETTE[0]), strict=True))
 figure = Figure(figsize=(5.4, 2.4))
 axes = figure.add_subplot()
 for y, (name, part) in enumerate(fifty.items()):
-    axes.scatter(part, [y + 0.09 * (n - 2) for n in range(5)], color=COLOURS[name], s=45)
+    axes.scatter(part, [y + 0.09 * (n - 2) for n in range(5)], color=COLORS[name], s=45)
 axes.axvline(0.2, color="0.5", linestyle=":")
 axes.text(0.21, 2.45, "a guess", fontsize=9, va="center")
 axes.set(xlim=(0, 1.04), ylim=(2.7, -0.5), xlabel="right, of 500 new messages")
@@ -299,7 +299,7 @@ table(
 figure = Figure(figsize=(5.8, 3.0))
 axes = figure.add_subplot()
 for (name, part), line in zip(back.items(), (":", "--", "-"), strict=True):
-    axes.semilogy(part, line, color=COLOURS[name], linewidth=2.2, label=name)
+    axes.semilogy(part, line, color=COLORS[name], linewidth=2.2, label=name)
 axes.set(xlabel="words back from the shop", ylabel="size of the error (in the shop: 1)")
 axes.legend()
 far = "; ".join(f"{name} {part[50]:.0e}" for name, part in back.items())

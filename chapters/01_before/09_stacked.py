@@ -87,7 +87,7 @@ from deepdive.training.optim import adam
 from deepdive_book.kit.profile import pick
 
 
-def neighbours(seed, count=32, length=10):
+def neighbors(seed, count=32, length=10):
     x = torch.rand(count, length, 1, generator=torch.Generator().manual_seed(seed))
     padded = nn.functional.pad(x[..., 0], (1, 1))
     return x, padded[:, :-2] + padded[:, 2:]
@@ -98,14 +98,14 @@ def squared(model, given):
     return (model(x)[..., 0] - y).square().mean()
 
 # %%
-lessons, errors = [neighbours(seed) for seed in range(pick(ci=100, laptop=300, gpu=300))], {}
+lessons, errors = [neighbors(seed) for seed in range(pick(ci=100, laptop=300, gpu=300))], {}
 for name, build in (("one way", stacked), ("both ways", bidirectional)):
     width = 16 if name == "both ways" else 24
     core = build(LSTM, 1, width, n_layers=1)
     model = nn.Sequential(core, nn.Linear(core.d_hidden, 1))
     fit(model, lessons, squared, epochs=1, optimizer=adam(model, lr=1e-2), progress=False)
     with torch.no_grad():
-        errors[name] = squared(model, neighbours(10**6, count=500)).item()
+        errors[name] = squared(model, neighbors(10**6, count=500)).item()
     print(f"{name:>9}: mean squared error {errors[name]:.4f}")
 assert errors["both ways"] < errors["one way"] / 3
 

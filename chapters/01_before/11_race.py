@@ -29,8 +29,8 @@ def strip(y, name, words, roles):
     """One task: its items from left to right, coloured by what is kept and what is asked."""
     parts = [text(60, y, name, 15, bold=True)]
     for t, (word, role) in enumerate(zip(words, roles, strict=True)):
-        colour = ROLES[role] if role else "currentColor"
-        style = f'fill="{colour}" fill-opacity="{0.2 if role else 0.04}" stroke="{colour}"'
+        color = ROLES[role] if role else "currentColor"
+        style = f'fill="{color}" fill-opacity="{0.2 if role else 0.04}" stroke="{color}"'
         place = f'x="{130 + 44 * t}" y="{y - 16}" width="40" height="32"'
         parts.append(f'<rect {place} rx="4" {style}/>')
         parts.append(text(150 + 44 * t, y + 1, word, 14))

@@ -394,8 +394,8 @@ left, right = figure.subplots(1, 2, sharey=True)
 for (name, share), mark in zip(fresh.items(), ("-", "--", ":"), strict=True):
     left.plot(share, mark, label={"RNN": "Elman"}.get(name, name))
 looks = [("#D55E00", "--"), ("#009E73", ":"), ("#0072B2", "-"), ("#56B4E9", "-")]
-for (name, share), (colour, mark) in zip(changed.items(), looks, strict=True):
-    right.plot(share, mark, color=colour, label=name)
+for (name, share), (color, mark) in zip(changed.items(), looks, strict=True):
+    right.plot(share, mark, color=color, label=name)
 for axes, title in ((left, "fresh"), (right, "changed by hand")):
     axes.set(yscale="log", ylim=(1e-13, 1e4), xlabel="distance in tokens", title=title)
 left.legend(fontsize=8, loc="lower left")
@@ -565,14 +565,14 @@ assert backwards["RNN"][-1] > forwards["LSTM"][-1] - 0.05
 # %% tags=["fold"]
 figure = Figure(figsize=(7.6, 3.3))
 left, right = figure.subplots(1, 2, sharey=True)
-for name, colour in (("RNN", "#0072B2"), ("LSTM", "#009E73")):
+for name, color in (("RNN", "#0072B2"), ("LSTM", "#009E73")):
     label = {"RNN": "Elman"}.get(name, name)
     straight = in_place(models[name][0], longest).float().mean(0)
     round_turned = in_place(turned[name][0], longest, turned=True).float().mean(0)
-    left.plot(lengths, forwards[name], ":", color=colour)
-    left.plot(lengths, backwards[name], "o-", color=colour)
-    right.plot(lengths, straight, ":", color=colour, label=f"{label}, forwards")
-    right.plot(lengths, round_turned, "o-", color=colour, label=f"{label}, backwards")
+    left.plot(lengths, forwards[name], ":", color=color)
+    left.plot(lengths, backwards[name], "o-", color=color)
+    right.plot(lengths, straight, ":", color=color, label=f"{label}, forwards")
+    right.plot(lengths, round_turned, "o-", color=color, label=f"{label}, backwards")
 left.set(xlabel="letters in the word", ylabel="letters in their place", ylim=(-0.03, 1.03))
 right.set(xlabel="place of the letter", title=f"in words of {longest} letters")
 left.set_title("all places")

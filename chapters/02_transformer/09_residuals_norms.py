@@ -24,8 +24,8 @@ from deepdive_book.kit.plotting import show
 
 
 def box(x, y, words, role):
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    return f'<rect x="{x - 46}" y="{y - 15}" width="92" height="30" rx="5" {colour}/>' + text(
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    return f'<rect x="{x - 46}" y="{y - 15}" width="92" height="30" rx="5" {color}/>' + text(
         x, y + 1, words, 13
     )
 
@@ -253,8 +253,8 @@ def rms_norm(x, weight=1.0, eps=1e-6):
 
 
 assert (rms_norm(rows) - RMSNorm(4)(rows)).abs().max() < 1e-6
-centred = row - row.mean()
-assert torch.allclose(rms_norm(centred), layer_norm(centred), atol=1e-5)
+centered = row - row.mean()
+assert torch.allclose(rms_norm(centered), layer_norm(centered), atol=1e-5)
 rms_norm(row)
 
 # %% [markdown]

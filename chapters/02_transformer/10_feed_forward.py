@@ -23,8 +23,8 @@ from deepdive_book.kit.plotting import show
 
 
 def bar(x, y, wide, role):
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.2" stroke="{ROLES[role]}"'
-    return f'<rect x="{x - wide / 2}" y="{y - 11}" width="{wide}" height="22" rx="4" {colour}/>'
+    color = f'fill="{ROLES[role]}" fill-opacity="0.2" stroke="{ROLES[role]}"'
+    return f'<rect x="{x - wide / 2}" y="{y - 11}" width="{wide}" height="22" rx="4" {color}/>'
 
 
 drawing = [text(60, y, words, 14) for y, words in ((40, "out, 512"), (110, "inner, 2,048"))]

@@ -262,8 +262,8 @@ shapes = {
 figure = Figure(figsize=(7.2, 2.5))
 for axes, (name, q) in zip(figure.subplots(1, 3, sharey=True), shapes.items(), strict=True):
     inside = top_p(q, 0.7) > 0
-    colours = ["#0072B2" if kept else "#c6d8e6" for kept in inside]
-    axes.bar(range(1, 7), q, color=colours)
+    colors = ["#0072B2" if kept else "#c6d8e6" for kept in inside]
+    axes.bar(range(1, 7), q, color=colors)
     axes.axvline(3.5, color="#D55E00", linestyle="--")
     axes.set(title=f"{name}: top-p keeps {int(inside.sum())}", xlabel="word, by rank")
 axes.text(3.7, 0.8, "top-k, k = 3", color="#D55E00")

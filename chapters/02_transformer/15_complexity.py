@@ -893,10 +893,10 @@ table(rows, formats=dict.fromkeys(measured, ".1f"), caption="What each grows wit
 # %%
 # The answers to 2 and 3, checked.
 assert hops([reads(OneHead(WindowAttention(left=3)), 32)] * 6)[-1].count_nonzero() == 6 * 3 + 1
-centred = hops([reads(Convolution(4, left=1, right=1, dilation=3**i), 8) for i in range(3)])
-assert centred[7, 0] == 0
+centered = hops([reads(Convolution(4, left=1, right=1, dilation=3**i), 8) for i in range(3)])
+assert centered[7, 0] == 0
 assert 6 * 512 + 30 == 3_102
-print("answers 2 and 3 hold; never heard of each other:", (centred == 0).nonzero().tolist()[:4])
+print("answers 2 and 3 hold; never heard of each other:", (centered == 0).nonzero().tolist()[:4])
 
 # %% [markdown]
 # ## Summary

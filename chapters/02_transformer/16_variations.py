@@ -48,7 +48,7 @@ from matplotlib.figure import Figure
 
 from deepdive_book.kit.plotting import with_alt
 
-COLOURS = dict(zip("ABCDE", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), strict=True))
+COLORS = dict(zip("ABCDE", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), strict=True))
 
 
 def dots(axes, values, names, title, band=0.0):
@@ -56,8 +56,8 @@ def dots(axes, values, names, title, band=0.0):
     axes.axvspan(-band, band, color="#8a8a8a", alpha=0.25, lw=0)
     axes.axvline(0, color="#8a8a8a", lw=1)
     for y, (value, (group, *_)) in enumerate(zip(values, PRINTED, strict=True)):
-        axes.plot([0, value], [y, y], "-", color=COLOURS[group], lw=1.5)
-        axes.plot(value, y, "o", color=COLOURS[group], markersize=5)
+        axes.plot([0, value], [y, y], "-", color=COLORS[group], lw=1.5)
+        axes.plot(value, y, "o", color=COLORS[group], markersize=5)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set(title=title, xlabel="perplexity, % against base (right = worse)")
@@ -236,7 +236,7 @@ assert max(off) < 0.1
 # results are kept beside the page.
 
 # %%
-from deepdive.data import normalise_spaces, pairs, split_by
+from deepdive.data import normalize_spaces, pairs, split_by
 from deepdive_book.data.grammar import grammar_pairs
 from deepdive_book.kit.profile import banner, pick, profile
 
@@ -245,7 +245,7 @@ if profile() == "ci":
 else:
     every, data = pairs("tatoeba_eng_fra", seed=None), "tatoeba_eng_fra (real)"
     every = [pair for pair in every if len(pair[0].split()) <= 4]
-every = [(normalise_spaces(left), normalise_spaces(right)) for left, right in every]
+every = [(normalize_spaces(left), normalize_spaces(right)) for left, right in every]
 train, valid = split_by(every, fractions=(0.97, 0.03), seed=0)
 print(banner(data))
 print(f"{len(train):,} pairs to train on, {len(valid):,} held out, such as {valid[-1]}")

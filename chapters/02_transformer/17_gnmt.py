@@ -61,8 +61,8 @@ show(
 
 # %% tags=["fold"]
 def box(x, y, words, role, wide=120):
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    shape = f'<rect x="{x - wide / 2}" y="{y - 15}" width="{wide}" height="30" rx="5" {colour}/>'
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    shape = f'<rect x="{x - wide / 2}" y="{y - 15}" width="{wide}" height="30" rx="5" {color}/>'
     return shape + text(x, y + 1, words, 13)
 
 
@@ -536,8 +536,8 @@ for name, model in (("parent, 1 + 1", parent), ("GNMT, 2 + 2", translator)):
     steps_back = []  # of the centre of the weights, from the first piece written to the last
     for n in short:
         _, w = map_of(model, n)
-        centres = w @ torch.arange(w.shape[1], dtype=w.dtype)
-        steps_back.append((centres[0] - centres[-2]).item())
+        centers = w @ torch.arange(w.shape[1], dtype=w.dtype)
+        steps_back.append((centers[0] - centers[-2]).item())
     crossing[name] = sum(steps_back) / len(short)
     print(f"{name}: from the first piece written to the last, {crossing[name]:+.1f} pieces back")
 assert crossing["parent, 1 + 1"] > max(0, crossing["GNMT, 2 + 2"])
@@ -883,10 +883,10 @@ panels = figure.subplots(max(1, len(by_design)), 1, sharex=True, squeeze=False).
 for axes, (design, rows) in zip(panels, by_design.items(), strict=False):
     for name, pairs in bars(rows).items():
         left = 0.0
-        for what, colour in KINDS.items():
+        for what, color in KINDS.items():
             width = mean_share(rows, pairs, what)
             label = what if name == "seen" else None
-            axes.barh(name, width, left=left, color=colour, label=label)
+            axes.barh(name, width, left=left, color=color, label=label)
             left += width
     axes.set(xlim=(0, 100), title=f"{design}, {len(rows)} seeds")
     axes.invert_yaxis()

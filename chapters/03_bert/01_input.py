@@ -32,8 +32,8 @@ pieces = [published.vocab[i] for i in ids]
 
 
 def cell(x, y, words, role, wide=60):
-    colour = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
-    shape = f'<rect x="{x - wide / 2}" y="{y - 14}" width="{wide}" height="28" rx="5" {colour}/>'
+    color = f'fill="{ROLES[role]}" fill-opacity="0.16" stroke="{ROLES[role]}"'
+    shape = f'<rect x="{x - wide / 2}" y="{y - 14}" width="{wide}" height="28" rx="5" {color}/>'
     return shape + text(x, y + 1, words, 13)
 
 
@@ -272,8 +272,8 @@ from deepdive_book.kit.plotting import with_alt
 
 with torch.no_grad():
     places = tables[2][:60]
-    centred = torch.nn.functional.normalize(places - tables[2].mean(0), dim=-1)
-    close = centred @ centred.T  # (60, 60)
+    centered = torch.nn.functional.normalize(places - tables[2].mean(0), dim=-1)
+    close = centered @ centered.T  # (60, 60)
 figure = Figure(figsize=(4.6, 3.8))
 axes = figure.add_subplot()
 image = axes.imshow(close, cmap="RdBu_r", vmin=-1, vmax=1)

@@ -203,8 +203,8 @@ for _ in range(30):
     visits.append(torch.where(chosen, kind, 0)[0])
 figure = Figure(figsize=(6.4, 4.2))
 axes = figure.add_subplot()
-colours = ListedColormap(["#eeeeee", "#0072B2", "#D55E00", "#009E73"])
-axes.imshow(torch.stack(visits), cmap=colours, vmin=0, vmax=3, aspect="auto")
+colors = ListedColormap(["#eeeeee", "#0072B2", "#D55E00", "#009E73"])
+axes.imshow(torch.stack(visits), cmap=colors, vmin=0, vmax=3, aspect="auto")
 axes.set_xticks(range(tokens.shape[1]), [pieces.vocab[i] for i in tokens[0]], rotation=90)
 axes.set(ylabel="visit", title="blue: [MASK]; orange: another token; green: itself")
 with_alt(

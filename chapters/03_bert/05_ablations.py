@@ -61,11 +61,11 @@ from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(8.6, 3.2))
 left, right = figure.subplots(1, 2)
-for k, (task, colour) in enumerate(
+for k, (task, color) in enumerate(
     {"MNLI": "#0072B2", "NER, fine-tuned": "#D55E00", "NER, frozen": "#009E73"}.items()
 ):
     gap = [row[k] - MASKING["80/10/10"][k] for row in MASKING.values()]
-    left.plot(gap, [y + 0.12 * (k - 1) for y in range(6)], "o", color=colour, label=task)
+    left.plot(gap, [y + 0.12 * (k - 1) for y in range(6)], "o", color=color, label=task)
 left.set_yticks(range(6), MASKING)
 for k, task in enumerate(("MNLI", "QNLI", "MRPC", "SST-2", "SQuAD")):
     gap = [row[k] - TASKS["80/10/10"][k] for row in TASKS.values()]

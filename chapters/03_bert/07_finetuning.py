@@ -37,9 +37,9 @@ def boxes(left, y, words, said):
     """One sequence: its tokens, first segment blue, second green; what the head says above."""
     drawn, role = [], "key"
     for k, word in enumerate(words.split()):
-        colour = ROLES["score" if word.startswith("[") else role]
+        color = ROLES["score" if word.startswith("[") else role]
         drawn.append(f'<rect x="{left}" y="{y - 13}" width="58" height="26" rx="4" '
-                     f'fill="{colour}" fill-opacity="0.16" stroke="{colour}"/>')  # fmt: skip
+                     f'fill="{color}" fill-opacity="0.16" stroke="{color}"/>')  # fmt: skip
         drawn.append(text(left + 29, y + 1, word, 13))
         if k in said:
             drawn.append(arrow(left + 29, y - 14, left + 29, y - 30, "output", 2.5))
@@ -552,11 +552,11 @@ ask(
 # second the control's.
 
 # %%
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 
 test = rows["choice"][1]
 said, right = classes("choice")
-_, logits = learn("choice", initialise)
+_, logits = learn("choice", initialize)
 drawn = accuracy([row.argmax().item() for row in logits], right)
 scores["choice"] = accuracy(said, right), max(0.25, drawn)
 print(f"accuracy {scores['choice'][0]:.1%}, a guess 25%, from random weights {drawn:.1%}")

@@ -216,7 +216,7 @@ def with_masks(batches, copies):
 
 
 # %%
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.training import fit
 from deepdive.training.optim import adam, linear
 from deepdive_book.kit.experiments import checkpoints
@@ -248,7 +248,7 @@ def run(recipe, tokens, seed):
     steps = round(tokens * len(batches) / sum(int(b[1].sum()) for b in batches))
     model = (for_pretraining(bert(vocab_size=len(pieces), **SIZE)) if fed == "pairs"
              else for_masked_lm(roberta.roberta(vocab_size=len(pieces), **SIZE)))  # fmt: skip
-    initialise(model, 0.02 * (768 / SIZE["d_model"]) ** 0.5)
+    initialize(model, 0.02 * (768 / SIZE["d_model"]) ** 0.5)
     rate = pick(ci=3e-3, laptop=1e-3, gpu=1e-3) * (size / 32) ** 0.5
     name = f"{recipe.replace(' ', '-')}-{tokens}-{seed}"
     return train(model, batches, steps, rate, checkpoints("roberta", name)), steps
@@ -512,11 +512,11 @@ LARGE = [  # name, GB of text, steps in thousands, SQuAD 2.0, MNLI-m; all with 8
 ]
 figure = Figure(figsize=(6.4, 3.6))
 axes = figure.add_subplot()
-for k, (task, before, colour) in enumerate((("SQuAD 2.0", 81.8, "#0072B2"),
+for k, (task, before, color) in enumerate((("SQuAD 2.0", 81.8, "#0072B2"),
                                             ("MNLI-m", 86.6, "#D55E00"))):  # fmt: skip
     x = [8192 * 512 * row[2] * 1e3 for row in LARGE]
-    axes.plot(x, [row[3 + k] for row in LARGE], "o-", color=colour, label=task)
-    axes.plot(READ["BERT"], before, "s", color=colour)
+    axes.plot(x, [row[3 + k] for row in LARGE], "o-", color=color, label=task)
+    axes.plot(READ["BERT"], before, "s", color=color)
 axes.text(READ["BERT"], 83, "BERT large", ha="center")
 axes.text(READ["first"], 86.2, "16 GB, then 160 GB", ha="center")
 axes.set(xscale="log", xlim=(8e10, 3e12), ylim=(81, 91), xlabel="tokens read",

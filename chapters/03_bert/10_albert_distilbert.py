@@ -267,7 +267,7 @@ batches, checks = windows(documents), windows(held)
 print(f"{len(pieces):,} pieces; {len(batches):,} batches of 32 rows, {len(checks)} held out")
 
 # %%
-from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.layers.heads import MaskedHead, initialize
 
 size = {"d_model": 64, "n_heads": 4, "d_ff": 256, "max_length": T, "dropout": 0.0}
 
@@ -284,7 +284,7 @@ def fresh(form, seed):
     if form in ("shared", "ALBERT"):
         encoder.stack.blocks = torch.nn.ModuleList([encoder.stack.blocks[0]] * layers)
     net = BertForMaskedLM(encoder, MaskedHead(encoder.embeddings.tokens, 64))
-    initialise(net, 0.02 * (768 / 64) ** 0.5)
+    initialize(net, 0.02 * (768 / 64) ** 0.5)
     return net
 
 
@@ -490,7 +490,7 @@ def second(name, steps, seed):
     """Per cent right of both tasks after learning one."""
     torch.manual_seed(seed)
     net = albert.for_pretraining(albert.albert(vocab_size=len(pieces), max_length=48, **wide))
-    initialise(net, 0.02 * (768 / 128) ** 0.5)
+    initialize(net, 0.02 * (768 / 128) ** 0.5)
     pairs = []
     for draw in range(pick(ci=1, laptop=1, gpu=4, experiment=4)):
         pairs += pair_batches(ORDERS[name](documents, draw), pieces, 32, 48, draw)

@@ -83,9 +83,9 @@ import torch
 
 def probe(x, y, penalty):
     """W (d, k) and b (k,) for states x (N, d) and targets y (N, k)."""
-    centred = x - x.mean(0)
-    gram = centred.T @ centred + penalty * torch.eye(x.shape[1])
-    w = torch.linalg.solve(gram, centred.T @ (y - y.mean(0)))
+    centered = x - x.mean(0)
+    gram = centered.T @ centered + penalty * torch.eye(x.shape[1])
+    w = torch.linalg.solve(gram, centered.T @ (y - y.mean(0)))
     return w, y.mean(0) - x.mean(0) @ w
 
 

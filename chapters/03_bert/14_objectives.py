@@ -455,14 +455,14 @@ from tempfile import TemporaryDirectory
 from transformers import ElectraForMaskedLM, ElectraForPreTraining
 from transformers.utils import logging
 
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.electra import TINY, pair
 from deepdive.published import save
 
 logging.disable_progress_bar()
 torch.manual_seed(0)
 ours = pair(TINY).eval()
-initialise(ours, 0.1)
+initialize(ours, 0.1)
 tokens = torch.randint(5, TINY.vocab_size, (4, 16))
 chosen = torch.rand(tokens.shape) < 0.15
 theirs = []

@@ -474,9 +474,9 @@ for kind, axes in enumerate(figure.subplots(3, 1, sharex=True)):
         for length, mark, up in (("short", "o", -0.15), ("long", "x", 0.15)):
             found = [run[kind] for run in of(name, length)]
             said = f"queues of {SHORT if length == 'short' else LONG}" if y == 3 else None
-            colour = "#0072B2" if length == "short" else "#D55E00"
+            color = "#0072B2" if length == "short" else "#D55E00"
             at = [y + up] * len(found)
-            axes.plot(found, at, mark, color=colour, label=said, fillstyle="none")
+            axes.plot(found, at, mark, color=color, label=said, fillstyle="none")
     axes.set(ylabel=KINDS[kind], xlim=(25, 103))
     axes.set_yticks(range(len(MODELS)), MODELS)
     axes.invert_yaxis()

@@ -346,7 +346,7 @@ table(
 # is changed. Are the vectors of the third row as before?
 
 # %% What does the third row notice? tags=["nbval-check-output"]
-from deepdive.data.table_text import linearised
+from deepdive.data.table_text import linearized
 from deepdive.models.bert.tabert import tabert
 
 torch.manual_seed(0)
@@ -356,7 +356,7 @@ other = three._replace(rows=[["Greystones", "Dublin", "1", "2011"], *three.rows[
 for n_vertical in (0, 1):
     reader, states = tabert(**sizes, max_length=64, n_vertical=n_vertical).eval(), []
     for each in (three, other):
-        states.append(reader.cells(*linearised(ASKED, each, tokenizer)))
+        states.append(reader.cells(*linearized(ASKED, each, tokenizer)))
     same = torch.equal(states[0][:, 2], states[1][:, 2])
     print(f"vertical layers: {n_vertical}, third row:", "as before" if same else "changed")
 
@@ -789,11 +789,11 @@ heads(
 # 4. One number has cost the others what made them different.
 
 # %% Check the pencil tags=["nbval-check-output", "fold"]
-from deepdive.layers.integers import quantised, scale_of
+from deepdive.layers.integers import quantized, scale_of
 
 for given in ([1.0, 2, 3], [1.0, 2, 3, 12]):
     x = torch.tensor(given, dtype=torch.float64)
-    print(given, "->", quantised(x, scale_of(x.max(), 3), 3).value.tolist())
+    print(given, "->", quantized(x, scale_of(x.max(), 3), 3).value.tolist())
 
 # %% [markdown] tags=["slide"]
 # ### Where does the error enter?
@@ -1027,7 +1027,7 @@ with_alt(figure, f"What enters layer 1's feed-forward part, by column: one bar r
 assert 8 + 7 + 6 == 21
 for given in ([1.0, 2, 3], [12.0, 8, 4]):
     x = torch.tensor(given, dtype=torch.float64)
-    assert quantised(x, scale_of(x.max(), 3), 3).value.tolist() == given
+    assert quantized(x, scale_of(x.max(), 3), 3).value.tolist() == given
 print("answers 1 and 2 hold")
 
 # %% [markdown] tags=["slide"]

@@ -363,14 +363,14 @@ print("Rome, twice: the same kernel from the word alone:", alike[0], "| from its
 # takes their place; the square root in the norm is found by Newton's method.
 
 # %% GELU and its polynomial tags=["nbval-check-output", "fold"]
-from deepdive.layers.integers import i_gelu, quantised, scale_of
+from deepdive.layers.integers import i_gelu, quantized, scale_of
 
 x = torch.linspace(-4, 4, 8001, dtype=torch.float64)
 a, b = -0.2888, -1.769  # Kim et al. 2021, equation 8
 root = x / 2**0.5
 erf = root.sign() * (a * (root.abs().clamp(max=-b) + b) ** 2 + 1)
 exact, whole = torch.nn.functional.gelu(x), x * (1 + erf) / 2
-numbers = i_gelu(quantised(x, scale_of(torch.tensor(4.0), 16), 16))  # the library's, all integers
+numbers = i_gelu(quantized(x, scale_of(torch.tensor(4.0), 16), 16))  # the library's, all integers
 assert (numbers.value - whole).abs().max() < 2e-3
 print(f"farthest apart: {(whole - exact).abs().max():.3f}")
 

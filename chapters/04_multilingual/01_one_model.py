@@ -70,7 +70,7 @@ new = [slip for slip in every if apart(slip)]
 
 
 # %% Three readers, told in three ways tags=["fold"]
-from deepdive.layers.heads import Classifier, initialise
+from deepdive.layers.heads import Classifier, initialize
 from deepdive.models.multilingual import mbert, xlm
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_length": 12}
@@ -84,7 +84,7 @@ def build(way, seed):
     else:
         encoder = mbert.mbert(mbert.TINY, **SIZES)
     model = Classifier(encoder, SIZES["d_model"], 12)  # a month for each slip
-    initialise(model, 0.1)
+    initialize(model, 0.1)
     return model
 
 

@@ -336,11 +336,11 @@ def across(price):
 
 def dots(y, x, alpha):
     """A language's name, a ring at its price by size, a dot at its price with alpha."""
-    colour = ROLES[ROLE.get(script(x), "query")]
+    color = ROLES[ROLE.get(script(x), "query")]
     then, now = (across(cost_of_being_small(a, x)) for a in (1.0, alpha))
-    ring = f'<circle cx="{then:.1f}" cy="{y}" r="4" fill="none" stroke="{colour}"/>'
-    dot = f'<circle cx="{now:.1f}" cy="{y}" r="5" fill="{colour}"/>'
-    line = f'<path d="M{now:.1f} {y}H{then - 4:.1f}" stroke="{colour}" stroke-opacity="0.5"/>'
+    ring = f'<circle cx="{then:.1f}" cy="{y}" r="4" fill="none" stroke="{color}"/>'
+    dot = f'<circle cx="{now:.1f}" cy="{y}" r="5" fill="{color}"/>'
+    line = f'<path d="M{now:.1f} {y}H{then - 4:.1f}" stroke="{color}" stroke-opacity="0.5"/>'
     return text(88, y, SIB200[x], 13).replace("middle", "end", 1) + line + ring + dot
 
 

@@ -174,7 +174,7 @@ by_share = sum(log2((counts[k].total() + len(ids[k])) / (counts[k][w] + 1)) for 
 by_share /= len(asked)  # each word counted once more than it was seen
 
 # %% Rows, gaps and the model tags=["fold"]
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.pretraining import for_masked_lm
 from deepdive.training.objectives import TranslationPairs, join_translations
@@ -199,7 +199,7 @@ def built(seed):
     torch.manual_seed(seed)
     net = for_masked_lm(bert(vocab_size=602, d_model=64, n_heads=4, n_layers=2, d_ff=128,
                              max_length=16, dropout=0.0))  # fmt: skip
-    initialise(net, 0.1)
+    initialize(net, 0.1)
     return net
 
 

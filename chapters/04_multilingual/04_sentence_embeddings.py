@@ -397,9 +397,9 @@ if file is not None and file.is_file():  # in each seed more wrong answers find 
 near = [of(kind, "apart") for kind in COUNTS.values()]
 figure = Figure(figsize=(4.6, 4.2), layout="constrained")
 upper, lower = figure.subplots(2, sharex=True, height_ratios=(3, 2))
-for axes, each, colour, form in ((upper, orders, "key", ".1f"), (lower, near, "query", ".2f")):
+for axes, each, color, form in ((upper, orders, "key", ".1f"), (lower, near, "query", ".2f")):
     for x, values in enumerate(each):
-        axes.plot([x] * len(values), values, "o", color=ROLES[colour], alpha=0.6)
+        axes.plot([x] * len(values), values, "o", color=ROLES[color], alpha=0.6)
         mean = sum(values) / len(values)
         axes.annotate(f"{mean:{form}}", (x, mean), (9, -4), textcoords="offset points")
 upper.set(ylabel="% found, both ways", ylim=(0, 70))

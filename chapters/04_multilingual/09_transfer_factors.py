@@ -56,7 +56,7 @@ from deepdive_book.ch04.runs.cross_lingual_transfer import nearest_is_partner
 
 one = torch.tensor([[4.0, 1.0], [1.0, 4.0], [1.0, 1.0]])
 other = torch.tensor([[4.0, -3.0], [1.0, 0.0], [1.0, -3.0]])
-print("as they are:", nearest_is_partner(one, other, centred=False)[0].tolist())
+print("as they are:", nearest_is_partner(one, other, centered=False)[0].tolist())
 print("means off:  ", nearest_is_partner(one, other)[0].tolist())
 
 # %% By hand: three sentences tags=["slide", "fold"]
@@ -186,7 +186,7 @@ def crossed(readers, pairs, to_tag, here, there):
     off = [(states - states.mean(0), tags) for states, tags in (learned, other)]
     measured = {
         "found": nearest_is_partner(*sides),
-        "found, as they are": nearest_is_partner(*sides, centred=False),
+        "found, as they are": nearest_is_partner(*sides, centered=False),
         "English": tag_accuracy(learned, english, 10.0),
         "other, as it is": tag_accuracy(learned, other, 10.0), "other": tag_accuracy(*off, 10.0),
     }  # fmt: skip
@@ -405,7 +405,7 @@ from deepdive_book.ch04.figures.embedding_alignment import embedding_alignment
 embedding_alignment(SHOWN, [*map(greek, SHOWN)], seen, chosen=1)
 
 # %% What the answers below say of it tags=["surprise", "fold"]
-right = {step: [nearest_is_partner(*both, centred=off)[0].sum().item() for off in (False, True)]
+right = {step: [nearest_is_partner(*both, centered=off)[0].sum().item() for off in (False, True)]
          for step, both in seen.items()}  # fmt: skip
 if drawn["steps"] == 1500:
     assert right == {0: [6, 4], 300: [31, 28], 600: [38, 37], 900: [17, 37],

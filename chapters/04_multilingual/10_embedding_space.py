@@ -176,7 +176,7 @@ assert ((a * b).sum(1).tolist(), crossed) == ([0, 0, 0], [-5, -5, -2])
 assert sum(crossed) == -12
 for name, both in (("as they are", (other, one)), ("means off", (a, b)),
                    ("turned", (a @ procrustes(a, b), b))):  # fmt: skip
-    print(f"{name:12}", nearest_is_partner(*both, centred=False)[0].tolist())
+    print(f"{name:12}", nearest_is_partner(*both, centered=False)[0].tolist())
 
 # %% The three steps, drawn tags=["fold"]
 from matplotlib.figure import Figure
@@ -187,14 +187,14 @@ STEPS = {"as they are": (other, one), "means off": (a, b), "turned": (a @ procru
 figure = Figure(figsize=(6.2, 2.7))
 for axes, (name, sides) in zip(figure.subplots(1, 3), STEPS.items(), strict=True):
     low = -0.9 if name == "as they are" else -3.3
-    for side, colour, shape, label in zip(sides[::-1], ("C0", "C1"), "os", ("English", "other"),
+    for side, color, shape, label in zip(sides[::-1], ("C0", "C1"), "os", ("English", "other"),
                                           strict=True):  # fmt: skip
         size, lift = (11, 7) if shape == "o" else (5, -14)
-        axes.fill(*side.T, fill=False, edgecolor=colour, linestyle=":", linewidth=0.8)
-        axes.plot(*side.T, shape, markersize=size, color=colour, fillstyle="none", label=label)
+        axes.fill(*side.T, fill=False, edgecolor=color, linestyle=":", linewidth=0.8)
+        axes.plot(*side.T, shape, markersize=size, color=color, fillstyle="none", label=label)
         for k, at in enumerate(side.tolist()):
             axes.annotate(str(k + 1), at, (lift / 2, lift), textcoords="offset points",
-                          color=colour)  # fmt: skip
+                          color=color)  # fmt: skip
     axes.plot(0, 0, "+", color="grey")
     axes.set(title=name, aspect="equal", xlim=(low, low + 8), ylim=(low, low + 8))
     axes.set_xticks([])
@@ -555,11 +555,11 @@ CURVES = [
 ]
 figure = Figure(figsize=(6.2, 3.6))
 axes = figure.add_subplot()
-for name, style, colour, label, (at, lift) in CURVES:
+for name, style, color, label, (at, lift) in CURVES:
     shares = [of("layer", layer, name).mean().item() for layer in depth]
-    axes.plot(range(13), shares, style, color=colour, linewidth=2)
+    axes.plot(range(13), shares, style, color=color, linewidth=2)
     axes.annotate(label, (at, shares[at]), (0, lift), textcoords="offset points",
-                  va="center", ha="right" if lift == 18 else "left", color=colour)  # fmt: skip
+                  va="center", ha="right" if lift == 18 else "left", color=color)  # fmt: skip
 axes.axhline(100 / len(SIX), color="grey", linewidth=1, linestyle=":")
 axes.set(xlabel="layer (0: what enters)", ylabel="% right", ylim=(0, 112))
 axes.set_xticks(range(0, 13, 2))
@@ -651,7 +651,7 @@ table([[NAMES[code], as_they_are(code), gain(code, "means", ""), gain(code, "tur
 # %% Found, among its own pairs and among new ones tags=["fold"]
 def found_by(language, way, part):
     both = moved(language, way, part)[:200], moved("eng_Latn", "means", part)[:200]
-    return 100 * nearest_is_partner(*both, centred=False).float().mean().item()
+    return 100 * nearest_is_partner(*both, centered=False).float().mean().item()
 
 
 table([[WAYS[way], *(found_by("yor_Latn", way, part) for part in ("train", "test"))]

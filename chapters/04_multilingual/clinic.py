@@ -83,7 +83,7 @@ opened(BEDS)  # which patient has which letter: your own order
 # | `shown` | B texts | a row as it is read: `_` is a gap, a bar stands between the lines |
 # | `rows` | (B, T, 48) | what enters: the sums of a word's, a place's and a language's row |
 # | `said` | (B, T) | which word it says at each place |
-# | `vectors`, `centred` | (2, B, 48) | of first and second lines: before and after the means |
+# | `vectors`, `centered` | (2, B, 48) | of first and second lines: before and after the means |
 # | `scores` | (B, B) | of first lines (down) with second ones, as they enter the softmax |
 # | `counts` | (2,) | of 1,000 pairs drawn to learn from: how many German, how many Swahili |
 # | `loss` | a number | both lessons, computed by the model's own, perhaps broken, code |
@@ -719,17 +719,17 @@ rename("off_center", "own_mean_off", "brought_home")
 
 
 # %% tags=["bug"] exercise="mend-means" bug="the mean of all languages" caught="a language's"
-def found_centred(vectors, of, means):
+def found_centered(vectors, of, means):
     return vectors - means.mean(0)
 
 
 # %% tags=["bug"] exercise="mend-means" bug="the mean of these lines" caught="a language's"
-def found_centred(vectors, of, means):
+def found_centered(vectors, of, means):
     return vectors - vectors.mean(0)
 
 
 # %% tags=["bug"] exercise="mend-means" bug="put on, not taken off" caught="a language's"
-def found_centred(vectors, of, means):
+def found_centered(vectors, of, means):
     return vectors + means[of]
 
 

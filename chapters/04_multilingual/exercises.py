@@ -527,8 +527,8 @@ assert set(shares_found) == wanted, f"the names are {sorted(wanted)}, yours {sor
 assert all(0 <= share <= 1 for share in shares_found.values()), f"shares: {shares_found}"
 english, greek = two_spaces(SEED)
 right = {
-    name: float(found_in(english, greek, centred)[0].double().mean())
-    for name, centred in (("as they are", False), ("means off", True))
+    name: float(found_in(english, greek, centered)[0].double().mean())
+    for name, centered in (("as they are", False), ("means off", True))
 }
 assert abs(shares_found["as they are"] - right["as they are"]) < 1e-9, (
     f"as they are: {shares_found['as they are']:.3f} is not what the seed gives: by the cosine, "

@@ -70,8 +70,8 @@ import torch
 
 q = torch.tensor([1.5, 0.5, -0.5, -1.5])
 exact = 3**q / (1 + 3**q)
-centre = torch.tensor([q[:2].mean(), q[2:].mean()])
-shared = (3**centre / (1 + 3**centre))[[0, 0, 1, 1]]
+center = torch.tensor([q[:2].mean(), q[2:].mean()])
+shared = (3**center / (1 + 3**center))[[0, 0, 1, 1]]
 print("exact ", *(f"{value:.3f}" for value in exact))
 print("shared", *(f"{value:.3f}" for value in shared))
 assert torch.allclose(shared, torch.tensor([0.75, 0.75, 0.25, 0.25]))
@@ -98,18 +98,18 @@ assert torch.allclose(shared, torch.tensor([0.75, 0.75, 0.25, 0.25]))
 # %%
 def clusters(q, planes, n_clusters, rounds=10):
     code = (q @ planes).sign()  # (T, bits), +1 or -1
-    centre = code[torch.arange(n_clusters) * len(q) // n_clusters]
+    center = code[torch.arange(n_clusters) * len(q) // n_clusters]
     for _ in range(rounds):
-        group = (code @ centre.T).argmax(-1)  # the nearest: most signs agree
-        votes = torch.zeros_like(centre).index_add(0, group, code)
-        centre = torch.where(votes == 0, centre, votes.sign())  # the majority
-    return (code @ centre.T).argmax(-1)
+        group = (code @ center.T).argmax(-1)  # the nearest: most signs agree
+        votes = torch.zeros_like(center).index_add(0, group, code)
+        center = torch.where(votes == 0, center, votes.sign())  # the majority
+    return (code @ center.T).argmax(-1)
 
 
 def clustered(q, k, v, group, n_clusters):
     member = torch.nn.functional.one_hot(group, n_clusters).float()  # (T, n_clusters)
-    centre = member.T @ q / member.sum(0)[:, None].clamp(min=1)
-    weights = (centre @ k.T / q.shape[-1] ** 0.5).softmax(-1)  # (n_clusters, S)
+    center = member.T @ q / member.sum(0)[:, None].clamp(min=1)
+    weights = (center @ k.T / q.shape[-1] ** 0.5).softmax(-1)  # (n_clusters, S)
     return member @ (weights @ v)
 
 

@@ -343,11 +343,11 @@ for a, b in ((3, 3), (4, 3), (4, 2)):
 # ([several heads](../02_transformer/06_multi_head.ipynb) has the circle).
 
 # %%
-from deepdive.attention import FactorisedRandomScores
+from deepdive.attention import FactorizedRandomScores
 
 for rank in (1, 2, 4):
     kinds[f"rank {rank}"] = lambda rank=rank: SynthesizedAttention(
-        32, 4, FactorisedRandomScores(4, T, rank)
+        32, 4, FactorizedRandomScores(4, T, rank)
     )
     print(f"rank {rank}: {2 * 4 * T * rank:>4} numbers, {accuracy(f'rank {rank}', 'mirror'):.1%}")
 print(f"table:  {4 * T * T:>4} numbers, {table[0, 0]:.1%}")

@@ -94,7 +94,7 @@ def rounded(x, bits, block):
 
 
 # %% The sums by hand, and the library tags=["nbval-check-output", "fold"]
-from deepdive.published.quantised import dequantise, quantise
+from deepdive.published.quantized import dequantize, quantize
 
 children = torch.tensor([120.0, 150, 128, 131, 139, 144, 125, 133])
 giant = children.where(children != 150, 270.0)
@@ -102,7 +102,7 @@ for heights, bits in ((children, 4), (children, 2), (giant, 4)):
     back = rounded(heights, bits, 8)
     print(*back.int().tolist(), "lost:", int((back - heights).abs().sum()), "cm")
 matrix = minilm_layers.blocks[0].ff.inner.weight.data
-library = dequantise("Q4_1", quantise("Q4_1", matrix.numpy()))
+library = dequantize("Q4_1", quantize("Q4_1", matrix.numpy()))
 assert (rounded(matrix, 4, 32) - torch.from_numpy(library)).abs().max() < 1e-6
 print("a matrix of MiniLM: the library's Q4_1")
 
@@ -141,7 +141,7 @@ print("the first weights:", *(f"{w:.3f}" for w in weights[:4].tolist()))
 # %% All of it, counted tags=["nbval-check-output", "fold"]
 from math import prod
 
-from deepdive.published.quantised import KINDS
+from deepdive.published.quantized import KINDS
 from deepdive_book.kit.tables import table
 
 names = {"Q4_1": "all matrices of the layers", "Q8_0": "the embedding", "F32": "norms"}

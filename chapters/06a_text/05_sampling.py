@@ -592,15 +592,15 @@ table(of_speeches,
 
 
 # %% Wrong: divide every score tags=["nbval-check-output"]
-from deepdive.decoding import penalise
+from deepdive.decoding import penalize
 
 scores, read = torch.tensor([[4.0, 2.0, -4.0]]), torch.tensor([[0, 2]])  # tokens 0 and 2 were read
 wrong = scores.scatter(-1, read, scores.gather(-1, read) / 2)
-print("wrong:", wrong.tolist()[0], " right:", penalise(scores, read, 2.0).tolist()[0])
+print("wrong:", wrong.tolist()[0], " right:", penalize(scores, read, 2.0).tolist()[0])
 
 # %% [markdown]
 # **Symptom:** tokens with a score below 0 become more probable when they are said: from $-4$ to
-# $-2$. **Fix:** divide above 0, multiply below (`penalise`). The rule still depends on where the
+# $-2$. **Fix:** divide above 0, multiply below (`penalize`). The rule still depends on where the
 # scores have their 0: add a constant to all of them, and the probabilities stay as they were, but
 # the penalty does not.
 

@@ -571,13 +571,13 @@ for name, ((d, m, marks), why) in TRIALS.items():
 ### BEGIN HIDDEN TESTS
 import numpy
 
-from deepdive.published.quantised import dequantise
+from deepdive.published.quantized import dequantize
 
 g = torch.Generator().manual_seed(5)
 for _ in range(10):
     marks = torch.randint(0, 16, (32,), generator=g).tolist()
     raw = packed(0.125, -1.5, marks)
-    right = dequantise("Q4_1", numpy.array(raw, numpy.uint8)).tolist()
+    right = dequantize("Q4_1", numpy.array(raw, numpy.uint8)).tolist()
     assert list(mended_block(raw)) == right, f"d = 0.125, m = -1.5, marks {marks}: off"
 ### END HIDDEN TESTS
 

@@ -316,11 +316,11 @@ helps = sorted({row["augment"] for row in rows})
 figure = Figure(figsize=(4.5 * len(helps), 3.6))
 panels = figure.subplots(1, len(helps), squeeze=False, sharey=True)[0]
 for augment, axes in zip(helps, panels, strict=True):
-    for name, colour, mark in (("CNN", "#0072B2", "o"), ("ViT", "#D55E00", "s")):
+    for name, color, mark in (("CNN", "#0072B2", "o"), ("ViT", "#D55E00", "s")):
         found = {n: runs for n in sizes if (runs := shares(name, n, augment))}
-        axes.plot([*found], [mean(runs) for runs in found.values()], color=colour, label=name)
+        axes.plot([*found], [mean(runs) for runs in found.values()], color=color, label=name)
         for n, runs in found.items():
-            axes.plot([n] * len(runs), runs, mark, color=colour, alpha=0.6, markersize=5)
+            axes.plot([n] * len(runs), runs, mark, color=color, alpha=0.6, markersize=5)
     axes.set(xscale="log", xlabel="images with a label", ylabel="right in new images, %")
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.set_title("with moved and mirrored images" if augment else "images as they are")
@@ -550,16 +550,16 @@ def as_images(found, source):
 # %% Train on it tags=["fold", "aside"]
 from deepdive_book.kit.cost import GPUS, CostCard
 
-COLOUR = {
+COLOR = {
     "CNN": lambda: ConvNet((64, 128, 256, 256), channels=3, halve=3),
     "ViT-Lite-6/4": lambda: Vit(4, d_model=256, n_layers=6, side=32, channels=3, kinds=10),
 }
 
 
-def in_colour(name, learn, test, steps, size=128):
+def in_color(name, learn, test, steps, size=128):
     """Right in new images, in %, after so many batches; on the GPU where there is one."""
     torch.manual_seed(1)
-    net = COLOUR[name]().to("cuda" if torch.cuda.is_available() else "cpu")
+    net = COLOR[name]().to("cuda" if torch.cuda.is_available() else "cpu")
     (a, b), (c, d) = tensors(learn), tensors(test)
     batches = ImageBatches(a, b, size, shift=4, mirror=True, seed=1)
     rate = 2e-3 if name == "CNN" else 5e-4
@@ -584,12 +584,12 @@ def stand_in(n=8):
 EPOCHS, IMAGES = 50, 50_000  # in the gpu profile; images for training
 if profile() == "gpu":
     pair = cifar("train"), cifar("test")
-    result = {name: in_colour(name, *pair, EPOCHS * IMAGES // 128) for name in COLOUR}
+    result = {name: in_color(name, *pair, EPOCHS * IMAGES // 128) for name in COLOR}
     print({name: f"{right:.2f} %" for name, right in result.items()})
 else:
     noise = stand_in()
     assert (noise.pixels.shape, len(noise.names)) == ((8, 3, 32, 32), 10)
-    done = [0 <= in_colour(name, noise, noise, 2, 4) <= 100 for name in COLOUR]
+    done = [0 <= in_color(name, noise, noise, 2, 4) <= 100 for name in COLOR]
     print(f"both run on {noise.source}, in the form of CIFAR-10: {all(done)}")
 
 # %% What it takes tags=["fold", "aside"]
@@ -613,7 +613,7 @@ def kept_bytes(net, side, channels, batch=8):
 
 # %% Computed, not run here tags=["fold", "aside"]
 lines = []
-for name, build in COLOUR.items():
+for name, build in COLOR.items():
     net = build()
     weights, each = sum(p.numel() for p in net.parameters()), per_image(net, 32, 3)
     memory = 128 * kept_bytes(net, 32, 3) + 16 * weights  # weight, gradient, Adam's two moments

@@ -221,10 +221,10 @@ from deepdive_book.kit.plotting import show
 
 def block(x, y, width, high, role="", words=""):
     """A box with words in its middle."""
-    colour = ROLES[role] if role else "currentColor"
+    color = ROLES[role] if role else "currentColor"
     return (
-        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{high:g}" rx="5" fill="{colour}" '
-        f'fill-opacity=".15" stroke="{colour}"/>{text(x + width / 2, y + high / 2 + 1, words, 13)}'
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{high:g}" rx="5" fill="{color}" '
+        f'fill-opacity=".15" stroke="{color}"/>{text(x + width / 2, y + high / 2 + 1, words, 13)}'
     )
 
 
@@ -394,8 +394,8 @@ def dots(settings, alt):
     axes = figure.subplots()
     for place, (called, runs) in enumerate(found):
         values = [row["right"] for row in runs]
-        colour = "#E69F00" if called.startswith("the teacher") else "#0072B2"
-        axes.plot(values, [place] * len(values), "o", color=colour, alpha=0.7, markersize=7)
+        color = "#E69F00" if called.startswith("the teacher") else "#0072B2"
+        axes.plot(values, [place] * len(values), "o", color=color, alpha=0.7, markersize=7)
         axes.text(max(values) + 0.25, place, f"{mean(values):.1f}", va="center")
         axes.text(0.02, place - 0.38, called, transform=axes.get_yaxis_transform(), va="center")
     axes.set(xlabel="right on new pictures, %", ylim=(len(found) - 0.6, -0.75), yticks=[])
@@ -496,9 +496,9 @@ axes = figure.subplots()
 places = ["learned", "enter", "1", "2", "3", "read"]
 pairs = (("both by labels", "labels", "none", "#0072B2", "o"),
          ("label and teacher", "hard", "CNN", "#D55E00", "s"))  # fmt: skip
-for called, learns, teacher_, colour, mark in pairs:
+for called, learns, teacher_, color, mark in pairs:
     for row in of(2, learns, teacher_):
-        axes.plot(places, row["cosines"], mark + "-", color=colour, alpha=0.7, label=called)
+        axes.plot(places, row["cosines"], mark + "-", color=color, alpha=0.7, label=called)
         called = "_"
 axes.plot(["learned", "3"], [0.06, 0.93], "X", color="#444", markersize=9,
           label="printed: learned, last layer")  # fmt: skip

@@ -41,7 +41,7 @@ def data():
     return *tensors(fashion_mnist()), *tensors(fashion_mnist("test"))
 
 
-def labelled(seed):
+def labeled(seed):
     """The few pictures whose kinds are told, drawn by lot."""
     x, kinds, _, _ = data()
     some = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))[:LABELS]
@@ -56,7 +56,7 @@ from deepdive.training.optim import adam, linear
 
 SMALL = BASE.but(
     image_size=28, patch_size=SIZE, channels=1, d_model=48, n_heads=4, n_layers=3, d_ff=96,
-    decoder_d_model=32, decoder_n_heads=4, decoder_n_layers=1, decoder_d_ff=64, normalised=False,
+    decoder_d_model=32, decoder_n_heads=4, decoder_n_layers=1, decoder_d_ff=64, normalized=False,
 )  # fmt: skip
 
 
@@ -70,10 +70,10 @@ def train(model, batches, loss, steps, lr, seed):
 
 # %% Look without names tags=["fold"]
 @cache
-def pretrained(share, normalised, steps, seed):
+def pretrained(share, normalized, steps, seed):
     """A MAE that has looked at pictures without their kinds."""
     torch.manual_seed(seed)
-    model = mae(SMALL, share=share, normalised=normalised)
+    model = mae(SMALL, share=share, normalized=normalized)
     batches = ImageBatches(*data()[:2], 100, seed=seed)
     return train(model, batches, lambda m, b: mae_step(m, b[0]), steps, 3e-3, seed)
 
@@ -94,7 +94,7 @@ def means(encoder, x):
 
 def probe(encoder, seed):
     """Right on new pictures in %, by a linear classifier on states that stay as they are."""
-    x, kinds = labelled(seed)
+    x, kinds = labeled(seed)
     rows, new = means(encoder, x), means(encoder, data()[2])
     middle, width = rows.mean(0), rows.std(0) + 1e-6
     line = LogisticRegression(max_iter=1000).fit((rows - middle) / width, kinds)
@@ -106,7 +106,7 @@ def tuned(encoder, steps, seed):
     """Right on new pictures in %, after all weights have been trained on the few kinds."""
     torch.manual_seed(seed)
     model = ImageClassifier(deepcopy(encoder), SMALL.d_model, 10)
-    batches = ImageBatches(*labelled(seed), 30, shift=2, mirror=True, seed=seed)
+    batches = ImageBatches(*labeled(seed), 30, shift=2, mirror=True, seed=seed)
     train(model, batches, loss, steps, 2e-3, seed)
     return round(100 * accuracy(model, *data()[2:], progress=False), 2)
 

@@ -406,11 +406,11 @@ panels = (("operations", "flops", 1e9, "10⁹"), ("CPU seconds", "spent", 1, "s"
           ("kept for the way back", "bytes seen", 1e6, "MB"))  # fmt: skip
 axes = [*figure.subplots(1, 3)]
 for axis, (title, what, unit, label) in zip([*axes, axes[-1]], panels, strict=True):
-    for name, mark, colour in (("ViT", "o", "#D55E00"), ("Swin", "s", "#0072B2")):
+    for name, mark, color in (("ViT", "o", "#D55E00"), ("Swin", "s", "#0072B2")):
         mine = [row for row in costs if row["name"] == name and what in row]
         more, line = (", weights looked at", ":") if what == "bytes seen" else ("", "-")
         axis.loglog([row["side"] ** 2 for row in mine],
-                    [np.median(row[what]) / unit for row in mine], mark + line, color=colour,
+                    [np.median(row[what]) / unit for row in mine], mark + line, color=color,
                     label=name + more)  # fmt: skip
     axis.set(title=title, xlabel="patches", ylabel=label)
     axis.set_xticks([256, 1024, 4096], ["256", "1,024", "4,096"])

@@ -162,7 +162,7 @@ import numpy as np
 
 from deepdive.evaluate import confusion, intersection_over_union
 from deepdive_book.ch06b.figures.segmentation_occlusion import Frame, segmentation_occlusion
-from deepdive_book.data.scenes import COLOURS, SceneObject
+from deepdive_book.data.scenes import COLORS, SceneObject
 
 PENCILS = np.array([(90, 90, 90), (0, 158, 115), (230, 159, 0), (86, 180, 233), (213, 94, 0)])
 THINGS = {
@@ -177,7 +177,7 @@ def scene(things):
     pixels, classes = np.full((SIZE, SIZE, 3), 50.0), np.zeros((SIZE, SIZE), np.int64)
     for thing in things:
         inside = thing.inside(SIZE)
-        pixels[inside], classes[inside] = COLOURS[thing.colour], 1 + thing.kind
+        pixels[inside], classes[inside] = COLORS[thing.color], 1 + thing.kind
     noise = np.random.default_rng(3).normal(0, 14, pixels.shape)
     return (pixels + noise).clip(0, 255).astype(np.uint8), classes
 

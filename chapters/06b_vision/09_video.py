@@ -154,7 +154,7 @@ print("wrong:", numbers.view(SIDE * SIDE, FRAMES)[1].tolist(),
 # %% The model tags=["fold"]
 from torch import nn
 
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.vision.timesformer import SCHEMES, timesformer
 
 SIZES = {"image_size": SIZE, "patch_size": PATCH, "channels": 1, "d_model": 32, "n_heads": 4,
@@ -168,7 +168,7 @@ class Watcher(nn.Module):
         super().__init__()
         self.encoder = timesformer(SCHEMES[scheme].but(**SIZES))
         self.motion, self.digit = nn.Linear(32, len(MOTIONS)), nn.Linear(32, 10)
-        initialise(self, std=0.15)  # so narrow a model learns faster with larger first weights
+        initialize(self, std=0.15)  # so narrow a model learns faster with larger first weights
         for name, rows in self.encoder.embeddings.named_parameters():
             if name in ("positions", "times"):
                 nn.init.normal_(rows, std=0.3)
@@ -340,10 +340,10 @@ from deepdive_book.kit.plotting import with_alt
 figure = Figure(figsize=(3.7, 5.0), layout="constrained")
 for part, axes in zip(("motion", "digit"), figure.subplots(2, 1), strict=True):
     for y, name in enumerate(RULES):
-        for kind, mark, colour in ((part, "o", "#0072B2"), (f"{part}, shuffled", "x", "#D55E00")):
+        for kind, mark, color in ((part, "o", "#0072B2"), (f"{part}, shuffled", "x", "#D55E00")):
             found = of(name, kind, MANY)
             said = "frames in order" if kind == part else "frames shuffled"
-            axes.plot(found, [y] * len(found), mark, color=colour, alpha=0.7,
+            axes.plot(found, [y] * len(found), mark, color=color, alpha=0.7,
                       label=said if y == 0 else None)  # fmt: skip
     axes.axvline(25 if part == "motion" else 10, color="#888888", linewidth=1, linestyle=":")
     axes.set(title=part, xlabel="right, %", xlim=(0, 103))

@@ -93,7 +93,7 @@ MODELS = {
 }
 
 # %% Cover and move tags=["fold"]
-GREY, BLACK = 0.0, -1.0  # of pixels that go from -1 to 1
+GRAY, BLACK = 0.0, -1.0  # of pixels that go from -1 to 1
 
 
 def drawn(seed=0):
@@ -101,7 +101,7 @@ def drawn(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def covered(x, ranks, k, shade=GREY, off=0):
+def covered(x, ranks, k, shade=GRAY, off=0):
     """The k patches of each image with the highest of `ranks` (B, patches), in one shade; squares
     that lie `off` pixels beside the patches go on at the other edge."""
     over = torch.zeros(len(x), GRID**2, dtype=torch.bool)
@@ -146,7 +146,7 @@ def spoiled(x):
     """Name -> the images, spoiled."""
     lots, light = torch.rand(len(x), GRID**2, generator=drawn()), patchify(x, PATCH).sum(2)
     yield "as it is", x
-    for shade, called in ((GREY, "grey"), (BLACK, "black")):
+    for shade, called in ((GRAY, "grey"), (BLACK, "black")):
         for k in HIDDEN:
             yield f"{called} {k}", covered(x, lots, k, shade)
         yield f"{called}, 4 lightest", covered(x, light, 4, shade)
@@ -499,12 +499,12 @@ LINES = {"CNN": ("#0072B2", "o", "-"), "CNN, flat": ("#0072B2", "o", ":"),
 figure = Figure(figsize=(4.6, 6.2))
 for axes, shade in zip(figure.subplots(2, 1, sharex=True), ("grey", "black"), strict=True):
     for name in sorted({row["model"] for row in rows} & {*LINES}):
-        colour, mark, line = LINES[name]
+        color, mark, line = LINES[name]
         found = {k: runs(name, f"{shade} {k}" if k else "as it is") for k in (0, *HIDDEN)}
         means = [mean(each) for each in found.values()]
-        axes.plot([*found], means, line, color=colour, label=name)
+        axes.plot([*found], means, line, color=color, label=name)
         for k, each in found.items():
-            axes.plot([k] * len(each), each, mark, color=colour, alpha=0.5, markersize=3.5)
+            axes.plot([k] * len(each), each, mark, color=color, alpha=0.5, markersize=3.5)
     axes.set(ylabel="still right, %", title=f"covered in {shade}", ylim=(0, 103))
 axes.set_xlabel("patches covered, of 16")
 figure.axes[0].legend()
@@ -779,7 +779,7 @@ lines = []
 for name, net in nets.items():
     before = logits(net, some, progress=False).argmax(1) == kinds
     line = [name, f"{before.float().mean():.0%}"]
-    for shade in (GREY, BLACK, 1.0):
+    for shade in (GRAY, BLACK, 1.0):
         after = logits(net, covered(some, lots, 4, shade), progress=False).argmax(1) == kinds
         line.append(f"{after[before].float().mean():.0%}")
     lines.append(line)

@@ -407,13 +407,13 @@ def counted(hidden):  # the first picture's gaps for all
 
 
 # %%
-def found_normalised(images, mean, spread):
+def found_normalized(images, mean, spread):
     own = images.mean((1, 2, 3), keepdim=True), images.std((1, 2, 3), keepdim=True)
     return (images - own[0]) / own[1]
 
 
 # %% nbgrader={"grade_id": "mend-norm", "solution": true}
-def normalised(images, mean, spread):
+def normalized(images, mean, spread):
     """Return images (B, C, H, W) as they go in; `mean` and `spread` are the training's."""
     ### BEGIN SOLUTION
     return (images - mean) / spread
@@ -423,7 +423,7 @@ def normalised(images, mean, spread):
 # %% nbgrader={"grade_id": "mend-norm-check", "grade": true, "points": 3}
 light = torch.full((2, 1, 3, 3), 0.9)
 light[1] = 0.4
-given = normalised(light, 0.5, 0.1)
+given = normalized(light, 0.5, 0.1)
 assert given.shape == light.shape, f"as many pixels as before; yours are {tuple(given.shape)}"
 assert torch.isfinite(given).all(), "a picture of one grey alone has no spread of its own"
 assert torch.allclose(given[0], torch.tensor(4.0)), (
@@ -432,11 +432,11 @@ assert torch.allclose(given[0], torch.tensor(4.0)), (
 assert torch.allclose(given[1], torch.tensor(-1.0)), (
     f"0.4 is one spread of 0.1 below 0.5; yours is {given[1].mean():.2f}"
 )
-cured = operate("norm", normalised)
+cured = operate("norm", normalized)
 assert cured.off < 4, f"with yours it is still off by {cured.off:.1f} % on new pictures"
 ### BEGIN HIDDEN TESTS
 many = torch.rand(4, 3, 5, 6, generator=torch.Generator().manual_seed(1))
-assert torch.allclose(normalised(many, 0.3, 0.7), (many - 0.3) / 0.7), "pictures in colour are off"
+assert torch.allclose(normalized(many, 0.3, 0.7), (many - 0.3) / 0.7), "pictures in colour are off"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mend-norm"
@@ -445,12 +445,12 @@ assert torch.allclose(normalised(many, 0.3, 0.7), (many - 0.3) / 0.7), "pictures
 
 
 # %% tags=["wrong-answer"] exercise="mend-norm"
-def normalised(images, mean, spread):  # the mean of the new pictures together
+def normalized(images, mean, spread):  # the mean of the new pictures together
     return (images - images.mean()) / images.std()
 
 
 # %% tags=["wrong-answer"] exercise="mend-norm"
-def normalised(images, mean, spread):  # the own mean, and the training's spread
+def normalized(images, mean, spread):  # the own mean, and the training's spread
     return (images - images.mean((1, 2, 3), keepdim=True)) / spread
 
 
@@ -493,8 +493,8 @@ assert second == [4, 5], f"the second square is to the right, 4 and 5 first; you
 cured = operate("patches", rows)
 assert cured.off < 4, f"trained with yours it is still off by {cured.off:.1f} %"
 ### BEGIN HIDDEN TESTS
-colour = torch.rand(2, 3, 4, 6, generator=torch.Generator().manual_seed(2))
-assert torch.equal(rows(colour, 2), patchify(colour, 2)), "squares of 2 x 2 in colour are off"
+color = torch.rand(2, 3, 4, 6, generator=torch.Generator().manual_seed(2))
+assert torch.equal(rows(color, 2), patchify(color, 2)), "squares of 2 x 2 in colour are off"
 tall = torch.arange(32.0).view(1, 1, 8, 4)
 assert torch.equal(rows(tall), patchify(tall, 4)), "a picture twice as high as wide is off"
 ### END HIDDEN TESTS

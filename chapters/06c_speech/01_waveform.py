@@ -371,14 +371,14 @@ table([[one, *(by_speaker(name)[i] for name in names)] for i, one in enumerate(w
 figure = Figure(figsize=(4.6, 3.4), layout="constrained")
 axes = figure.subplots()
 line = [f"{n} bands" for n in COUNTS]
-for name, hits, colour, mark in (("which digit", digit_hits, "#0072B2", "o"),
+for name, hits, color, mark in (("which digit", digit_hits, "#0072B2", "o"),
                                  ("who speaks", speaker_hits, "#D55E00", "s")):  # fmt: skip
     axes.plot(
-        COUNTS, [100 * hits[form].mean() for form in line], mark + "-", color=colour, label=name
+        COUNTS, [100 * hits[form].mean() for form in line], mark + "-", color=color, label=name
     )
-    axes.axhline(100 * hits["50 units"].mean(), color=colour, linestyle=":", linewidth=1.2)
+    axes.axhline(100 * hits["50 units"].mean(), color=color, linestyle=":", linewidth=1.2)
     chance = 100 / (10 if hits is digit_hits else len(who))
-    axes.axhline(chance, color=colour, alpha=0.35, linewidth=0.8)
+    axes.axhline(chance, color=color, alpha=0.35, linewidth=0.8)
 axes.set(
     xscale="log",
     xlabel="mel bands, each with its mean taken away",

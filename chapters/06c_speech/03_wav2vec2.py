@@ -137,10 +137,10 @@ for temperature in (1, 0.5):  # divided by log 2: powers of 2 for those of e, bi
 #   falls from 2 to 0.5 during the training.
 
 # %% Scores 2, 1 and 0, ten thousand times
-from deepdive.layers.quantiser import Quantiser
+from deepdive.layers.quantizer import Quantizer
 
 torch.manual_seed(0)
-one = Quantiser(1, codebooks=1, codes=3, d_code=1).train()
+one = Quantizer(1, codebooks=1, codes=3, d_code=1).train()
 one.scores.weight.data.zero_()
 one.scores.bias.data = torch.tensor([2.0, 1.0, 0.0])
 one.table.data = torch.eye(3)[:, :1]  # a code is 1 where the first entry was chosen
@@ -267,8 +267,8 @@ from deepdive_book.kit.tables import table
 
 about = "the kept runs" if found.saved else "live, too short to judge by"
 train, test = experiment.load_utterances()
-labelled = train.only(range(experiment.LABELED)).minutes
-print(f"{train.minutes:.0f} minutes to listen to, {labelled:.0f} of them with phones")
+labeled = train.only(range(experiment.LABELED)).minutes
+print(f"{train.minutes:.0f} minutes to listen to, {labeled:.0f} of them with phones")
 print(f"asked about {len({*test.speakers})} others, {test.minutes:.0f} minutes")
 
 

@@ -146,11 +146,11 @@ print(agreement([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 2, 2]))
 # centers at 0 and 2:
 
 # %% Two centres on a line tags=["nbval-check-output"]
-points, centres = torch.tensor([0.0, 2.0, 5.0, 6.0, 7.0]), torch.tensor([0.0, 2.0])
+points, centers = torch.tensor([0.0, 2.0, 5.0, 6.0, 7.0]), torch.tensor([0.0, 2.0])
 for _ in range(3):
-    group = (points[:, None] - centres).abs().argmin(1)
-    centres = torch.stack([points[group == u].mean() for u in range(2)])
-    print("groups", group.tolist(), "| centres", centres.tolist())
+    group = (points[:, None] - centers).abs().argmin(1)
+    centers = torch.stack([points[group == u].mean() for u in range(2)])
+    print("groups", group.tolist(), "| centres", centers.tolist())
 
 # %% [markdown]
 # ## Say the unit
@@ -246,7 +246,7 @@ found = rows.load_or_measure(
 # frames. How far can that be trusted? On generated voices one knows exactly which phone is where:
 
 # %% Lay phones along voices whose phones are known
-from deepdive.audio.mel import mfcc, stacked, standardised
+from deepdive.audio.mel import mfcc, stacked, standardized
 from deepdive_book.data.synthetic_speech import voices
 from deepdive_book.tasks.forced_alignment import align_phones
 from deepdive_book.tasks.utterances import load_audio
@@ -254,7 +254,7 @@ from deepdive_book.tasks.utterances import load_audio
 known = voices(96, 1, length=(2, 4))
 exact = load_audio(known)
 texts = [[exact.names.index(p.name) for p in row if p.name != "_"] for row in known.phones]
-wide = [standardised(stacked(mfcc(wave, known.rate))).numpy() for wave in known.waves]
+wide = [standardized(stacked(mfcc(wave, known.rate))).numpy() for wave in known.waves]
 laid = align_phones(wide, texts, len(exact.names), turns=5)
 right = torch.cat(exact.phones) == torch.cat([torch.from_numpy(row) for row in laid])
 print(f"frames with their true phone: {100 * right.double().mean():.0f} % (generated voices)")
@@ -495,11 +495,11 @@ print("targets", tuple(target.shape), "| loss at gaps is above 0:",
 # %% tags=["nbval-check-output"]
 # The answers to exercises 1 and 2, checked.
 one = agreement([0] * 4 + [1] * 4 + [2] * 4, [0] * 4 + [1, 1, 2, 2] * 2)
-points, centres = torch.tensor([0.0, 1.0, 8.0, 9.0]), torch.tensor([0.0, 1.0])
+points, centers = torch.tensor([0.0, 1.0, 8.0, 9.0]), torch.tensor([0.0, 1.0])
 for _ in range(3):
-    group = (points[:, None] - centres).abs().argmin(1)
-    centres = torch.stack([points[group == u].mean() for u in range(2)])
-print(f"{one.phone_purity:.2f} {one.unit_purity:.2f} | centres {centres.tolist()}")
+    group = (points[:, None] - centers).abs().argmin(1)
+    centers = torch.stack([points[group == u].mean() for u in range(2)])
+print(f"{one.phone_purity:.2f} {one.unit_purity:.2f} | centres {centers.tolist()}")
 
 # %%
 # Exercise 3, run: units of the first 13 columns, and of all 39.

@@ -54,11 +54,11 @@ show(links([f"row {i}" for i in range(5)], ["S", "I", "X"], tenths / 10), "Lines
 # at row $5\,(u + 1/2) / 7$: S at 0.4, I at 1.1, X at 1.8. All three are right!
 
 # %% The same from the library tags=["nbval-check-output", "fold"]
-centres = tenths @ torch.arange(5.0) / 10
+centers = tenths @ torch.arange(5.0) / 10
 line = 5 * (torch.arange(3) + 0.5) / 7
-for name, places in (("attention", centres), ("straight line", line)):
+for name, places in (("attention", centers), ("straight line", line)):
     print(f"{name}:", [round(x, 1) for x in places.tolist()], int((places < 3).sum()), "of 3")
-assert centres.tolist() == torch.tensor([0.2, 1.2, 3.4]).tolist()
+assert centers.tolist() == torch.tensor([0.2, 1.2, 3.4]).tolist()
 
 # %% [markdown]
 # ## The letters of a small Speech2Text

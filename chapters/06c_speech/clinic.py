@@ -533,13 +533,13 @@ def at_rate(waves, rate):  # the first half of the recording
 
 
 # %%
-def found_normalised(features, lengths):
+def found_normalized(features, lengths):
     mean, spread = features.mean(1, keepdim=True), features.std(1, keepdim=True, correction=0)
     return (features - mean) / (spread + 1e-3)
 
 
 # %% nbgrader={"grade_id": "mend-norm", "solution": true}
-def normalised(features, lengths):
+def normalized(features, lengths):
     """Return (B, T, n), by the mean and the spread of each recording's own frames."""
     ### BEGIN SOLUTION
     made = []
@@ -552,7 +552,7 @@ def normalised(features, lengths):
 
 # %% nbgrader={"grade_id": "mend-norm-check", "grade": true, "points": 3}
 frames = torch.tensor([[1.0, 3, 100, 100], [2, 4, 6, 8]])[..., None]
-given = normalised(frames, torch.tensor([2, 4]))
+given = normalized(frames, torch.tensor([2, 4]))
 assert given.shape == frames.shape, f"as many numbers as before; yours are {tuple(given.shape)}"
 assert given[0, :2].mean().abs() < 1e-3, (
     f"1 and 3 are 2 on the mean, and become -1 and 1; yours are {given[0, :2, 0].tolist()}"
@@ -562,12 +562,12 @@ assert (given[0, :2, 0] - torch.tensor([-1.0, 1])).abs().max() < 0.01, (
 )
 assert given[1].mean().abs() < 1e-3, "the second recording has its own mean, 5"
 assert abs(given[1].std(correction=0) - 1) < 0.01, "the second recording has its own spread"
-cured = operate("norm", normalised).look(heard)["features"]
+cured = operate("norm", normalized).look(heard)["features"]
 assert (cured - seen["features"]).abs().max() < 0.01, "sixteen recordings are off with yours"
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(4)
 wide = torch.randn(3, 9, 4, generator=draw) * 3 + torch.arange(4)
-own = normalised(wide, torch.tensor([9, 5, 7]))
+own = normalized(wide, torch.tensor([9, 5, 7]))
 for i, n in enumerate((9, 5, 7)):
     assert own[i, :n].mean(0).abs().max() < 1e-4, "each of the n numbers has a mean of its own"
     assert (own[i, :n].std(0, correction=0) - 1).abs().max() < 0.01, "a spread is off"
@@ -578,14 +578,14 @@ for i, n in enumerate((9, 5, 7)):
 
 
 # %% tags=["wrong-answer"] exercise="mend-norm"
-def normalised(features, lengths):  # the own mean, and the spread with padding
+def normalized(features, lengths):  # the own mean, and the spread with padding
     real = (torch.arange(features.shape[1]) < lengths[:, None])[..., None]
     mean = (features * real).sum(1, keepdim=True) / lengths[:, None, None]
     return (features - mean) / (features.std(1, keepdim=True, correction=0) + 1e-3)
 
 
 # %% tags=["wrong-answer"] exercise="mend-norm"
-def normalised(features, lengths):  # one mean for the batch
+def normalized(features, lengths):  # one mean for the batch
     real = torch.arange(features.shape[1]) < lengths[:, None]
     own = features[real]
     return (features - own.mean(0)) / (own.std(0, correction=0) + 1e-3)

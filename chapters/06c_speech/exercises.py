@@ -26,7 +26,7 @@ from itertools import pairwise
 import torch
 
 # %%
-from deepdive.audio.mel import log_mel, standardised
+from deepdive.audio.mel import log_mel, standardized
 from deepdive.core.checks import missed, returned
 from deepdive.training.objectives.hubert_units import make_units
 from deepdive_book.ch06c.phone_purity import agreement
@@ -40,7 +40,7 @@ from deepdive_book.data.synthetic_speech import voices
 # %%
 # Six generated recordings, no person speaks in them: frames of 20 bands, and whose phone each is
 heard = voices(6, seed=6, length=2)
-FRAMES = torch.cat([standardised(log_mel(wave, heard.rate, 20)) for wave in heard.waves])
+FRAMES = torch.cat([standardized(log_mel(wave, heard.rate, 20)) for wave in heard.waves])
 NAMES = sorted({phone.name for phones in heard.phones for phone in phones})
 PHONES = []
 for wave, phones in zip(heard.waves, heard.phones, strict=True):

@@ -23,7 +23,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% A review and a classifier tags=["fold"]
 from deepdive.explain.side_by_side import METHODS
 from deepdive_book.ch07.toys.review_words import SENTENCE, review_words
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 toy = review_words()
 label = int(toy.model(toy.tokens(SENTENCE)).argmax())
@@ -35,7 +35,7 @@ print(f"prediction: {('negative', 'positive')[label]}")
 # %% Four explanations of its prediction tags=["slide", "fold"]
 shown = {name: METHODS[name](asked) for name in
          ("attention rollout", "gradient norm", "integrated gradients")}  # fmt: skip
-coloured(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](asked)})
+colored(SENTENCE.split(), shown | {"each word hidden": METHODS["occlusion"](asked)})
 
 # %% [markdown]
 # *Four **attributions** of one prediction. The label depends on what the author finds, not on what

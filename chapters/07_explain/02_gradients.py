@@ -215,7 +215,7 @@ print(f"{share.sum():.2f} shared out, of {ends[1] - ends[0]:.2f}")
 
 # %% What each method says of the sentence tags=["slide", "fold"]
 from deepdive.explain.gradients import gradient_norm, smoothgrad
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 from deepdive_book.kit.tables import table
 
 STEPS = 64
@@ -238,7 +238,7 @@ def explained(model, tokenizer, tokens, label, mean_row, seed=0):
 
 
 shown = explained(toy.model, toy.tokenizer, tokens, 0, mean_row)
-coloured(words, {name: values for name, values in shown.items() if name != "by lot"})
+colored(words, {name: values for name, values in shown.items() if name != "by lot"})
 
 # %% [markdown]
 # *Each row has its own scale: its strongest word has the full colour. IG: integrated gradients,
@@ -480,7 +480,7 @@ others = torch.cat([rows_of(model, torch.tensor([ids]))[1:-1]
 label = int(model(one).argmax())
 shown = explained(model, tokenizer, one, label, others)
 print(f"{asked.source}: {asked.names[label]}, {model(one).softmax(-1).max():.0%}")
-coloured(asked.texts[k].split(), {
+colored(asked.texts[k].split(), {
     "each word hidden": lost(model, tokenizer, one, label)[1],
     **{name: shown[name] for name in ("gradient × input", "IG, [MASK]", "IG, zeros")},
 })  # fmt: skip

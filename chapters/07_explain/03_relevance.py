@@ -486,12 +486,12 @@ table(lines, ["models", *named],
 # in the chapter's sentence?
 
 # %% One sentence under each rule tags=["fold"]
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 words, output = SENTENCE.split(), answer(toy.model, SENTENCE)
 given = {name: way(toy.model, output, blank(toy.model, SENTENCE))[0, 1:-1]
          for name, way in METHODS.items() if name != "DeepLIFT, from zero"}  # fmt: skip
-coloured(words, given)
+colored(words, given)
 
 # %% [markdown]
 # *Blue, above the line, speaks for "negative", orange, below it, against; each row has its own
@@ -603,10 +603,10 @@ STYLES = {"gradient x input": ("#CC79A7", "-"), "LRP": ("#0072B2", "-"),
           "integrated gradients": ("#E69F00", "-."), "random order": ("#8a8a8a", ":")}  # fmt: skip
 figure = Figure(figsize=(4.8, 4.0), layout="constrained")
 axes = figure.subplots()
-for name, (colour, line) in STYLES.items():
+for name, (color, line) in STYLES.items():
     curves = torch.tensor([run["truth"][name][3:] for run in (of(2) or own)]) * 100
-    axes.plot(range(GONE + 1), curves.mean(0), line, color=colour, label=name)
-    axes.fill_between(range(GONE + 1), curves.amin(0), curves.amax(0), color=colour, alpha=0.12)
+    axes.plot(range(GONE + 1), curves.mean(0), line, color=color, label=name)
+    axes.fill_between(range(GONE + 1), curves.amin(0), curves.amax(0), color=color, alpha=0.12)
 axes.set(xlabel="words hidden, largest shares first", ylabel="left of the answer, %")
 figure.legend(loc="outside lower center", frameon=False, fontsize=8, ncols=2)
 with_alt(figure, "Six curves that fall from 100 %, each with a band: random order slowest, the "

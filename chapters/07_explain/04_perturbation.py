@@ -372,7 +372,7 @@ table(lines, ["search", "review", "the deciding words, %", "questions"],
 from deepdive.core.hooks import record
 from deepdive.explain.games.game import margin
 from deepdive.explain.games.perturbation import meaningful_perturbation
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 STEPS = pick(ci=15, laptop=60, gpu=100)
 
@@ -391,7 +391,7 @@ def learned_mask(toy, text, label, penalty):
 
 EITHER = "i find the music cold and the script dull ."
 PENALTIES = pick(ci=[0.3], laptop=[0.01, 0.1, 0.5, 1.0, 2.0], gpu=[0.01, 0.1, 0.5, 1.0, 2.0])
-coloured(EITHER.split(), {f"penalty {p:g}": learned_mask(TOY, EITHER, 0, p) for p in PENALTIES})
+colored(EITHER.split(), {f"penalty {p:g}": learned_mask(TOY, EITHER, 0, p) for p in PENALTIES})
 
 # %% [markdown]
 # *Each row is one penalty; a bar upwards: this word is taken away. Either of `cold` and `dull`
@@ -552,8 +552,8 @@ for axes, (name, way) in zip(figure.subplots(3, 1, sharex=True), SETTINGS, stric
     some = [curves(name, way, i) for i in ONE]
     mean_of = [np.mean([[np.interp(grid, np.linspace(0, 1, len(c)), c) for c in rows]
                         for rows in some], 0)][0]  # fmt: skip
-    for row, (called, colour, style) in zip(mean_of, styles, strict=False):
-        axes.plot(grid, 100 * row, style, color=colour, label=called)
+    for row, (called, color, style) in zip(mean_of, styles, strict=False):
+        axes.plot(grid, 100 * row, style, color=color, label=called)
     axes.plot(grid, 100 * mean_of[3:].mean(0), "--", color="#8a8a8a", label="random")
     axes.set(title=f"{name}, {WAYS[way]}", ylim=(0, 100), ylabel="right class, %")
     axes.axhline(50, color="#8a8a8a", linewidth=0.6)

@@ -287,11 +287,11 @@ from deepdive_book.kit.plotting import with_alt
 figure = Figure(figsize=(5.2, 4.2), layout="constrained")
 axes = figure.subplots()
 draw, slopes, ENDS = np.random.default_rng(0), {}, (0.025, 0.975)
-for name, colour in zip(TOYS, ("#0072B2", "#D55E00"), strict=True):
+for name, color in zip(TOYS, ("#0072B2", "#D55E00"), strict=True):
     lime_off = np.array([runs[name, n][0].var(0).numpy() for n in SIZES]).mean(1) ** 0.5
-    axes.loglog(SIZES, lime_off, "o:", color=colour, label=f"LIME, {name}")
+    axes.loglog(SIZES, lime_off, "o:", color=color, label=f"LIME, {name}")
     off = np.array([(runs[name, n, "shap"] ** 2).mean(1).numpy() for n in SIZES[1:]])
-    axes.loglog(SIZES[1:], off.mean(1) ** 0.5, "s-", color=colour, label=f"kernel SHAP, {name}")
+    axes.loglog(SIZES[1:], off.mean(1) ** 0.5, "s-", color=color, label=f"kernel SHAP, {name}")
     picks = [np.arange(SEEDS), *draw.integers(SEEDS, size=(500, SEEDS))]
     for least in (50, 200):
         used = [at for at, n in enumerate(SIZES[1:]) if n >= min(least, SIZES[-2])]
@@ -315,7 +315,7 @@ table([[called, k] for called, k in slopes.items()], ["model", "exponent"],
 # it nears is known; LIME nears a line of its own, and where words act together that differs:
 
 # %% What each of them nears tags=["slide", "fold"]
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 game = games["learned with blanks"]
 LARGE, every = SIZES[-1], all_coalitions(len(WORDS))
@@ -326,7 +326,7 @@ for there in (True, False):
     some = added[without[:, cold] == there]
     where = "there" if there else "gone"
     print(f"`dull` adds {float(some.mean()):.2f} on average with `cold` {where}")
-coloured(WORDS, {"occlusion": occlusion(game),
+colored(WORDS, {"occlusion": occlusion(game),
                  f"LIME, {LARGE:,} texts": runs["learned with blanks", LARGE][0].mean(0),
                  "Shapley, all texts": exact["learned with blanks"]})  # fmt: skip
 

@@ -489,14 +489,14 @@ from deepdive_book.kit.plotting import with_alt
 
 figure = Figure(figsize=(4.6, 3.4), layout="constrained")
 axes = figure.subplots()
-for name, found, mark, colour in (
+for name, found, mark, color in (
     ("no habit", of("learns on"), "o", "#0072B2"),
     ("no habit, frozen reader", of("stands still"), "s", "#009E73"),
     ("the habit", of("leaning"), "x", "#D55E00"),
     ("the habit, frozen reader", of("leaning, still"), "+", "#CC79A7"),
 ):
     places = [[100 * r[what] for r in found] for what in ("right", "stranger")]
-    axes.plot(*places, mark, color=colour, label=name, fillstyle="none")
+    axes.plot(*places, mark, color=color, label=name, fillstyle="none")
 axes.set(xlabel="right", ylabel="stranger gives the answer", xlim=(40, 103), ylim=(40, 103))
 axes.legend(loc="upper left", frameon=False)
 with_alt(figure, "A mark for each model: right answers across, the stranger's probability up. The "

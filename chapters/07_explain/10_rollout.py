@@ -625,13 +625,13 @@ table(lines, ["rollout", "subject first, %", "its share, %", "correlation with b
 # we would have kept the rollout that finds the subject less often.
 
 # %% One text, all methods tags=["fold"]
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 shown = {"weights, last layer": f"raw {depth}", "norms, last layer": f"norm {depth}",
          "rollout": f"rollout {depth}", "flow": f"flow {depth}",
          "rollout, measured": "rollout, measured", "gradient x input": "gradient x input",
          "blank-out": "blank-out"}  # fmt: skip
-coloured(words[1:-1], {said: scores[name][1:-1] for said, name in shown.items()})
+colored(words[1:-1], {said: scores[name][1:-1] for said, name in shown.items()})
 
 # %% [markdown]
 # *The first text. Only the three last rows put `key` alone first; in rollout `old` leads.*

@@ -157,7 +157,7 @@ def methods(model, tokens, question):
 # Here are three explanations of each answer.
 
 # %% One review, two answers tags=["slide", "fold"]
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 
 LAYERS, STEPS = pick(ci=2, laptop=3, gpu=3), pick(ci=25, laptop=500, gpu=500)
 SENTENCE = "the soup was cold but the waiter was kind ."
@@ -168,7 +168,7 @@ assert profile() == "ci" or said == ["bad", "good"]
 SHOWN = "rollout", "Chefer", "AttnLRP"
 pictures = {f"{name}: {QUESTIONS[q]} is {said[q]}": methods(model, one, q)[name]()[1:-1]
             for name in SHOWN for q in (0, 1)}  # fmt: skip
-coloured(words, pictures)
+colored(words, pictures)
 
 # %% [markdown]
 # *Blue, above the line, speaks for the answer, orange, below it, against; each row has its own

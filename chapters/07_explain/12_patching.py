@@ -321,7 +321,7 @@ table([[layer, *(bootstrap(parts[:, i, j].round(decimals=2) + 0.0) for j in rang
 
 # %% Climb tags=["fold"]
 from deepdive.core.hooks import record
-from deepdive.explain.activations.maximisation import maximise, nearest
+from deepdive.explain.activations.maximization import maximize, nearest
 from deepdive_book.ch07.toys.review_words import SPECIALS
 
 POINT, GAP = "encoder.embeddings.embedded", "i find the music [MASK] ."
@@ -359,7 +359,7 @@ def climbed(model, text, label, free, start, steps):
         with replace(model, POINT, lambda rows: torch.where(kept, fixed, rows)):
             return side(model, tokens, label)
 
-    rows, reached = maximise(model, POINT, output, float(fixed.norm(dim=-1).mean()), steps,
+    rows, reached = maximize(model, POINT, output, float(fixed.norm(dim=-1).mean()), steps,
                              generator=torch.Generator().manual_seed(start))  # fmt: skip
     return rows[list(free)], reached
 

@@ -321,11 +321,11 @@ told = judgements["blanks"]
 order = sorted(ways, key=lambda name: -np.mean(told[name, "truth"]))
 figure = Figure(figsize=(7, 3.6))
 panels = figure.subplots(1, 2, sharey=True)
-for axes, measure, colour in zip(panels, ("truth", "comprehensiveness"), ("C0", "C1"), strict=True):
+for axes, measure, color in zip(panels, ("truth", "comprehensiveness"), ("C0", "C1"), strict=True):
     for place, name in enumerate(order):
         x = bootstrap(told[name, measure])
-        axes.plot([x.low, x.high], [place, place], color=colour, lw=2)
-        axes.plot(x.value, place, "o", color=colour, ms=5)
+        axes.plot([x.low, x.high], [place, place], color=color, lw=2)
+        axes.plot(x.value, place, "o", color=color, ms=5)
     axes.axvline(0, color="grey", lw=1, ls="--")
     axes.set(title=measure, xlabel="ahead of random orders")
 panels[0].set_yticks(range(len(order)), order)

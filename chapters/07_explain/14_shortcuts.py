@@ -155,7 +155,7 @@ assert [round(bits[word], 9) for word in ("herald", "warm")] == [3, 2]
 # ## Which colors name it?
 
 # %% Explain the answers of a model tags=["fold"]
-def coloured_by_all(toy, texts):
+def colored_by_all(toy, texts):
     """How much each word counts, by each method: {method: sizes (S,) of each text}."""
     return {name: [m(asked(toy, text)).abs().round(decimals=4) for text in texts]
             for name, m in METHODS.items()}  # fmt: skip
@@ -220,7 +220,7 @@ def measure(kind, share, seed, steps, lessons, texts):
     made = with_shortcut(kind, lessons, share=share, seed=seed)
     toy = train(made.texts, made.labels, steps=steps, seed=seed)
     some = with_shortcut(kind, texts, share=0.5, seed=200 + seed)
-    sizes, row = coloured_by_all(toy, some.texts), {"right": {}}
+    sizes, row = colored_by_all(toy, some.texts), {"right": {}}
     for name, held in SHARES.items():
         new = with_shortcut(kind, 500, share=held, seed=99)
         row["right"][name] = accuracy(toy, new.texts, new.labels) / 500

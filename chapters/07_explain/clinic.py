@@ -29,7 +29,7 @@ from deepdive_book.course.assignment.variants import permutation
 
 # %%
 from deepdive_book.course.specimens.explanations import BLANK
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 from deepdive_book.kit.plotting import show
 
 # %% tags=["variant"] exercise="a-diagnosis"
@@ -79,7 +79,7 @@ TEXT = "critics do not find the script dull , i find the music cold ."
 print({name: f"{share:.0f} %" for name, share in healthy().found.items()})
 seen = healthy().look([TEXT])
 methods = ("occlusion", "integrated", "rollout")
-coloured(TEXT.split(), {name: seen[name][0] for name in methods})
+colored(TEXT.split(), {name: seen[name][0] for name in methods})
 
 
 # %%
@@ -88,7 +88,7 @@ def told(letter):
     patient = admit(letter)
     show(patient.chart())
     seen = patient.look([TEXT])
-    return coloured(TEXT.split(), {name: seen[name][0] for name in methods})
+    return colored(TEXT.split(), {name: seen[name][0] for name in methods})
 
 
 # %% [markdown]

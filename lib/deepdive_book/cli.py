@@ -310,7 +310,7 @@ def _data() -> list[Row]:
     rows: list[Row] = [("name", "MB", "local", "title", "license")]
     for name, entry in sets.registry().items():
         here = "yes" if sets.where(name) else "no"
-        rows.append((name, f"{entry.bytes / 1e6:.1f}", here, entry.title, entry.licence))
+        rows.append((name, f"{entry.bytes / 1e6:.1f}", here, entry.title, entry.license))
     return rows
 
 

@@ -18,8 +18,8 @@ def test_dropout_keeps_the_mean_and_passes_gradients_where_it_kept(p: float) -> 
     y.sum().backward()
     assert torch.equal(x.grad, y)
     rows = (y == 0).float()
-    neighbours = torch.corrcoef(torch.stack([rows[:, :-1].flatten(), rows[:, 1:].flatten()]))
-    assert abs(neighbours[0, 1]) < 0.01
+    neighbors = torch.corrcoef(torch.stack([rows[:, :-1].flatten(), rows[:, 1:].flatten()]))
+    assert abs(neighbors[0, 1]) < 0.01
     assert dropout.eval()(x) is x
     torch.manual_seed(3)
     first = dropout.train()(x)

@@ -263,10 +263,10 @@ def test_a_kind_of_mask_is_honoured_or_refused(part: type[nn.Module], kind: type
     module = perturbed(CASES[part]())
     assert isinstance(module, Mechanism)
     for mask in (KINDS[kind], KINDS[kind] & Padding(REAL)):
-        if issubclass(kind, module.honours):
+        if issubclass(kind, module.honors):
             assert module(*rows(), mask).shape == (B, H, S, D)
         else:
-            with pytest.raises(ValueError, match=f"{part.__name__} honours") as raised:
+            with pytest.raises(ValueError, match=f"{part.__name__} honors") as raised:
                 module(*rows(), mask)
             refused(raised.value, "mask", kind.__name__, "SoftmaxAttention")
 

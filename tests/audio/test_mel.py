@@ -122,7 +122,7 @@ def test_speech_to_text_s_features(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours.shape == reference.shape
     assert np.abs(ours.numpy() - reference).max() < 1e-4  # of logarithms of 1 to 25
     whole = extractor(wave.double().numpy(), sampling_rate=16000)["input_features"][0]
-    assert np.abs(mel.standardised(ours).numpy() - whole).max() < 1e-4
+    assert np.abs(mel.standardized(ours).numpy() - whole).max() < 1e-4
 
 
 def test_cepstra_are_the_cosine_transform_of_the_bands() -> None:
@@ -145,7 +145,7 @@ def test_deltas_are_the_slope_of_a_line(reach: int) -> None:
 
 
 def test_standardised_columns() -> None:
-    found = mel.standardised(torch.randn(50, 4) * 3 + 7)
+    found = mel.standardized(torch.randn(50, 4) * 3 + 7)
     assert torch.allclose(found.mean(0), torch.zeros(4), atol=1e-6)
     assert torch.allclose(found.var(0, correction=0), torch.ones(4), atol=1e-5)
 
@@ -153,27 +153,27 @@ def test_standardised_columns() -> None:
 def test_epsilon_shrinks_what_is_standardised() -> None:
     features = torch.tensor([[0.0], [4.0]])  # mean 2, standard deviation 2
     for epsilon, size in ((0.0, 1.0), (2.0, 0.5)):
-        assert mel.standardised(features, epsilon).flatten().tolist() == [-size, size]
+        assert mel.standardized(features, epsilon).flatten().tolist() == [-size, size]
     for wrong in (-1.0, math.nan):
         with pytest.raises(ValueError, match="epsilon="):
-            mel.standardised(features, wrong)
+            mel.standardized(features, wrong)
 
 
 def test_a_constant_column_and_a_single_frame_become_zero() -> None:
     """Their variance is 0: neither NaN nor rounding blown up to 1."""
     features = torch.randn(50, 3)
     features[:, 1] = 0.1
-    found = mel.standardised(features)
+    found = mel.standardized(features)
     assert not found[:, 1].any()
-    assert torch.equal(found[:, [0, 2]], mel.standardised(features[:, [0, 2]]))
-    assert not mel.standardised(features[:1], epsilon=1e-5).any()
+    assert torch.equal(found[:, [0, 2]], mel.standardized(features[:, [0, 2]]))
+    assert not mel.standardized(features[:1], epsilon=1e-5).any()
     features[3, 2] = math.nan
-    assert mel.standardised(features)[:, 2].isnan().all()
+    assert mel.standardized(features)[:, 2].isnan().all()
 
 
 @pytest.mark.parametrize("shape", [(5,), (0, 3), (2, 5, 3)])
 def test_features_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    for reads in (mel.deltas, mel.standardised, mel.stacked):
+    for reads in (mel.deltas, mel.standardized, mel.stacked):
         with pytest.raises(AudioError, match=r"features: got .*, expected \(T, n\)"):
             reads(torch.zeros(shape))
 

@@ -378,15 +378,15 @@ def test_lines_are_told_apart_by_kind_and_seen(book: Path, reader: Reader, schem
     })""")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert len({kind for kind, _ in lines}) == 4
-    for _, colour in lines:
-        assert contrast(colour, ground) >= 3
+    for _, color in lines:
+        assert contrast(color, ground) >= 3
 
 
-def contrast(*colours: str) -> float:
+def contrast(*colors: str) -> float:
     """The contrast of two colours `rgb(r, g, b)`, as WCAG defines it."""
     light = []
-    for colour in colours:
-        parts = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+    for color in colors:
+        parts = [int(number) / 255 for number in re.findall(r"\d+", color)[:3]]
         flat = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         light.append(0.2126 * flat[0] + 0.7152 * flat[1] + 0.0722 * flat[2])
     return (max(light) + 0.05) / (min(light) + 0.05)

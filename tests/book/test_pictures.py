@@ -17,7 +17,7 @@ from deepdive_book.kit.plotting import png
 
 sys.path.append(str(ROOT / "book"))
 
-from coded import coloured
+from coded import colored
 from pictures import POINT, columns, embedded, figure, letters, panels
 
 DRAWING = (
@@ -122,11 +122,11 @@ def test_code_says_how_large_the_letters_are(code: str, points: float) -> None:
 def test_names_of_roles_wear_their_colours_where_queries_meet_keys() -> None:
     name = '<span class="n">{}</span>'.format
     dot, at, equals = (f'<span class="o">{x}</span>' for x in ".@=")
-    shown = coloured(f"{name('q')} {at} {name('keys')}; {name('sizes')}{dot}{name('values')}")
+    shown = colored(f"{name('q')} {at} {name('keys')}; {name('sizes')}{dot}{name('values')}")
     assert shown == (
         f'<span class="role-query">q</span> {at} <span class="role-key">keys</span>; '
         f"{name('sizes')}{dot}{name('values')}"
     )
     alone = f"{name('sorted')}({name('x')}, {name('key')}{equals}{name('values')})"
-    assert coloured(alone) == alone
-    assert name("key") in coloured(f"{name('query')} {alone} {name('k')}"), "a keyword"
+    assert colored(alone) == alone
+    assert name("key") in colored(f"{name('query')} {alone} {name('k')}"), "a keyword"

@@ -410,8 +410,8 @@ def test_no_picture_is_a_glaring_plate_on_dark_paper(book: Path, reader: Reader,
     bright = {}
     for i in pictures:
         shot = page.locator(f'[data-picture="{i}"]').screenshot()
-        grey = Image.open(io.BytesIO(shot)).convert("L")
-        bright[i] = ImageStat.Stat(grey).mean[0]
+        gray = Image.open(io.BytesIO(shot)).convert("L")
+        bright[i] = ImageStat.Stat(gray).mean[0]
     assert max(bright.values()) < 100, bright
 
 

@@ -33,7 +33,7 @@ def picture() -> Html:
 def expected(query: Any, keys: Any) -> dict[str, list[float]]:
     """Scores, shares and answer, by the library's attention."""
     q, k = (torch.tensor(x, dtype=torch.float64) for x in (query, keys))
-    v = torch.tensor([colour for _, colour in VALUES.values()], dtype=torch.float64)
+    v = torch.tensor([color for _, color in VALUES.values()], dtype=torch.float64)
     scores = k @ q
     answer = SoftmaxAttention()(q[None, None, None], k[None, None], v[None, None], scale=1.0)
     return {
@@ -55,17 +55,17 @@ def state(page: Page) -> dict[str, Any]:
         "x => x.map(e => e.getAttribute('stroke-width'))"
     )
     assert [float(w) / 26 for w in widths] == pytest.approx(now["shares"])
-    colour = page.locator(".dda-called").evaluate("x => getComputedStyle(x).backgroundColor")
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)]
+    color = page.locator(".dda-called").evaluate("x => getComputedStyle(x).backgroundColor")
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)]
     assert parts == pytest.approx(now["answer"], abs=0.51 / 255)
     return now
 
 
 def test_python_mixes_as_the_library_does() -> None:
-    keys, colours = list(KEYS.values()), [colour for _, colour in VALUES.values()]
+    keys, colors = list(KEYS.values()), [color for _, color in VALUES.values()]
     for query in ((1, 2), (0, 0), (-3000.0, 4000.0)):
         want = expected([float(x) for x in query], keys)
-        for got, name in zip(mix(query, keys, colours), want, strict=True):
+        for got, name in zip(mix(query, keys, colors), want, strict=True):
             assert got == pytest.approx(want[name], abs=1e-9)
 
 

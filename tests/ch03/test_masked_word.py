@@ -20,7 +20,7 @@ from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive_book.ch03.figures.masked_word import candidates, masked_word
 from deepdive_book.ch03.toys.gap_words import GAP_TIED, GapToy, cut_words, masked_words
 from deepdive_book.kit.live import export
-from deepdive_book.kit.live.export import described_encoder, quantised, restored, snapshot
+from deepdive_book.kit.live.export import described_encoder, quantized, restored, snapshot
 from deepdive_book.kit.markup import Html
 
 LIVE = Path(export.__file__).parent
@@ -50,7 +50,7 @@ def moved(n_heads: int, n_layers: int, **changes: Any) -> BertForMaskedLM:
     for p in model.parameters():
         p.data += 0.3 * torch.randn_like(p)
     like = {name: t for name, t in model.state_dict().items() if name != GAP_TIED[0]}
-    model.load_state_dict(restored(*quantised(like), like, tied=GAP_TIED))
+    model.load_state_dict(restored(*quantized(like), like, tied=GAP_TIED))
     return model
 
 

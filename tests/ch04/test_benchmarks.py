@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.data.translated import Sentence
 from deepdive.models.bert.sbert import tiny
 from deepdive.tokenizers import BERT_SPECIALS, WordTokenizer
@@ -20,12 +20,12 @@ WORDS = ["query:", "red", "green", "blue", "warm", "cold", "and", "the", "of"]
 TREES = tree_sentences(740)
 
 
-def texts(part: str, front: str) -> Labelled:
+def texts(part: str, front: str) -> Labeled:
     """Colours and warmth: seven subjects that the first words tell."""
     n = {"train": 70, "test": 21}[part]
     heads = ["red warm", "red cold", "green warm", "green cold", "blue warm", "blue cold", "and"]
     rows = tuple(f"{front}{heads[i % 7]} {WORDS[6 + i % 3]}" for i in range(n))
-    return Labelled(rows, tuple(i % 7 for i in range(n)), tuple("abcdefg"), "made")
+    return Labeled(rows, tuple(i % 7 for i in range(n)), tuple("abcdefg"), "made")
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_partners_are_found_once_the_means_are_off() -> None:
     one = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     other = one + torch.tensor([9.0, 0.0])
     assert nearest_is_partner(one, other).tolist() == [[True, True], [True, True]]
-    assert nearest_is_partner(one, other, centred=False).tolist() == [[True, True], [True, False]]
+    assert nearest_is_partner(one, other, centered=False).tolist() == [[True, True], [True, False]]
     assert not nearest_is_partner(one, one.flip(0)).any()
 
 

@@ -18,7 +18,7 @@ from deepdive.models.generative.gpt_config import full_attention
 from deepdive_book.ch06a.figures.gpt2_generation import candidates, gpt2_generation
 from deepdive_book.ch06a.toys.next_letters import LetterToy, next_letters
 from deepdive_book.kit.live import export
-from deepdive_book.kit.live.export import HEAD, described_writer, quantised, restored, snapshot
+from deepdive_book.kit.live.export import HEAD, described_writer, quantized, restored, snapshot
 from deepdive_book.kit.markup import Html
 
 LIVE = Path(export.__file__).parent
@@ -48,7 +48,7 @@ def moved(n_heads: int, n_layers: int, **changes: Any) -> GPT:
     for p in model.parameters():
         p.data += 0.3 * torch.randn_like(p)
     like = {name: t for name, t in model.state_dict().items() if name != HEAD}
-    model.load_state_dict(restored(*quantised(like), like))
+    model.load_state_dict(restored(*quantized(like), like))
     return model
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import deepdive
 import deepdive_book
-from deepdive.data.table_text import linearised
+from deepdive.data.table_text import linearized
 from deepdive.data.wikitables import Table
 from deepdive.decoding import Prompted
 from deepdive.models.generative import llama
@@ -121,7 +121,7 @@ def test_table_cells() -> None:
     texts = ["which year ? year | real | 2016 city | text | rio"] * 3
     tokenizer = WordPieceTokenizer.train(texts, vocab_size=80, specials=BERT_SPECIALS)
     table = Table(["year", "city"], ["real", "text"], [["2016", "rio"]])
-    tokens = linearised("which year ?", table, tokenizer)[0][0, 0].tolist()
+    tokens = linearized("which year ?", table, tokenizer)[0][0, 0].tolist()
     sep, cls = tokenizer.id_of("[SEP]"), tokenizer.id_of("[CLS]")
     parts = ("which year ?", "year | real | 2016", "city | text | rio")
     assert tokens == [cls, *(t for text in parts for t in (*tokenizer.encode(text), sep))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from browser import Reader
 
-from deepdive.published.quantised import dequantise, quantise
+from deepdive.published.quantized import dequantize, quantize
 from deepdive_book.ch06a.figures.quantization_slider import (
     BLOCKS,
     TIMES,
@@ -39,7 +39,7 @@ def test_a_block_by_hand() -> None:
 def test_four_bits_in_blocks_of_32_are_the_librarys() -> None:
     weights = np.random.default_rng(1).normal(0, 40, 64).astype(np.float32)
     near = [x for block in on_marks(weights.tolist(), 4, 32) for x in block.rounded]
-    library = dequantise("Q4_1", quantise("Q4_1", weights))
+    library = dequantize("Q4_1", quantize("Q4_1", weights))
     assert np.allclose(near, library, atol=0.1)  # half precision keeps the scale and the minimum
 
 

@@ -12,7 +12,7 @@ from browser import Reader
 
 from deepdive.training.objectives.set_prediction import Truth, costs, hungarian
 from deepdive_book.ch06b.figures.bipartite_matching import (
-    COLOURS,
+    COLORS,
     PALE,
     bipartite_matching,
     min_cost_assignment,
@@ -89,7 +89,7 @@ def test_a_pressed_query_shows_its_other_boxes(reader: Reader) -> None:
     )
     for (x, fill), box, sure in zip(dots, FAR[:, 3], SURE[:, 3], strict=True):
         assert abs(x - box[0]) < 1e-3
-        assert fill == (COLOURS[3] if round(sure.item(), 2) >= 0.5 else PALE)
+        assert fill == (COLORS[3] if round(sure.item(), 2) >= 0.5 else PALE)
     assert "Query 4" in page.locator(".ddm-far").inner_text()
 
 

@@ -28,7 +28,7 @@ def test_scenes_have_up_to_eight_small_objects_of_different_colors() -> None:
     scenes = detr.scenes(60, seed=3)
     counts = {len(things) for things in scenes.things}
     assert counts == set(range(1, 9))
-    assert all(len({t.colour for t in things}) == len(things) for things in scenes.things)
+    assert all(len({t.color for t in things}) == len(things) for things in scenes.things)
     radii = [t.radius / 32 for things in scenes.things for t in things]
     assert detr.RADII[0] <= min(radii) < max(radii) <= detr.RADII[1]
     assert "radii=(0.091, 0.167)" in scenes.source

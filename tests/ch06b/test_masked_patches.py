@@ -23,7 +23,7 @@ IMAGES = [(name, DRAW.integers(0, 256, (8, 8), dtype=np.uint8)) for name in ("a 
 
 def small() -> Mae:
     torch.manual_seed(0)
-    model = mae(TINY, normalised=False)
+    model = mae(TINY, normalized=False)
     with torch.no_grad():
         for number in model.parameters():
             number.add_(0.1 * torch.randn_like(number))
@@ -93,14 +93,14 @@ def test_without_scripts_the_first_state_stands_there() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"normalised": True}, "pixels as they are"),
+        ({"normalized": True}, "pixels as they are"),
         ({"channels": 3}, "grey images"),
         ({"d_model": 512, "d_ff": 2048}, "give a smaller model"),
     ],
 )
 def test_what_it_cannot_show_is_refused(change: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
-        masked_patches(mae(TINY, **{"normalised": False, **change}), IMAGES, HIDDEN)
+        masked_patches(mae(TINY, **{"normalized": False, **change}), IMAGES, HIDDEN)
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:

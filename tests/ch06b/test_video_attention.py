@@ -9,7 +9,7 @@ from browser import Reader
 from deepdive.layers.space_time import meets
 from deepdive.models.vision.timesformer import RULES
 from deepdive_book.ch06b.figures.video_attention import (
-    COLOURS,
+    COLORS,
     describe,
     receptive_field,
     video_attention,
@@ -61,7 +61,7 @@ def test_a_press_shows_whom_a_patch_meets(reader: Reader) -> None:
             assert told.inner_text() == describe(steps, SIDE, patch)
             for p in range(12):
                 met = [k for k, step in enumerate(steps) if p in step["met"][patch]]
-                wanted = COLOURS[met[-1]] if met else "none"
+                wanted = COLORS[met[-1]] if met else "none"
                 assert squares.nth(p).get_attribute("fill") == wanted
                 dot = page.locator(".mt-patch circle").nth(p).get_attribute("visibility")
                 assert (dot == "visible") == (p in receptive_field(steps, patch))

@@ -66,7 +66,7 @@ def test_training_counts_entries_and_cools_the_codebooks(
     model, used = trained
     assert len(used) == 4  # before each of three steps, and after the last
     assert all(1 <= entries <= TINY.codes for both in used for entries in both)
-    assert model.quantiser.temperature == pytest.approx(0.5)
+    assert model.quantizer.temperature == pytest.approx(0.5)
 
 
 def test_a_probe_has_an_accuracy_for_each_test_speaker(

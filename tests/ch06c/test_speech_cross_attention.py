@@ -11,7 +11,7 @@ from browser import Reader
 
 from deepdive_book.ch06c.figures.speech_cross_attention import (
     Heard,
-    centre,
+    center,
     describe,
     speech_cross_attention,
 )
@@ -36,7 +36,7 @@ def state(heard: Heard) -> dict[str, Any]:
 
 
 def test_the_words_are_counted() -> None:
-    assert centre([1, 6, 3], 4) == pytest.approx(4 * 1.2)
+    assert center([1, 6, 3], 4) == pytest.approx(4 * 1.2)
     assert describe(state(ONE), 0, 1, 4) == (
         "Letter 2 of 5, I of word 1: the largest weight is 0.60, at 0.04 s, in six; the centre of "
         "all is at 0.05 s."

@@ -1,4 +1,4 @@
-"""A text at several steps: what each step shows is what `coloured` shows of it; keys; sizes."""
+"""A text at several steps: what each step shows is what `colored` shows of it; keys; sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from browser import PAINTED, PLACED, Reader
 
 from deepdive_book.ch07.figures.attribution_slider import attribution_slider
 from deepdive_book.ch07.toys.review_words import SENTENCE
-from deepdive_book.kit.attribution_text import coloured
+from deepdive_book.kit.attribution_text import colored
 from deepdive_book.kit.markup import Html
 
 WORDS = SENTENCE.split()
@@ -31,7 +31,7 @@ def test_each_step_is_coloured_as_that_step_alone(reader: Reader) -> None:
         assert told.inner_text() == TOLD[step]
         assert slider.get_attribute("aria-valuetext") == STEPS[step]
         now = page.locator(".ex-word").evaluate_all(SHOWN)
-        alone = reader.open(coloured(WORDS, {n: v[step] for n, v in METHODS.items()}).html)
+        alone = reader.open(colored(WORDS, {n: v[step] for n, v in METHODS.items()}).html)
         expected = alone.locator(".ex-word").evaluate_all(SHOWN)
         assert [row[0] for row in now] == [row[0] for row in expected]
         for mine, theirs in zip(now, expected, strict=True):

@@ -239,8 +239,8 @@ def facts() -> dict[str, Callable[[], bool]]:
         narrow = rows / rows.norm(dim=1, keepdim=True) + 30 * torch.eye(8)[0]
         turned = nn.functional.normalize(narrow, dim=1)
         cosines = turned @ turned.mT
-        centred = nn.functional.normalize(narrow - narrow.mean(0), dim=1)
-        return bool(cosines.min() > 0.97) and bool((centred @ centred.mT).min() < 0)
+        centered = nn.functional.normalize(narrow - narrow.mean(0), dim=1)
+        return bool(cosines.min() > 0.97) and bool((centered @ centered.mT).min() < 0)
 
     return {
         "longest-beginning": lambda: (

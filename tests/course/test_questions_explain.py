@@ -696,9 +696,9 @@ def test_each_text_under_both_names_leaves_the_name_no_vote() -> None:
 
 def test_colours_that_add_up_give_the_answer_away_at_the_wrong_words_too() -> None:
     game = Game(5, lambda kept: kept.double() @ torch.tensor([3.0, -1, 0, -0.5, 1]).double() - 0.2)
-    colours = shapley(game)
-    turned = colours.roll(2)
-    assert not torch.allclose(turned, colours)
+    colors = shapley(game)
+    turned = colors.roll(2)
+    assert not torch.allclose(turned, colors)
     assert turned.sum() == pytest.approx(float(game.everything() - game.nothing()))
 
 

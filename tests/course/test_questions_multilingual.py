@@ -162,4 +162,4 @@ def test_one_mean_of_both_languages_leaves_the_clouds_apart() -> None:
     other = one + torch.tensor([4.0, -3, 2, 5, -4, 3])
     middle = torch.cat([one, other]).mean(0)
     assert nearest_is_partner(one, other).all()
-    assert not nearest_is_partner(one - middle, other - middle, centred=False).all()
+    assert not nearest_is_partner(one - middle, other - middle, centered=False).all()

@@ -17,7 +17,7 @@ from deepdive.decoding.scores import filter_min_p, filter_top_p
 from deepdive.evaluate.scaling import Chinchilla
 from deepdive.evaluate.summaries import rouge
 from deepdive.models.generative.gpt import TINY, gpt
-from deepdive.published.quantised import dequantise, quantise
+from deepdive.published.quantized import dequantize, quantize
 from deepdive.training.objectives import dpo_loss, unigram_f1
 from deepdive_book.course.questions import FILES, load
 
@@ -170,8 +170,8 @@ def test_a_loss_of_preferences_falls_while_both_answers_become_rarer() -> None:
 def test_a_ruler_forgets_no_end_and_a_second_rounding_moves_nothing() -> None:
     weights = torch.randn(64)
     weights[5] *= 50
-    once = dequantise("Q4_1", quantise("Q4_1", weights.numpy()))
-    again = dequantise("Q4_1", quantise("Q4_1", once))
+    once = dequantize("Q4_1", quantize("Q4_1", weights.numpy()))
+    again = dequantize("Q4_1", quantize("Q4_1", once))
     assert abs(once - again).max() < 2e-3 * abs(once).max()
     apart = abs(once - weights.numpy())
     assert apart[:32].mean() > 4 * apart[32:].mean()  # the block of the giant

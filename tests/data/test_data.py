@@ -41,7 +41,7 @@ from deepdive.data import (
     dataset_log,
     fetch,
     get,
-    normalise_spaces,
+    normalize_spaces,
     pairs,
     read_pairs,
     registry,
@@ -576,7 +576,7 @@ def test_tables_are_made_from_their_parts(tmp_path: Path) -> None:
     expected = b"language\tindex\tenglish\tother\nfra\t0\tone\tun\nfra\t1\ttwo\tdeux\n"
     assert RECIPES["tatoeba_retrieval"](parts) == expected
     assert RECIPES["fsdd_speakers"](parts) == b"speaker\tgender\taccent\ntheo\tmale\tUSA\n"
-    made = RECIPES["labelled_lines"](parts, "latin-1", "1", "good", "0", "bad")
+    made = RECIPES["labeled_lines"](parts, "latin-1", "1", "good", "0", "bad")
     assert made.decode() == "label\ttext\n1\tfine\n1\tcaf\u00e9\n0\tpoor\n"
 
 
@@ -591,7 +591,7 @@ def test_pairs_are_read_from_any_tab_separated_file(tmp_path: Path) -> None:
         read = read_pairs(tmp_path / name, seed=None)
         assert sorted(read_pairs(tmp_path / name)) == sorted(read)
         assert read == [("Go.", "Va\u202f!"), ("Hi.", "Salut\u2028!")]
-    assert normalise_spaces("Va\u202f!\u00a0") == "Va ! "
+    assert normalize_spaces("Va\u202f!\u00a0") == "Va ! "
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from deepdive.data.errors import DataError
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.data.subjects import medical_abstracts
 from deepdive_book.data.medical import (
     abstracts,
@@ -19,7 +19,7 @@ from deepdive_book.data.medical import (
 
 
 def test_a_text_with_two_labels_is_left_out_and_one_that_stands_twice_is_kept_once() -> None:
-    rows = Labelled(("a", "b", "a", "c", "c"), (1, 0, 2, 1, 1), ("x", "y", "z"), "(generated)")
+    rows = Labeled(("a", "b", "a", "c", "c"), (1, 0, 2, 1, 1), ("x", "y", "z"), "(generated)")
     assert labels_of(rows) == {"a": (1, 2), "b": (0,), "c": (1,)}
     once = with_one_label(rows)
     assert (once.texts, once.labels) == (("b", "c"), (0, 1))

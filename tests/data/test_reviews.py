@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deepdive.data import DataError, Labelled, movie_reviews, read_labelled, rt_polarity
+from deepdive.data import DataError, Labeled, movie_reviews, read_labeled, rt_polarity
 from deepdive.data.reviews import _rank
 from deepdive_book.data.synthetic_reviews import generated_long_reviews, generated_reviews
 
@@ -62,7 +62,7 @@ def test_a_split_depends_on_the_seed_and_not_on_the_order() -> None:
 
 def test_equal_texts_share_a_part() -> None:
     texts = tuple(f"text {i % 20}" for i in range(100))
-    reviews = Labelled(texts, tuple(i % 2 for i in range(100)), ("a", "b"), "here")
+    reviews = Labeled(texts, tuple(i % 2 for i in range(100)), ("a", "b"), "here")
     parts = reviews.split((0.5, 0.5))
     assert not set(parts[0].texts) & set(parts[1].texts)
     assert Counter(parts[0].texts + parts[1].texts) == Counter(texts)
@@ -91,7 +91,7 @@ def test_a_long_generated_review_has_its_verdict_at_the_end() -> None:
 
 
 def test_a_table_is_read_whatever_its_form(table: Path) -> None:
-    whole = read_labelled(table)
+    whole = read_labeled(table)
     assert whole.names == ("negative", "neutral", "positive")
     assert whole.texts[:2] == ("good, really", "bad\nand long")
     assert whole.labels == (2, 0, 1, 2, 0, 1)
@@ -100,17 +100,17 @@ def test_a_table_is_read_whatever_its_form(table: Path) -> None:
     for mark, name in ((";", "apps.csv"), ("\t", "apps.tsv")):
         with (table.parent / name).open("w", encoding="utf-8-sig", newline="") as file:
             csv.writer(file, delimiter=mark, lineterminator="\r\n").writerows(rows)
-        assert read_labelled(table.parent / name).texts == whole.texts
+        assert read_labeled(table.parent / name).texts == whole.texts
     packed = table.parent / "apps.csv.gz"
     packed.write_bytes(gzip.compress(TABLE.encode()))
-    assert read_labelled(packed).labels == whole.labels
+    assert read_labeled(packed).labels == whole.labels
 
 
 def test_classes_that_are_numbers_are_in_their_order(tmp_path: Path) -> None:
     file = tmp_path / "stars.csv"
     rows = [f"{stars},text {i}" for i, stars in enumerate([10, 2, 1, 10, 2, 1])]
     file.write_text("stars,review\n" + "\n".join(rows), encoding="utf-8")
-    assert read_labelled(file, text="review", label="stars").names == ("1", "2", "10")
+    assert read_labeled(file, text="review", label="stars").names == ("1", "2", "10")
 
 
 @pytest.mark.parametrize("odd", ["nan", "NaN", "inf", "-inf"])
@@ -120,7 +120,7 @@ def test_classes_do_not_depend_on_the_order_of_a_set(tmp_path: Path, odd: str) -
     names = ["2", odd, "1", "other"]
     rows = [f"text {i},{name}" for i, name in enumerate(names * 3)]
     file.write_text("text,label\n" + "\n".join(rows), encoding="utf-8")
-    assert read_labelled(file).names == ("1", "2", *sorted([odd, "other"]))
+    assert read_labeled(file).names == ("1", "2", *sorted([odd, "other"]))
 
 
 def test_classes_are_the_same_in_every_process(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_lines_that_end_in_cr_alone_are_lines(table: Path) -> None:
     plain.write_bytes(b"text,label\ngood,1\nbad,0\nfine,1\nso so,0\n")
     old = table.parent / "old.csv"
     old.write_bytes(plain.read_bytes().replace(b"\n", b"\r"))
-    assert read_labelled(old).texts == read_labelled(plain).texts
-    assert read_labelled(old).labels == (1, 0, 1, 0)
+    assert read_labeled(old).texts == read_labeled(plain).texts
+    assert read_labeled(old).labels == (1, 0, 1, 0)
 
 
 def test_a_long_cell_is_read(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_long_cell_is_read(tmp_path: Path) -> None:
     rows = [f'text {i},"{notes}",{i % 2}' for i in range(4)]
     file.write_text("text,notes,label\n" + "\n".join(rows), encoding="utf-8")
     before = csv.field_size_limit()
-    assert read_labelled(file).labels == (0, 1, 0, 1)
+    assert read_labeled(file).labels == (0, 1, 0, 1)
     assert csv.field_size_limit() == before
 
 
@@ -157,7 +157,7 @@ def test_a_quotation_mark_left_open_is_found_wherever_it_stands(
     file = tmp_path / "open.csv"
     file.write_text(f'{columns}\na,1\nb,0\n1,"c\n0,d\n' + "x,y\n" * 9, encoding="utf-8")
     with pytest.raises(DataError, match=r"line 4: .*quotation mark never closed\?"):
-        read_labelled(file)
+        read_labeled(file)
 
 
 @pytest.mark.parametrize(
@@ -185,16 +185,16 @@ def test_a_table_that_does_not_fit_is_refused(
     file = tmp_path / "table.csv"
     file.write_text(content, encoding="utf-8")
     if told is None:
-        assert len(read_labelled(file)) == 8
+        assert len(read_labeled(file)) == 8
         return
     with pytest.raises(DataError, match=told):
-        read_labelled(file)
+        read_labeled(file)
 
 
 def test_rows_without_content_are_passed_over(table: Path) -> None:
-    whole = read_labelled(table)
+    whole = read_labeled(table)
     table.write_text(TABLE.replace("\n3,", "\n,,\n\n , ,\n3,") + ",,\n,,\n", encoding="utf-8")
-    assert read_labelled(table) == whole
+    assert read_labeled(table) == whole
 
 
 def test_parts_are_held_out_by_number_and_at_most_by_share() -> None:
@@ -206,31 +206,31 @@ def test_parts_are_held_out_by_number_and_at_most_by_share() -> None:
 
 def test_a_class_too_rare_to_be_held_out_is_named() -> None:
     reviews = generated_reviews(100)
-    rare = Labelled(reviews.texts, (*reviews.labels[:-1], 2), (*reviews.names, "mixed"), "here")
+    rare = Labeled(reviews.texts, (*reviews.labels[:-1], 2), (*reviews.names, "mixed"), "here")
     with pytest.raises(DataError, match=r"'mixed' has 1 of 100 texts, none of.*give more texts"):
         rare.held_out()
 
 
 def test_sizes_are_those_whose_first_texts_hold_every_class() -> None:
-    reviews = Labelled(tuple("abcdefgh"), (0, 0, 0, 1, 0, 1, 0, 1), ("no", "yes"), "here")
+    reviews = Labeled(tuple("abcdefgh"), (0, 0, 0, 1, 0, 1, 0, 1), ("no", "yes"), "here")
     assert reviews.sizes((2, 3, 4, 8, 9)) == (4, 8)
     assert reviews.sizes((2, 30)) == (8,)
 
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file"):
-        read_labelled(tmp_path / "none.csv")
+        read_labeled(tmp_path / "none.csv")
     latin = tmp_path / "latin.csv"
     latin.write_bytes("text,label\ngut,1\nschön,0\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"line 3: not UTF-8.*save it as UTF-8"):
-        read_labelled(latin)
+        read_labeled(latin)
     torn = tmp_path / "torn.csv.gz"
     torn.write_bytes(gzip.compress(TABLE.encode())[:-9])
     with pytest.raises(DataError, match="does not decompress"):
-        read_labelled(torn)
+        read_labeled(torn)
     with pytest.raises(DataError, match="2 for 1 texts"):
-        Labelled(("a",), (0, 1), ("no", "yes"), "here")
+        Labeled(("a",), (0, 1), ("no", "yes"), "here")
     with pytest.raises(DataError, match=r"got \[2\], expected 0 to 1"):
-        Labelled(("a",), (2,), ("no", "yes"), "here")
+        Labeled(("a",), (2,), ("no", "yes"), "here")
     with pytest.raises(DataError, match="some of 0 to 9"):
         movie_reviews([10])

@@ -7,7 +7,7 @@ import pytest
 
 from deepdive.data.errors import DataError
 from deepdive.data.images import SHAPES
-from deepdive_book.data.scenes import COLOURS, SEEN, SceneObject, generated_films, generated_scenes
+from deepdive_book.data.scenes import COLORS, SEEN, SceneObject, generated_films, generated_scenes
 
 
 def test_scenes_are_the_same_again_and_for_another_number() -> None:
@@ -18,9 +18,9 @@ def test_scenes_are_the_same_again_and_for_another_number() -> None:
     assert found.source == "generated_scenes(20, size=32, most=4, seed=3) (generated)"
     assert {len(things) for things in more.things} == {1, 2, 3, 4}
     assert {thing.kind for things in more.things for thing in things} == set(range(len(SHAPES)))
-    colours = [[thing.colour for thing in things] for things in more.things]
-    assert {colour for each in colours for colour in each} == set(COLOURS)
-    assert all(len(set(each)) == len(each) for each in colours)
+    colors = [[thing.color for thing in things] for things in more.things]
+    assert {color for each in colors for color in each} == set(COLORS)
+    assert all(len(set(each)) == len(each) for each in colors)
 
 
 def test_boxes_hold_just_what_is_seen() -> None:
@@ -56,7 +56,7 @@ def test_colours_are_those_of_the_things() -> None:
     for n, things in enumerate(scenes.things):
         for thing, mask in zip(things, scenes.masks(n), strict=True):
             mean = scenes.pixels[n][:, mask].mean(1)
-            assert np.abs(mean - COLOURS[thing.colour]).max() < 12
+            assert np.abs(mean - COLORS[thing.color]).max() < 12
 
 
 def test_a_thing_goes_straight_on_and_turns_back() -> None:
@@ -77,7 +77,7 @@ def test_films_keep_their_things() -> None:
             for first, now in zip(films[0].things[n], frame.things[n], strict=True):
                 then = first.after(t, 32)
                 assert (then.y, then.x) == pytest.approx((now.y, now.x))
-                assert (then.kind, then.colour) == (now.kind, now.colour)
+                assert (then.kind, then.color) == (now.kind, now.color)
             assert (frame.boxes(n)[:, 2:] > 0.1).all()
     still = generated_films(2, frames=2, speed=0.0)
     assert np.array_equal(still[0].owner, still[1].owner)

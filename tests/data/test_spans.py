@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from deepdive.data.errors import DataError
-from deepdive.data.reviews import POLARITY, Labelled, rt_polarity
+from deepdive.data.reviews import POLARITY, Labeled, rt_polarity
 from deepdive.data.tasks import Span
 from deepdive_book.data.spans import (
     NONE,
@@ -32,7 +32,7 @@ def test_the_best_run_is_the_best_of_all(seed: int) -> None:
 
 def test_numbers_by_hand_and_both_questions() -> None:
     texts = ["warm film", "warm , warm", "dull film", "warm but dull", "dull"]
-    rows = Labelled(tuple(texts), (1, 1, 0, 1, 0), POLARITY, "five (generated)")
+    rows = Labeled(tuple(texts), (1, 1, 0, 1, 0), POLARITY, "five (generated)")
     numbers = word_numbers(rows, least=2, more=1.0)
     assert numbers == {"warm": math.log(4), "dull": math.log(2 / 3), "film": 0.0}
     negative, positive = both_questions(["a warm film but dull"], numbers, cost=0.1, least=0.3)

@@ -31,7 +31,7 @@ from deepdive.data.tasks import (
     word_overlap,
 )
 from deepdive.evaluate import accuracy
-from deepdive.evaluate.answers import answer_f1, entity_f1, exact_match, normalised
+from deepdive.evaluate.answers import answer_f1, entity_f1, exact_match, normalized
 from deepdive.evaluate.answers import entities as entities_of
 from deepdive_book.data import synthetic_tasks
 from deepdive_book.data.paraphrases import paraphrases
@@ -285,7 +285,7 @@ def test_scores_by_hand() -> None:
     assert accuracy("aab", "abb") == pytest.approx(2 / 3)
     assert entity_f1([["O", "O"]], [["O", "O"]]) == (0, 0, 0)
     assert entity_f1([["B-a", "O"]], [["B-a", "I-a"]]).f1 == 0
-    assert normalised("  An  Émile's, the U.K. theatre! ") == "émiles uk theatre"
+    assert normalized("  An  Émile's, the U.K. theatre! ") == "émiles uk theatre"
     assert exact_match("The Holocene", "holocene.") == 1
     assert exact_match("Holocenes", "Holocene") == 0
     assert exact_match("", "") == answer_f1("", "") == 1

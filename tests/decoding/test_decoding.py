@@ -26,7 +26,7 @@ from deepdive.decoding import (
     generating,
     greedy,
     power_penalty,
-    renormalise,
+    renormalize,
     sample,
     session,
     wu_penalty,
@@ -438,7 +438,7 @@ def test_rules(model: Transformer) -> None:
     drawn = sample(model, src, mask, max_length=6, rules=[forbid(*range(10, 16))])
     assert all(token < 10 for row in drawn for token in row)
     log_p = torch.tensor([[0.5, 0.25, 0.25]]).log()
-    left = renormalise(forbid(2)(log_p, 0), 0)
+    left = renormalize(forbid(2)(log_p, 0), 0)
     assert left.exp()[0].tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
 
 
@@ -515,7 +515,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a sample, all forbidden": (lambda: sample(LM, rules=[ALL]), "row 0 no token .* number 0"),
     "a beam, all forbidden": (lambda: beam(LM, rules=[ALL]), "row 0 no token .* number 0"),
     "all forbidden, and renormalised": (
-        lambda: greedy(LM, rules=[ALL, renormalise]),
+        lambda: greedy(LM, rules=[ALL, renormalize]),
         "row 0 no token",
     ),
     "greedy, all forbidden later": (lambda: greedy(LM, eos=None, rules=[nothing]), "number 2"),

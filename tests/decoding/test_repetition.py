@@ -15,7 +15,7 @@ from transformers import (
     RepetitionPenaltyLogitsProcessor,
 )
 
-from deepdive.decoding import filter_min_p, greedy, penalise, sample, sampling
+from deepdive.decoding import filter_min_p, greedy, penalize, sample, sampling
 from deepdive.published import load
 
 ROWS = torch.tensor([[5, 9, 3], [4, 4, 7], [8, 20, 8], [6, 5, 11]])
@@ -39,14 +39,14 @@ def test_min_p_is_transformers(share: float) -> None:
 
 def test_the_penalty_in_numbers() -> None:
     scores = torch.tensor([[4.0, -4.0, 0.0, 2.0]])
-    assert penalise(scores, torch.tensor([[0, 1, 0]]), 2.0).tolist() == [[2.0, -8.0, 0.0, 2.0]]
-    assert torch.equal(penalise(scores, torch.tensor([[0, 1, 3]]), 1.0), scores)
+    assert penalize(scores, torch.tensor([[0, 1, 0]]), 2.0).tolist() == [[2.0, -8.0, 0.0, 2.0]]
+    assert torch.equal(penalize(scores, torch.tensor([[0, 1, 3]]), 1.0), scores)
 
 
 def test_the_penalty_is_transformers() -> None:
     read = torch.randint(0, 30, (6, 9), generator=torch.Generator().manual_seed(1))
     theirs = RepetitionPenaltyLogitsProcessor(penalty=1.3)(read, logits().clone())
-    assert torch.equal(penalise(logits(), read, 1.3), theirs)
+    assert torch.equal(penalize(logits(), read, 1.3), theirs)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def test_what_is_written_is_what_transformers_writes(pair: tuple[Any, Any], pena
 
 def test_a_penalty_that_forgets_what_was_written_is_seen(pair: tuple[Any, Any]) -> None:
     def wrong(scores: Tensor, read: Tensor, penalty: float) -> Tensor:
-        return penalise(scores, read[:, :3], penalty)
+        return penalize(scores, read[:, :3], penalty)
 
-    with mock.patch.object(sampling, "penalise", wrong):
+    with mock.patch.object(sampling, "penalize", wrong):
         mine, theirs = written(pair, 3.0)
     assert mine != theirs
 
@@ -112,4 +112,4 @@ def test_a_share_that_is_none_is_refused(wrong: float) -> None:
 @pytest.mark.parametrize("wrong", [0.5, -2.0, float("inf"), float("nan")])
 def test_a_penalty_that_rewards_is_refused(wrong: float) -> None:
     with pytest.raises(ValueError, match="repetition must be 1 or more"):
-        penalise(logits(), ROWS[:1].repeat(6, 1), wrong)
+        penalize(logits(), ROWS[:1].repeat(6, 1), wrong)

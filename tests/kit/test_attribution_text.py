@@ -7,7 +7,7 @@ import torch
 from browser import DESK, PHONE, Reader, Size
 
 from deepdive_book.ch07.toys.review_words import SENTENCE
-from deepdive_book.kit.attribution_text import AGAINST, FOR, HALF, coloured
+from deepdive_book.kit.attribution_text import AGAINST, FOR, HALF, colored
 
 WORDS = SENTENCE.split()
 VALUES = torch.linspace(-3, 6, len(WORDS))
@@ -15,7 +15,7 @@ METHODS = {"a": VALUES, "b < c": -VALUES, "nothing": torch.zeros(len(WORDS))}
 
 
 def test_bars_are_the_values_up_for_and_down_against(reader: Reader) -> None:
-    page = reader.open(coloured(WORDS, METHODS).html)
+    page = reader.open(colored(WORDS, METHODS).html)
     for row, values in zip(page.locator(".ex-row").all(), METHODS.values(), strict=True):
         most = float(values.abs().max()) or 1.0
         words = row.locator(".ex-word").all()
@@ -31,7 +31,7 @@ def test_bars_are_the_values_up_for_and_down_against(reader: Reader) -> None:
 
 
 def test_the_plain_form_and_the_names() -> None:
-    picture = coloured(["not", "bad"], {"b < c": [1.0, -2.0]})
+    picture = colored(["not", "bad"], {"b < c": [1.0, -2.0]})
     assert repr(picture) == "b < c: not +0.50 bad -1.00"
     assert "b &lt; c" in picture.html
     assert f"{FOR}3c" in picture.html
@@ -40,7 +40,7 @@ def test_the_plain_form_and_the_names() -> None:
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
 def test_no_word_leaves_the_screen(reader: Reader, size: Size) -> None:
-    page = reader.open(coloured(WORDS, METHODS).html, size)
+    page = reader.open(colored(WORDS, METHODS).html, size)
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= size[0]
 
@@ -50,4 +50,4 @@ def test_no_word_leaves_the_screen(reader: Reader, size: Size) -> None:
 )
 def test_what_does_not_fit_is_refused(methods: dict[str, list[float]]) -> None:
     with pytest.raises(ValueError, match="expected"):
-        coloured(["not", "bad"], methods)
+        colored(["not", "bad"], methods)

@@ -20,7 +20,7 @@ from deepdive_book.ch02.toys.number_words import number_words
 from deepdive_book.kit import figures
 from deepdive_book.kit.diagrams import svg
 from deepdive_book.kit.explorer import attention_explorer
-from deepdive_book.kit.figures import DC, LICENCE, SETTING, SVG, Picture
+from deepdive_book.kit.figures import DC, LICENSE, SETTING, SVG, Picture
 from deepdive_book.kit.live import live
 from deepdive_book.kit.markup import Html
 from deepdive_book.site.pages import discover, figure_store, find, runner
@@ -147,7 +147,7 @@ def test_a_drawing_carries_its_words_licence_size_and_fonts(shelved: Path) -> No
         assert ids[root.get("aria-labelledby")].text == f"01_softmax, figure {number}"
         assert ids[root.get("aria-describedby")].text == figure["alt"]
         assert root[0].tag == f"{{{SVG}}}title"
-        assert root.findtext(f".//{{{DC}}}rights") == LICENCE
+        assert root.findtext(f".//{{{DC}}}rights") == LICENSE
         assert root.findtext(f".//{{{DC}}}description") == figure["alt"]
         text = ET.tostring(root, encoding="unicode")
         assert "system-ui" not in text
@@ -199,7 +199,7 @@ def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path) -> None:
         "alt": PLOT,
         "profile": "ci",
         "data": "the page's own examples",
-        "licence": LICENCE,
+        "licence": LICENSE,
         "svg": "01_demo/01_softmax-01.svg",
         "pdf": "01_demo/01_softmax-01.pdf",
     }
@@ -207,7 +207,7 @@ def test_the_sheet_and_the_index_say_what_each_figure_is(shelved: Path) -> None:
     html = (out / "figures.html").read_text("utf-8")
     for kind in ("src", "href"):
         for target in re.findall(rf'{kind}="([^"]*)"', html):
-            assert target == LICENCE or (out / target).is_file(), target
+            assert target == LICENSE or (out / target).is_file(), target
     assert html.count('alt="a &amp; b: a line that rises"') == 1
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.pdf")}
     assert finish(out) == []

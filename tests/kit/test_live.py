@@ -161,7 +161,7 @@ def computed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> dic
         job = {"spec": export.described(model), "cases": asked}
         if name == "snapshot":
             job["steps"] = export.snapshot(state)
-            model.load_state_dict(export.restored(*export.quantised(state), state))
+            model.load_state_dict(export.restored(*export.quantized(state), state))
         else:
             job["weights"] = export.half(state)
         jobs.append(job)
@@ -190,7 +190,7 @@ def test_the_page_computes_what_pytorch_computes(computed: dict[str, Any], name:
 
 def test_a_snapshot_is_near_and_rounded_once_only() -> None:
     state = pre_norm().state_dict()
-    near = export.restored(*export.quantised(state), state)
+    near = export.restored(*export.quantized(state), state)
     assert 0 < max((state[name] - near[name]).abs().max() for name in state) < 0.02
     assert export.snapshot(near) == export.snapshot(state)
 
@@ -354,7 +354,7 @@ def test_other_models_weights_tokenisers_and_texts_are_refused() -> None:
     for bad in (float("nan"), 1e5):
         with pytest.raises(ValueError, match="half precision cannot hold it"):
             export.half({**state, "decoder.embedding.weight": torch.tensor([[bad]])})
-    codes, scales = export.quantised(state)
+    codes, scales = export.quantized(state)
     with pytest.raises(ValueError, match="expected"):
         export.restored(codes[1:], scales, state)
     pieces = BPETokenizer.train(["un deux"], 20)

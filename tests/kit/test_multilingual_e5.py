@@ -21,7 +21,7 @@ from torch import Tensor
 
 from deepdive.models.bert import bert
 from deepdive.models.bert.sbert import SentenceEncoder, encode
-from deepdive.published.quantised import dequantise, quantise
+from deepdive.published.quantized import dequantize, quantize
 from deepdive.tokenizers import Tokenizer
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 from deepdive_book.kit import multilingual_e5 as e5
@@ -62,9 +62,9 @@ def written(path: Path) -> dict[str, Tensor]:
         values = tensor.numpy()
         plain = values.ndim == 1 or name in ("emb.pos.w", "emb.type.w")
         short = name.removesuffix(".w") if name.startswith("emb.") and values.ndim == 2 else name
-        packed[short] = (0, values.tobytes()) if plain else (1, quantise("Q4_0", values).tobytes())
+        packed[short] = (0, values.tobytes()) if plain else (1, quantize("Q4_0", values).tobytes())
         kept[name] = (
-            tensor if plain else torch.from_numpy(dequantise("Q4_0", quantise("Q4_0", values)))
+            tensor if plain else torch.from_numpy(dequantize("Q4_0", quantize("Q4_0", values)))
         )
     at = len(out) + 4 + sum(23 + len(name) for name in packed)
     directory, body = struct.pack("<i", len(packed)), b""

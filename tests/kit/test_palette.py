@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from deepdive_book.kit.mathml import mathml
-from deepdive_book.kit.palette import COLOURS, PALETTE, ROLES, css, lettered, painted, themed
+from deepdive_book.kit.palette import COLORS, PALETTE, ROLES, css, lettered, painted, themed
 
 PAPERS = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#14181e", "#29313d")}  # page and surface
 
 
-def light(colour: str) -> float:
+def light(color: str) -> float:
     """The relative luminance of a colour, as WCAG 2 has it."""
-    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
@@ -23,19 +23,19 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("role", COLOURS)
+@pytest.mark.parametrize("role", COLORS)
 def test_words_in_a_role_s_colour_can_be_read_on_both_papers(role: str) -> None:
     for theme, papers in PAPERS.items():
         for paper in papers:
-            assert contrast(getattr(COLOURS[role], theme), paper) >= 4.5, (theme, paper)
+            assert contrast(getattr(COLORS[role], theme), paper) >= 4.5, (theme, paper)
 
 
 @pytest.mark.parametrize(
     "colours",
-    [PALETTE, tuple(ROLES.values()), tuple(c.dark for c in COLOURS.values())],
+    [PALETTE, tuple(ROLES.values()), tuple(c.dark for c in COLORS.values())],
     ids=["series", "marks", "dark"],
 )
-def test_colours_are_told_apart_without_colour_vision(colours: tuple[str, ...]) -> None:
+def test_colours_are_told_apart_without_colour_vision(colors: tuple[str, ...]) -> None:
     """Simulated deuteranopia and protanopia (Vienot, Brettel and Mollon 1999), linear RGB."""
     to_lms = np.array(
         [[17.8824, 43.5161, 4.1194], [3.4557, 27.1554, 3.8671], [0.03, 0.1843, 1.4671]]
@@ -44,8 +44,8 @@ def test_colours_are_told_apart_without_colour_vision(colours: tuple[str, ...]) 
         "protan": np.array([[0, 2.0234, -2.5258], [0, 1, 0], [0, 0, 1]]),
         "deutan": np.array([[1, 0, 0], [0.4942, 0, 1.2483], [0, 0, 1]]),
     }
-    least = 0.1 if colours == PALETTE else 0.06
-    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colours]) ** 2.2
+    least = 0.1 if colors == PALETTE else 0.06
+    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors]) ** 2.2
     for name, loss in missing.items():
         seen = (np.linalg.inv(to_lms) @ loss @ to_lms @ rgb.T).T.clip(0, 1) ** (1 / 2.2)
         gaps = np.linalg.norm(seen[:, None] - seen[None], axis=-1)
@@ -69,9 +69,9 @@ def test_marks_follow_the_theme_words_in_their_own_colour_and_scripts_stay() -> 
 
 
 def test_every_role_has_its_properties_in_both_themes() -> None:
-    for role, colour in COLOURS.items():
-        assert f"--dd-{role}:{colour.mark};--dd-{role}-words:{colour.light};" in css()
-        assert css().count(f"--dd-{role}:{colour.dark};") == 2  # chosen, and as the system has it
+    for role, color in COLORS.items():
+        assert f"--dd-{role}:{color.mark};--dd-{role}-words:{color.light};" in css()
+        assert css().count(f"--dd-{role}:{color.dark};") == 2  # chosen, and as the system has it
 
 
 def test_a_style_sheet_names_roles_and_keeps_its_rules() -> None:

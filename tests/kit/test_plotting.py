@@ -51,10 +51,10 @@ def test_queries_go_down_and_keys_across_with_tokens_as_ticks() -> None:
         (torch.tensor([[-torch.inf, 1.0, 2.0]] * 2), (0.0, 2.0), "Blues"),
     ],
 )
-def test_signed_values_diverge_from_zero(values: Any, limits: Any, colours: str) -> None:
+def test_signed_values_diverge_from_zero(values: Any, limits: Any, colors: str) -> None:
     (image,) = images(heatmap(values, ROWS, COLS))[:1]
     assert image.get_clim() == pytest.approx(limits)
-    assert image.get_cmap().name == colours
+    assert image.get_cmap().name == colors
 
 
 def test_all_heads_share_one_scale() -> None:
@@ -96,9 +96,9 @@ def test_a_map_says_in_words_where_each_query_looks() -> None:
 
 def test_a_printed_value_can_be_read_on_its_colour() -> None:
     figure = heatmap(WEIGHTS, ROWS, COLS, digits=1)
-    colours = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
-    assert colours["0.9"] == "white"
-    assert colours["0.0"] == "black"
+    colors = {text.get_text(): text.get_color() for text in figure.axes[0].texts}
+    assert colors["0.9"] == "white"
+    assert colors["0.0"] == "black"
 
 
 def test_show_in_a_script_prints_the_text_and_without_one_refuses(

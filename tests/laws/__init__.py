@@ -31,7 +31,7 @@ LAWS = {
     "limit": "equal to its parent at the setting its header names",
     "gradient": "every parameter's gradient is above noise",
     "parity": "equal to the reference implementation, gradients included",
-    "refusal": "what cannot be honoured raises, with a message that names the fix",
+    "refusal": "what cannot be honored raises, with a message that names the fix",
     "hooks": "recorded weights sum to one, and recording changes nothing",
     "dtype": "float64, float32, bfloat16; moved and copied whole",
     "round_trip": "save, load: the same output",

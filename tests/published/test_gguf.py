@@ -20,7 +20,7 @@ from deepdive.models.generative import llama
 from deepdive.models.generative.llama import Llama
 from deepdive.published import gguf
 from deepdive.published.from_gguf import model_of, tokenizer_of
-from deepdive.published.quantised import KINDS, quantise
+from deepdive.published.quantized import KINDS, quantize
 from deepdive.tokenizers.byte_bpe import VISIBLE
 
 SETTINGS: dict[str, Any] = {
@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {
 NUMBERS = np.arange(6, dtype="<f4")
 TENSORS = {
     "plain": ((2, 3), 0, NUMBERS.tobytes()),
-    "four": ((2, 32), 3, quantise("Q4_1", np.linspace(-1, 1, 64, dtype=np.float32)).tobytes()),
+    "four": ((2, 32), 3, quantize("Q4_1", np.linspace(-1, 1, 64, dtype=np.float32)).tobytes()),
     "half": ((5,), 1, np.arange(5, dtype="<f2").tobytes()),
 }
 WHOLE = laid_out(SETTINGS, TENSORS)
@@ -269,7 +269,7 @@ def model_file(folder: Path, model: Llama, kind: int = 0, **changes: Any) -> ggu
     tensors = {}
     for name, tensor in named(model).items():
         how = 0 if tensor.ndim == 1 else kind
-        numbers = quantise(KINDS[how].name, tensor.numpy())
+        numbers = quantize(KINDS[how].name, tensor.numpy())
         tensors[name] = (tuple(tensor.shape), how, numbers.tobytes())
     told = {key: v for key, v in {**TOLD, **changes}.items() if v is not None}
     return gguf.read(written(folder, laid_out(told, tensors)))

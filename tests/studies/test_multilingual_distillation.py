@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 from deepdive.tokenizers.xlmr import XLMRTokenizer
 from deepdive_book.studies.runs import multilingual_distillation, zero_shot
 from deepdive_book.studies.runs.translate_test import into_english
@@ -120,9 +120,9 @@ def reader(texts: Sequence[str]) -> np.ndarray:
     return np.array([[float(text.split()[-1]) % 7 - 3, 1.0] for text in texts])
 
 
-def numbered(language: str, n: int = 100) -> Labelled:
+def numbered(language: str, n: int = 100) -> Labeled:
     texts = tuple(f"{language} {k}" for k in range(n))
-    return Labelled(texts, tuple(int(k % 7 > 3) for k in range(n)), POLARITY, "made")
+    return Labeled(texts, tuple(int(k % 7 > 3) for k in range(n)), POLARITY, "made")
 
 
 def test_topics_ask_each_sentence_once_of_a_head_that_has_not_met_it() -> None:

@@ -13,7 +13,7 @@ import torch
 from deepdive.audio.files import resampled
 from deepdive.data.speech import Recordings
 from deepdive.tokenizers.published import letters
-from deepdive_book.studies.published_recognizers import PUBLISHED, normalised, recogniser
+from deepdive_book.studies.published_recognizers import PUBLISHED, normalized, recognizer
 
 LETTERS = ["<pad>", "<s>", "</s>", "<unk>", "|", *"ETAOIN'"]  # in facebook's order
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581the", "\u2581a", "n", "d", "\u2581man", "s"]
@@ -83,7 +83,7 @@ def test_letters_are_those_of_transformers_pipeline(
         model = Wav2Vec2ForCTC(Wav2Vec2Config(**CTC))
         sound = {"do_normalize": kind != "as it is"}
     by_letters(tmp_path, model, **sound)
-    ours = recogniser(tmp_path)
+    ours = recognizer(tmp_path)
     if kind.endswith("double"):
         ours.model.double()
     texts = ours.transcribe(spoken)
@@ -95,7 +95,7 @@ def test_letters_are_those_of_transformers_pipeline(
 def test_another_rate_is_resampled_first(tmp_path: Path, spoken: Recordings) -> None:
     from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
 
-    ours = recogniser(by_letters(tmp_path, Wav2Vec2ForCTC(Wav2Vec2Config(**CTC))))
+    ours = recognizer(by_letters(tmp_path, Wav2Vec2ForCTC(Wav2Vec2Config(**CTC))))
     fast = tuple(resampled(wave, 8000, 16000).numpy() for wave in spoken.waves)
     slow = Recordings(spoken.waves, 8000, spoken.words, spoken.speakers, spoken.names)
     there = Recordings(fast, 16000, spoken.words, spoken.speakers, spoken.names)
@@ -127,7 +127,7 @@ def test_pieces_are_those_that_transformers_chooses(tmp_path: Path, spoken: Reco
         ids = theirs.generate(**heard)[0].tolist()
         pieces = [PIECES[i] for i in ids if i > 3]
         expected.append("".join(pieces).replace("\u2581", " ").strip())
-    ours = recogniser(tmp_path)
+    ours = recognizer(tmp_path)
     assert ours.transcribe(spoken) == expected
     assert len({*expected}) == 3
 
@@ -148,14 +148,14 @@ def test_letters_read_the_settings_and_refuse_what_has_gaps(tmp_path: Path) -> N
 
 
 def test_a_wave_is_normalised_as_a_whole() -> None:
-    wave = normalised(torch.tensor([1, 3, 5, 7]).double())
+    wave = normalized(torch.tensor([1, 3, 5, 7]).double())
     assert torch.allclose(wave, torch.tensor([-3, -1, 1, 3]) / 5**0.5)
-    assert not normalised(torch.ones(9)).any()
+    assert not normalized(torch.ones(9)).any()
 
 
 def test_another_family_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "vocab.json").write_text('{"<pad>": 0}')
     with pytest.raises(ValueError, match="holds a 'bert'; expected wav2vec2"):
-        recogniser(tmp_path)
+        recognizer(tmp_path)
     assert len(PUBLISHED) == 3

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page
 
 from deepdive_book.kit.markup import Html
-from deepdive_book.kit.palette import COLOURS
+from deepdive_book.kit.palette import COLORS
 from deepdive_book.studies.figures.topic_map import topic_map
 
 HOSTILE = '</script><img src=x onerror="document.title=1"> & "quoted" \\u003c'
@@ -30,7 +30,7 @@ WORDS = {
     5: [("loan", 2.0), ("rate", 1.0), ("debt", 0.5), ("fee", 0.25)],
 }
 MAP = topic_map(AT, OF, TEXTS, WORDS, names={9: "by the river"}, caption="A <grid>")
-GREY, GREEN = COLOURS["score"].mark, COLOURS["value"].mark
+GRAY, GREEN = COLORS["score"].mark, COLORS["value"].mark
 
 
 def picture() -> Html:
@@ -89,9 +89,9 @@ def tinted(words: list[Locator]) -> list[float]:
     return [100 * float(bar[2:-2].mean()) for bar in bars]  # without the two borders
 
 
-def near(colour: list[int], mark: str) -> bool:
+def near(color: list[int], mark: str) -> bool:
     want = [int(mark[i : i + 2], 16) for i in (1, 3, 5)]
-    return all(abs(a - b) <= 12 for a, b in zip(colour, want, strict=False))
+    return all(abs(a - b) <= 12 for a, b in zip(color, want, strict=False))
 
 
 def test_pointing_at_a_document_shows_its_text_and_leaving_goes_back(reader: Reader) -> None:
@@ -115,9 +115,9 @@ def test_dots_have_their_topic_s_colour_and_the_others_turn_pale(reader: Reader)
     swatch = page.locator(".tm-list i").evaluate_all(f"x => x.map({PAINTED})")
     marks = ["#" + "".join(f"{n:02x}" for n in paint) for paint in swatch]
     assert len(set(marks)) == 3, "three topics have three colours"
-    mark = dict(zip((5, 0, 9), marks, strict=True)) | {-1: GREY}
+    mark = dict(zip((5, 0, 9), marks, strict=True)) | {-1: GRAY}
     full = {i: pixel(page, i) for i in (0, 3, 6, 7, 55)}
-    assert all(near(colour, mark[int(OF[i])]) for i, colour in full.items()), (full, mark)
+    assert all(near(color, mark[int(OF[i])]) for i, color in full.items()), (full, mark)
     assert full[0][3] > 200
     page.locator(".tm-list button").nth(1).click()
     assert pixel(page, 0)[3] > 200
@@ -460,8 +460,8 @@ def test_fifteen_hundred_documents_are_small_and_far_topics_share_a_colour() -> 
     large = topic_map(at, of, ["long " * 90] * 1500, words, caption="many")
     assert len(large.html.encode()) < 600_000
     alike: dict[str, list[int]] = {}
-    for t, colour in re.findall(r'data-topic="(\d+)" stroke="(#\w+)"', large.html):
-        alike.setdefault(colour, []).append(int(t))
+    for t, color in re.findall(r'data-topic="(\d+)" stroke="(#\w+)"', large.html):
+        alike.setdefault(color, []).append(int(t))
     assert len(alike) == 6
     apart = [
         np.hypot(a % 6 - b % 6, a // 6 - b // 6)

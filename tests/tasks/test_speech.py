@@ -41,7 +41,7 @@ def some(n: int = 6) -> Utterances:
 TOKENS = CharTokenizer.train(WORDS)
 
 
-def recogniser(**changes: Any) -> torch.nn.Module:
+def recognizer(**changes: Any) -> torch.nn.Module:
     config = wav2vec2.TINY.but(channels=12, kernels=(3, 3), strides=(2, 1), **changes)
     torch.manual_seed(0)
     return CTCModel(SpeechFrontend(wav2vec2.wav2vec2(config)), 32, len(TOKENS), dropout=0.0)
@@ -107,7 +107,7 @@ def test_an_utterance_that_fits_into_no_batch_is_named() -> None:
 
 
 def test_the_loss_is_the_one_by_hand() -> None:
-    model = recogniser().eval()
+    model = recognizer().eval()
     features, mask, letters, counts = next(iter(SpeechBatches(some(), TOKENS, 999)))
     logits, real = model(features, mask)
     by_hand = ctc_loss(logits.double(), real.sum(1), letters, counts).mean()
@@ -117,7 +117,7 @@ def test_the_loss_is_the_one_by_hand() -> None:
 
 
 def test_scores_are_of_each_utterance_alone_and_in_order() -> None:
-    model = recogniser(norms=wav2vec2.layer_norms)
+    model = recognizer(norms=wav2vec2.layer_norms)
     utterances = some()
     found = scores(model, utterances, size=4)
     assert model.training
@@ -134,7 +134,7 @@ def test_it_learns_two_sounds() -> None:
     rows = [np.repeat([shapes[c] for c in word], 8, 0).astype(np.float32) for word in WORDS]
     rows = [r + 0.01 * np.random.default_rng(0).normal(size=r.shape).astype("f4") for r in rows]
     utterances = Utterances(tuple(rows), WORDS, WORDS, WORDS)
-    model = recogniser(norms=wav2vec2.layer_norms)
+    model = recognizer(norms=wav2vec2.layer_norms)
     batches = SpeechBatches(utterances, TOKENS, 999)
     fit(model, batches, ctc, steps=120, optimizer=adam(model, lr=3e-3), progress=False)
     assert spelled(scores(model, utterances), TOKENS) == list(WORDS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from deepdive.audio.mel import mfcc, stacked, standardised
+from deepdive.audio.mel import mfcc, stacked, standardized
 from deepdive.models.speech.wav2vec2 import LARGE, wav2vec2
 from deepdive_book.data.synthetic_speech import voices
 from deepdive_book.tasks.forced_alignment import align_phones, gaussians, log_density, spread_evenly
@@ -77,7 +77,7 @@ def test_phones_are_laid_where_they_are() -> None:
     """Of generated voices, whose phones are known to the sample: in at least 85 of 100 frames."""
     spoken = voices(48, 1, length=(2, 4))
     found = load_audio(spoken)
-    wide = [standardised(stacked(mfcc(w, spoken.rate))).numpy() for w in spoken.waves]
+    wide = [standardized(stacked(mfcc(w, spoken.rate))).numpy() for w in spoken.waves]
     texts = [[found.names.index(p.name) for p in row if p.name != "_"] for row in spoken.phones]
     laid = align_phones(wide, texts, len(found.names), turns=5)
     right = np.concatenate(laid) == torch.cat(found.phones).numpy()

@@ -16,10 +16,10 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from deepdive.data.generated import number_words
 from deepdive.tokenizers.unigram import UnigramTokenizer
-from deepdive.tokenizers.unigram_training import expect, learn, log_sum, losses, maximise, seeds
+from deepdive.tokenizers.unigram_training import expect, learn, log_sum, losses, maximize, seeds
 
 WORDS = {"▁abab": 3, "▁aba": 2, "▁cab": 4, "▁b": 1}
-SCORES = maximise({
+SCORES = maximize({
     "▁": 3.0, "a": 5.0, "b": 4.0, "c": 2.0, "ab": 6.0, "aba": 1.0, "▁c": 2.0, "▁ab": 1.5,
 })  # fmt: skip
 
@@ -64,7 +64,7 @@ def test_a_word_as_long_as_a_page_does_not_underflow() -> None:
 
 def test_of_characters_alone_scores_are_their_frequencies() -> None:
     times = Counter(char for word, n in WORDS.items() for char in word * n)
-    scores = maximise(expect(WORDS, dict.fromkeys(times, -1.0)).uses)
+    scores = maximize(expect(WORDS, dict.fromkeys(times, -1.0)).uses)
     for char, n in times.items():
         assert scores[char] == pytest.approx(math.log(n / times.total()), rel=1e-12)
 
@@ -75,7 +75,7 @@ def test_no_step_lowers_the_likelihood() -> None:
     for _ in range(12):
         found = expect(WORDS, scores)
         likelihoods.append(found.log_likelihood)
-        scores = maximise({piece: found.uses.get(piece, 0.0) for piece in scores})
+        scores = maximize({piece: found.uses.get(piece, 0.0) for piece in scores})
     assert all(b >= a - 1e-9 for a, b in itertools.pairwise(likelihoods))
     assert likelihoods[-1] > likelihoods[0] + 0.1
 

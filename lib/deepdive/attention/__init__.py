@@ -18,7 +18,7 @@ from deepdive.attention.by_position.block_sparse import (
 )
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.attention.by_position.dilated import DilatedAttention
-from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
+from deepdive.attention.by_position.factorized import FixedAttention, StridedAttention
 from deepdive.attention.by_position.global_window import GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
 from deepdive.attention.by_position.shifted import ShiftedAttention
@@ -40,8 +40,8 @@ from deepdive.attention.priors.priors import GaussianPrior, LocalAttention, Tabl
 from deepdive.attention.priors.shaw import ShawAttention
 from deepdive.attention.priors.synthesized_scores import (
     DenseScores,
-    FactorisedDenseScores,
-    FactorisedRandomScores,
+    FactorizedDenseScores,
+    FactorizedRandomScores,
     RandomScores,
 )
 from deepdive.attention.priors.synthesizer import SynthesizedAttention
@@ -52,7 +52,7 @@ __all__ = [
     "AdaptiveSpanAttention", "AdditiveAttention", "AxialAttention", "BlockSparseAttention",
     "ChannelAttention", "ChunkAttention", "ClusteredAttention", "CollaborativeAttention",
     "DenseScores", "DilatedAttention", "DisagreeingAttention", "DotAttention", "DrawnBlocks",
-    "ExpectedYosoAttention", "FactorisedDenseScores", "FactorisedRandomScores", "FirstBlock",
+    "ExpectedYosoAttention", "FactorizedDenseScores", "FactorizedRandomScores", "FirstBlock",
     "FixedAttention", "GaussianPrior", "GeneralAttention", "GlobalWindowAttention",
     "ImprovedClusteredAttention", "KeysWithoutBias", "LSHAttention", "LSHMaskAttention",
     "LengthProjection", "LinearAttention", "LinformerAttention", "LocalAttention",

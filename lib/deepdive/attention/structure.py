@@ -4,19 +4,19 @@ import torch
 from torch import Tensor
 
 from deepdive.core.masks import Causal, Mask, Padding, as_mask
-from deepdive.core.mechanism import INSTEAD, Mechanism, fitting, honoured
+from deepdive.core.mechanism import INSTEAD, Mechanism, fitting, honored
 
 
 class StructuredAttention(Mechanism):
     """Base class of mechanisms with their own form of `Causal` and `Padding`, and no bias.
 
     A mechanism computes this form in `structured`, as its equation. One without a causal form has
-    `honours = (Padding,)`. Where there is a faster form, `fast` computes it, with `deepdive._fast`:
+    `honors = (Padding,)`. Where there is a faster form, `fast` computes it, with `deepdive._fast`:
     it runs unless `explicit` requires the steps one by one. A test compares both forms of every
     mechanism.
     """
 
-    honours: tuple[type[Mask], ...] = (Causal, Padding)
+    honors: tuple[type[Mask], ...] = (Causal, Padding)
     takes_bias = False
 
     def compute(
@@ -72,7 +72,7 @@ def read_mask(
     a causal form. Raises ValueError for a part that it does not support.
     """
     kinds: tuple[type[Mask], ...] = (Causal, Padding) if causal else (Padding,)
-    return structure(honoured(as_mask(mask), kinds, mechanism, instead), k)
+    return structure(honored(as_mask(mask), kinds, mechanism, instead), k)
 
 
 def all_real(real: Tensor | None, k: Tensor) -> Tensor:

@@ -186,7 +186,7 @@ def deltas(features: Tensor, reach: int = 2) -> Tensor:
     return torch.stack(rises).sum(0) / (2 * sum(n * n for n in around))
 
 
-def standardised(features: Tensor, epsilon: float = 0.0) -> Tensor:
+def standardized(features: Tensor, epsilon: float = 0.0) -> Tensor:
     """Normalize each column of features (T, n) to mean 0 and variance 1 over the utterance:
 
         (x - mean) / (standard deviation + epsilon)

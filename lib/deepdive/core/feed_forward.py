@@ -63,7 +63,7 @@ class FeedForward(nn.Module):
         self.out = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = activation
         self.dropout = nn.Dropout(dropout)
-        initialise(self.inner, self.out)
+        initialize(self.inner, self.out)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., d_model) for x (..., d_model)."""
@@ -100,14 +100,14 @@ class GatedFeedForward(nn.Module):
         self.out = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = activation
         self.dropout = nn.Dropout(dropout)
-        initialise(self.gate, self.inner, self.out)
+        initialize(self.gate, self.inner, self.out)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., d_model) for x (..., d_model)."""
         return self.out(self.dropout(self.activation(self.gate(x)) * self.inner(x)))
 
 
-def initialise(*layers: nn.Linear) -> None:
+def initialize(*layers: nn.Linear) -> None:
     """Initialize weights from Glorot's uniform distribution, U(-a, a) with a = sqrt(6 / (fan_in +
     fan_out)); biases 0.
     """

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from deepdive.core.masks import Causal, Mask, as_mask, describe
 
-INSTEAD = "Use SoftmaxAttention, which honours every mask and a bias, at full cost"
+INSTEAD = "Use SoftmaxAttention, which honors every mask and a bias, at full cost"
 Queries = Literal["any", "last", "last if causal", "all"]
 
 
@@ -15,7 +15,7 @@ class Mechanism(nn.Module):
 
     A mechanism declares what it supports in these attributes, and need not check it again:
 
-    honours      the kinds of mask that it supports, alone or combined by `&`
+    honors      the kinds of mask that it supports, alone or combined by `&`
     queries      how many it takes: "any" number; no more than there are keys, because they are at
                  the last positions ("last", or "last if causal"); one for each key ("all")
     takes_bias, takes_scale    whether it supports them
@@ -24,7 +24,7 @@ class Mechanism(nn.Module):
     instead      an alternative, for the messages
     """
 
-    honours: tuple[type[Mask], ...] = (Mask,)
+    honors: tuple[type[Mask], ...] = (Mask,)
     queries: Queries = "any"
     takes_bias = True
     takes_scale = True
@@ -95,7 +95,7 @@ class Mechanism(nn.Module):
         name = type(self).__name__
         check_rows(q, k, v)
         self._check_sizes(q, k, name)
-        mask = honoured(as_mask(mask), self.honours, name, self.instead)
+        mask = honored(as_mask(mask), self.honors, name, self.instead)
         self._check_lengths(q.shape[2], k.shape[2], mask, name)
         self.check(q, k, v)
         if bias is not None:
@@ -168,16 +168,16 @@ def _shapes(q: Tensor, k: Tensor, v: Tensor) -> str:
     return f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
 
 
-def honoured(
+def honored(
     mask: Mask | None, kinds: tuple[type[Mask], ...], name: str, instead: str
 ) -> Mask | None:
     """Return the mask. Raises ValueError when one of its parts is none of these kinds."""
     for part in () if mask is None else mask.parts:
         if not isinstance(part, kinds):
-            honours = " and ".join(kind.__name__ for kind in kinds)
+            honors = " and ".join(kind.__name__ for kind in kinds)
             alone = " alone" if len(kinds) == 1 else ""
             raise ValueError(
-                f"mask: {name} honours {honours}{alone}; got {type(part).__name__}. {instead}"
+                f"mask: {name} honors {honors}{alone}; got {type(part).__name__}. {instead}"
             )
     return mask
 

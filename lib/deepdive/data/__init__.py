@@ -2,7 +2,7 @@
 
 Real data: `registry`, `get`, `fetch`, `where`, `verify`, `pairs`, `read_pairs`,
 `retrieval_pairs`, and `parallel`, without overlap with these; multilingual, in `translated`:
-`sib200`, `xquad`, `pud`; classification: `rt_polarity`, `movie_reviews`, `read_labelled`.
+`sib200`, `xquad`, `pud`; classification: `rt_polarity`, `movie_reviews`, `read_labeled`.
 Generated, and labeled as such: `number_words`, `number_translation`, `date_pairs`, `reversal`.
 Batches: `BucketBatches`.
 """
@@ -21,10 +21,10 @@ from deepdive.data.generated import (
 )
 from deepdive.data.parallel import parallel
 from deepdive.data.registry import get, registry
-from deepdive.data.reviews import Labelled, movie_reviews, read_labelled, rt_polarity
+from deepdive.data.reviews import Labeled, movie_reviews, read_labeled, rt_polarity
 from deepdive.data.storage_paths import cache, mirror
 from deepdive.data.text import (
-    normalise_spaces,
+    normalize_spaces,
     pairs,
     read_pairs,
     retrieval_languages,
@@ -34,8 +34,8 @@ from deepdive.data.text import (
 
 __all__ = [
     "NUMBER_LANGUAGES", "BucketBatches", "DataError", "DataRefused", "DataUnavailable", "Generated",
-    "Labelled", "cache", "date_pairs", "date_patterns", "fetch", "get", "mirror", "movie_reviews",
-    "normalise_spaces", "number_translation", "number_words", "pairs", "parallel", "read_labelled",
+    "Labeled", "cache", "date_pairs", "date_patterns", "fetch", "get", "mirror", "movie_reviews",
+    "normalize_spaces", "number_translation", "number_words", "pairs", "parallel", "read_labeled",
     "read_pairs", "registry", "retrieval_languages", "retrieval_pairs", "reversal", "rt_polarity",
     "split_by", "verify", "where",
 ]  # fmt: skip

@@ -30,7 +30,7 @@ def first_lines(parts: Parts, number: str) -> bytes:
     return b"".join(parts.one().splitlines(keepends=True)[: int(number)])
 
 
-def labelled_lines(parts: Parts, encoding: str, *labels_and_paths: str) -> bytes:
+def labeled_lines(parts: Parts, encoding: str, *labels_and_paths: str) -> bytes:
     """Return a table `label, text` from archive members with one text per line."""
     rows = ["label\ttext"]
     for label, path in zip(labels_and_paths[::2], labels_and_paths[1::2], strict=True):
@@ -167,7 +167,7 @@ RECIPES: dict[str, Callable[..., bytes]] = {
         copy,
         member,
         first_lines,
-        labelled_lines,
+        labeled_lines,
         movie_reviews,
         state_union,
         tatoeba_retrieval,

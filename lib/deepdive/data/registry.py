@@ -70,8 +70,8 @@ class Dataset:
     files: tuple[DataFile, ...]
     upstream: str
     commit: str
-    licence: str
-    licence_evidence: str
+    license: str
+    license_evidence: str
     citation: str
     columns: str
     made: str

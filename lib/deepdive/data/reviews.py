@@ -28,7 +28,7 @@ POLARITY = ("negative", "positive")
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Texts, their class ids (0 to k - 1), and the names of the k classes.
 
     `source` says where they come from, and ends in (real), (generated) or (your file).
@@ -57,17 +57,17 @@ class Labelled:
         found = Counter(self.labels)
         return {name: found[k] for k, name in enumerate(self.names)}
 
-    def take(self, items: Iterable[int]) -> Labelled:
+    def take(self, items: Iterable[int]) -> Labeled:
         """Return the texts at these indices, in this order."""
         chosen = list(items)
-        return Labelled(
+        return Labeled(
             tuple(self.texts[i] for i in chosen),
             tuple(self.labels[i] for i in chosen),
             self.names,
             self.source,
         )
 
-    def split(self, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> list[Labelled]:
+    def split(self, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> list[Labeled]:
         """Return shuffled parts of these sizes; equal texts are in the same part.
 
         Because each part is shuffled by `seed`, its first n texts are a random sample, and the
@@ -77,7 +77,7 @@ class Labelled:
         parts = split_by(range(len(self)), lambda i: self.texts[i], fractions, seed)
         return [self.take(sorted(part, key=lambda i: order[self.texts[i]])) for part in parts]
 
-    def held_out(self, test: int = 2000, valid: int = 600, seed: int = 0) -> list[Labelled]:
+    def held_out(self, test: int = 2000, valid: int = 600, seed: int = 0) -> list[Labeled]:
         """Return training, validation and test sets: `split`, with `valid` and `test` texts in the
         last two, but at most a tenth and a fifth of all.
 
@@ -103,14 +103,14 @@ class Labelled:
         return tuple(fit) or (len(self),)
 
 
-def rt_polarity() -> Labelled:
+def rt_polarity() -> Labeled:
     """Return 10,662 sentences from movie reviews (Rotten Tomatoes), half of them positive.
 
     Lower case, tokenized punctuation. There is no official split. Source: Pang and Lee 2005.
     """
     lines = _lines(fetch("rt_polarity", "rt_polarity.tsv.gz"))[1:]
     cells = [line.split("\t", 1) for line in lines]
-    return Labelled(
+    return Labeled(
         tuple(text for _, text in cells),
         tuple(int(label) for label, _ in cells),
         POLARITY,
@@ -118,7 +118,7 @@ def rt_polarity() -> Labelled:
     )
 
 
-def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
+def movie_reviews(folds: Iterable[int] = range(10)) -> Labeled:
     """Return 2,000 full movie reviews, half of them positive, or those of some of the ten folds.
 
     Each of the authors' folds has 100 of each class; train on some and test on others, as they did.
@@ -129,7 +129,7 @@ def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
         raise DataError(f"folds: got {sorted(wanted)}, expected some of 0 to 9")
     lines = _lines(fetch("movie_reviews", "movie_reviews.jsonl.gz"))
     rows = [row for line in lines if (row := json.loads(line))["fold"] in wanted]
-    return Labelled(
+    return Labeled(
         tuple(row["text"] for row in rows),
         tuple(row["label"] for row in rows),
         POLARITY,
@@ -137,7 +137,7 @@ def movie_reviews(folds: Iterable[int] = range(10)) -> Labelled:
     )
 
 
-def read_labelled(path: str | Path, text: str = "text", label: str = "label") -> Labelled:
+def read_labeled(path: str | Path, text: str = "text", label: str = "label") -> Labeled:
     """Read a table with a header: `text` and `label` name its columns, others are ignored.
 
     Comma, semicolon or tab, whichever separates the header into both names; UTF-8, plain or
@@ -172,7 +172,7 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
                 stacklevel=2,
             )
     number = {name: k for k, name in enumerate(names)}
-    return Labelled(
+    return Labeled(
         tuple(cell for cell, _ in rows),
         tuple(number[name] for _, name in rows),
         tuple(names),
@@ -183,7 +183,7 @@ def read_labelled(path: str | Path, text: str = "text", label: str = "label") ->
 def read_texts(path: str | Path, text: str = "text", seed: int = 0) -> list[str]:
     """Return the distinct texts of one column of a table, shuffled by `seed`.
 
-    Format and errors are as in `read_labelled`.
+    Format and errors are as in `read_labeled`.
     """
     path = own_file(path, DataError)
     texts = [cell for cell, _ in _rows(path, text, text)]
@@ -213,7 +213,7 @@ def _chosen(path: Path, content: str, text: str, label: str) -> list[tuple[str, 
         missing = [name for name in (text, label) if name not in columns]
         raise DataError(
             f"{path}: its first line has no column {' and no '.join(map(repr, missing))}; it reads "
-            f"{header[:120]!r}. Name the columns: read_labelled(path, text=..., label=...)"
+            f"{header[:120]!r}. Name the columns: read_labeled(path, text=..., label=...)"
         )
     if escaped := ESCAPED.search(content):
         line = content[: escaped.start()].count("\n") + 1

@@ -44,7 +44,7 @@ def content_snapshot(table: Table, question: str, k: int = 3) -> Table:
     return table._replace(rows=nearest[:k])
 
 
-def linearised(
+def linearized(
     question: str, table: Table, tokenizer: Tokenizer, cell_tokens: int = 8
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return tokens, slots and mask (1, R, T) of a question and each row of a table:

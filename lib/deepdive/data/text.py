@@ -80,7 +80,7 @@ def retrieval_languages() -> dict[str, int]:
     return dict(Counter(row[0] for row in retrieval_rows()))
 
 
-def normalise_spaces(text: str) -> str:
+def normalize_spaces(text: str) -> str:
     """Replace narrow and wide no-break spaces (U+202F, U+00A0) with ordinary spaces.
 
     French puts them before `!`, `?`, `:` and `;`; the Tatoeba file does so in some lines only.

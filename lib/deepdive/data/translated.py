@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.data.text import shuffled
 from deepdive.data.trees import Tree, read_conllu
 
@@ -81,7 +81,7 @@ def script(language: str) -> str:
     return SCRIPTS[language.partition("_")[2]]
 
 
-def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0) -> Labelled:
+def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0) -> Labeled:
     """Return sentences of news, travel guides and encyclopedias with their topics, one of seven.
 
     language   a FLORES code, one of `SIB200`
@@ -100,7 +100,7 @@ def sib200(language: str = "eng_Latn", part: str = "train", seed: int | None = 0
     rows = sorted((int(number), subject, text) for _, _, number, subject, text in cells)
     _, subjects, texts = zip(*(rows if seed is None else shuffled(rows, seed)), strict=True)
     labels = tuple(SUBJECTS.index(subject) for subject in subjects)
-    return Labelled(texts, labels, SUBJECTS, f"sib200/{language}/{part} (real)")
+    return Labeled(texts, labels, SUBJECTS, f"sib200/{language}/{part} (real)")
 
 
 def xquad(language: str = "en", seed: int | None = 0) -> list[Question]:

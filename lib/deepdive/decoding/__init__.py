@@ -39,8 +39,8 @@ from deepdive.decoding.scores import (
     filter_top_p,
     forbid,
     force,
-    penalise,
-    renormalise,
+    penalize,
+    renormalize,
 )
 from deepdive.decoding.session import generating
 from deepdive.decoding.shared_prefix import Prompted, split_prefix
@@ -48,6 +48,6 @@ from deepdive.decoding.speculative_decoding import speculative
 
 __all__ = [
     "Counted", "Prompted", "beam", "beam_settings", "filter_min_p", "filter_top_k", "filter_top_p",
-    "forbid", "force", "generating", "greedy", "greedy_settings", "penalise", "power_penalty",
-    "renormalise", "sample", "speculative", "split_prefix", "wu_penalty",
+    "forbid", "force", "generating", "greedy", "greedy_settings", "penalize", "power_penalty",
+    "renormalize", "sample", "speculative", "split_prefix", "wu_penalty",
 ]  # fmt: skip

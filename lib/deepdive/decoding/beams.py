@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import Rule, check_choice, follow, renormalise
+from deepdive.decoding.scores import Rule, check_choice, follow, renormalize
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 
@@ -82,7 +82,7 @@ def beam(
             if length == 0:
                 check_logits(logits)
             dtype = logits.to(torch.promote_types(logits.dtype, torch.float32))
-            search.propose(follow(rules, renormalise(dtype, length), length), length)
+            search.propose(follow(rules, renormalize(dtype, length), length), length)
             search.put_aside(penalty(length + 1, alpha), cut=length + 1 == max_length)
             if length + 1 == max_length:
                 break

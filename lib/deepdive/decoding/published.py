@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from deepdive.decoding.beams import power_penalty
-from deepdive.decoding.scores import Rule, forbid, force, renormalise
+from deepdive.decoding.scores import Rule, forbid, force, renormalize
 from deepdive.published.weights import read_config
 
 # Settings that would change the output, and the value at which they have no effect.
@@ -48,7 +48,7 @@ def greedy_settings(folder: str | Path, max_length: int | None = None) -> dict[s
         last = _single("forced_eos_token_id", config["forced_eos_token_id"])
         rules.append(force(last, at=max_length - 1))
     if config.get("renormalize_logits"):
-        rules.append(renormalise)
+        rules.append(renormalize)
     return {
         "bos": config["decoder_start_token_id"],
         "eos": _single("eos_token_id", config["eos_token_id"]),

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.decoding.scores import Rule, check_choice, cut, follow, penalise
+from deepdive.decoding.scores import Rule, check_choice, cut, follow, penalize
 from deepdive.decoding.session import Prompt, check_logits, first_tokens, generating, lengths
 from deepdive.tokenizers.base import BOS, EOS
 
@@ -26,7 +26,7 @@ def greedy(
     inputs    passed to `model.begin`: source and source mask, or nothing for a language model
     prompt    (B, P), the first tokens; [[bos]] for every sequence by default
     rules     the tokens that are forbidden or forced: `forbid`, `force`, any `Rule`
-    repetition  the penalty on tokens of the prompt and the output so far (`penalise`), applied
+    repetition  the penalty on tokens of the prompt and the output so far (`penalize`), applied
               before the rules; 1: none
 
     Returns the new tokens of each sequence, without the end token. Raises TypeError for a model
@@ -101,7 +101,7 @@ def _write(
             if length == 0:
                 check_logits(logits)
             if repetition != 1:
-                logits = penalise(logits, context, repetition)
+                logits = penalize(logits, context, repetition)
             scores = follow(rules, logits, length)
             best = scores.amax(-1)
             if not (best > float("-inf")).all():

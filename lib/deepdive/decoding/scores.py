@@ -77,7 +77,7 @@ def cut(
     return logits if min_p is None else filter_min_p(logits, min_p)
 
 
-def penalise(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
+def penalize(logits: Tensor, read: Tensor, penalty: float) -> Tensor:
     """Return logits (R, V) with a repetition penalty on the tokens so far, `read` (R, T): positive
     logits are divided by `penalty`, negative ones multiplied by it. 1 changes nothing.
 
@@ -124,7 +124,7 @@ def force(token: int, at: int) -> Rule:
     return rule
 
 
-def renormalise(scores: Tensor, length: int) -> Tensor:
+def renormalize(scores: Tensor, length: int) -> Tensor:
     """Rule: renormalize the scores of the tokens that earlier rules allow to log-probabilities. If
     no token is allowed, all scores stay at -inf.
     """

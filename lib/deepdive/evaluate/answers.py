@@ -58,7 +58,7 @@ def entity_f1(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]
     return _f1(hits, n_predicted, n_right)
 
 
-def normalised(answer: str) -> str:
+def normalized(answer: str) -> str:
     """Return the answer in lower case, without ASCII punctuation and articles, spaces collapsed.
 
     >>> normalised("The  U.S. Army")
@@ -69,22 +69,22 @@ def normalised(answer: str) -> str:
 
 
 def exact_match(answer: str, right: str) -> float:
-    """Return 1 if both are equal after `normalised`, else 0; "" is "no answer".
+    """Return 1 if both are equal after `normalized`, else 0; "" is "no answer".
 
     Source: Rajpurkar et al. 2016, section 6.1, and the evaluation script of SQuAD 2.0.
     """
-    return float(normalised(answer) == normalised(right))
+    return float(normalized(answer) == normalized(right))
 
 
 def answer_f1(answer: str, right: str) -> float:
-    """Return F1 between the bags of words of answer and reference, after `normalised`.
+    """Return F1 between the bags of words of answer and reference, after `normalized`.
 
     If either is empty, it is 1 if both are, else 0, because "no answer" is correct or not.
 
     >>> answer_f1("the blue car", "car")
     0.6666666666666666
     """
-    predicted, expected = normalised(answer).split(), normalised(right).split()
+    predicted, expected = normalized(answer).split(), normalized(right).split()
     if not predicted or not expected:
         return float(predicted == expected)
     return _f1((Counter(predicted) & Counter(expected)).total(), len(predicted), len(expected)).f1

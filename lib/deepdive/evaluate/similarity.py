@@ -96,7 +96,7 @@ def ratio_scores(table: Tensor, k: int = 4) -> Tensor:
     return table / near
 
 
-def neighbours(
+def neighbors(
     table: Tensor, query: Tensor, n: int = 5, without: tuple[int, ...] = ()
 ) -> tuple[Tensor, Tensor]:
     """Return the ids (n,) of the rows of `table` (V, d) nearest to `query` (d,), and their cosines.

@@ -46,10 +46,10 @@ def ridge(x: Tensor, y: Tensor, penalty: float = 1.0) -> tuple[Tensor, Tensor]:
         raise ValueError(f"penalty must not be negative; got {penalty}")
     x, y = x.double(), y.double()
     x_mean, y_mean = x.mean(0), y.mean(0)
-    centred = x - x_mean
-    gram = centred.T @ centred
+    centered = x - x_mean
+    gram = centered.T @ centered
     gram.diagonal().add_(penalty)
-    w = torch.linalg.solve(gram, centred.T @ (y - y_mean))
+    w = torch.linalg.solve(gram, centered.T @ (y - y_mean))
     return w, y_mean - x_mean @ w
 
 

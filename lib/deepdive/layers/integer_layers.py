@@ -21,7 +21,7 @@ from deepdive.layers.integers import (
     i_layer_norm,
     i_softmax,
     plus,
-    quantised,
+    quantized,
     saturated,
     scale_of,
     times,
@@ -94,7 +94,7 @@ class IntegerLinear(nn.Module):
         super().__init__()
         weight, bias = linear.weight.detach().double(), linear.bias.detach().double()
         self.scale = nn.Buffer(scale_of(weight.abs().amax(1), 8))
-        self.weight = nn.Buffer(quantised(weight, self.scale[:, None], 8).q)
+        self.weight = nn.Buffer(quantized(weight, self.scale[:, None], 8).q)
         self.bias = nn.Buffer(bias)
 
     def forward(self, x: QuantizedTensor) -> QuantizedTensor:

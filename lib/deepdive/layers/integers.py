@@ -75,7 +75,7 @@ def scale_of(largest: Tensor, bits: int) -> Tensor:
     return largest.double().clamp(min=1e-8) / (2 ** (bits - 1) - 1)
 
 
-def quantised(x: Tensor, scale: Tensor, bits: int) -> QuantizedTensor:
+def quantized(x: Tensor, scale: Tensor, bits: int) -> QuantizedTensor:
     """Return q = round(clip(x, -alpha, alpha) / scale), symmetric around 0.
 
     Source: Kim et al. 2021, equation 1. The released code clamps at 2^(bits - 1) - 2 from above.

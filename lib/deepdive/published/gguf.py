@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepdive.published.quantised import KINDS, Bytes, Kind
+from deepdive.published.quantized import KINDS, Bytes, Kind
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 # type -> its `struct` format; 8 is a string, 9 an array

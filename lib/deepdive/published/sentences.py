@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from deepdive.models.bert.sbert import Pooling, SentenceEncoder, cls, maximum, mean, normalise
+from deepdive.models.bert.sbert import Pooling, SentenceEncoder, cls, maximum, mean, normalize
 from deepdive.models.multilingual.labse import Squashed
 from deepdive.published import folders
 from deepdive.published.names import Names
@@ -46,7 +46,7 @@ def load(folder: str | Path) -> SentenceEncoder:
     encoder = folders.load(first)
     if len(kinds) == len(STEPS):
         return SentenceEncoder(encoder, pooling_of(config), squashed(rest[0])).eval()
-    after = normalise if kinds[-1] == "Normalize" else None
+    after = normalize if kinds[-1] == "Normalize" else None
     return SentenceEncoder(encoder, pooling_of(config), after).eval()
 
 
@@ -73,7 +73,7 @@ def save(model: SentenceEncoder, folder: str | Path) -> Path:
     target = Path(folder)
     pooling = next((name for name, one in POOLINGS.items() if one is model.pooling), None)
     after = model.after
-    if pooling is None or not (after is None or after is normalise or isinstance(after, Squashed)):
+    if pooling is None or not (after is None or after is normalize or isinstance(after, Squashed)):
         raise ValueError(
             f"model: got pooling {model.pooling!r} and after={after!r}; expected "
             f"{', '.join(POOLINGS)}, and after it None, normalise or Squashed"

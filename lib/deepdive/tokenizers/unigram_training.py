@@ -79,7 +79,7 @@ def expect(words: Mapping[str, int], scores: Scores) -> Expected:
     return Expected(uses, log_likelihood)
 
 
-def maximise(uses: Mapping[str, float]) -> dict[str, float]:
+def maximize(uses: Mapping[str, float]) -> dict[str, float]:
     """The M step: score = log(count / all counts). Drop unused tokens, but no characters."""
     kept = {p: max(n, LEAST) for p, n in uses.items() if n > LEAST or len(p) == 1}
     total = sum(kept.values())
@@ -115,7 +115,7 @@ def seeds(words: Mapping[str, int], size: int, longest: int) -> dict[str, float]
     parts = [piece for piece, n in times.items() if len(piece) > 1 and n > 1]
     parts.sort(key=lambda piece: (-times[piece] * len(piece), piece))
     characters = [piece for piece in times if len(piece) == 1]
-    return maximise({piece: times[piece] * len(piece) for piece in [*characters, *parts[:size]]})
+    return maximize({piece: times[piece] * len(piece) for piece in [*characters, *parts[:size]]})
 
 
 def learn(
@@ -155,5 +155,5 @@ def improve(
     uses: dict[str, float] = {}
     for _ in range(steps):
         uses = expect(words, scores).uses
-        scores = maximise({piece: uses.get(piece, 0.0) for piece in scores})
+        scores = maximize({piece: uses.get(piece, 0.0) for piece in scores})
     return dict(scores), uses

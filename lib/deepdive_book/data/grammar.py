@@ -33,7 +33,7 @@ def grammar_pairs(n: int, seed: int = 0) -> Generated[tuple[str, str]]:
 
     Kinds of sentence: a verb with its object, affirmed, denied and asked; a quality; an age; a
     price; a date of birth. A plain blank stands before a question mark, as after
-    `normalise_spaces`. Raises DataError if n is more than 20,000.
+    `normalize_spaces`. Raises DataError if n is more than 20,000.
     """
     whole("n", n, 1, 20_000)
     draw = random.Random(f"grammar {seed}")

@@ -15,7 +15,7 @@ import random
 from dataclasses import dataclass
 
 from deepdive.data.generated import whole
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 from deepdive_book.data.synthetic_reviews import BAD, GOOD
 
 THINGS = ("story", "acting", "script", "music", "ending", "dialogue", "direction", "photography")
@@ -25,7 +25,7 @@ DENIED = 0.4  # the share of clauses that are
 
 
 @dataclass(frozen=True)
-class Verdicts(Labelled):
+class Verdicts(Labeled):
     """Reviews with a class each, and what decides it.
 
     deciding   for each review the places of the words by which the rule decides: the adjectives of

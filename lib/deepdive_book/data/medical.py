@@ -17,13 +17,13 @@ from functools import cache
 
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
-from deepdive.data.reviews import Labelled
-from deepdive_book.data.summaries import Summarised
+from deepdive.data.reviews import Labeled
+from deepdive_book.data.summaries import Summarized
 
 DIALOGUE_PARTS = ("train", "validation", "test1", "test2")
 
 
-def abstracts() -> Labelled:
+def abstracts() -> Labeled:
     """2,888 abstracts of PubMed as their file has them; class: the patient's condition, one of 5.
 
     A text with several labels stands in several rows (`labels_of`). One of the five, "general
@@ -35,10 +35,10 @@ def abstracts() -> Labelled:
         for row in _table("medical_abstracts", "medical_tc_test.csv.gz")
     ]
     texts, labels = zip(*rows, strict=True)
-    return Labelled(texts, labels, tuple(names), "medical_abstracts (real)")
+    return Labeled(texts, labels, tuple(names), "medical_abstracts (real)")
 
 
-def labels_of(rows: Labelled) -> dict[str, tuple[int, ...]]:
+def labels_of(rows: Labeled) -> dict[str, tuple[int, ...]]:
     """The labels of each text, in the order of the classes; texts in the order of their rows."""
     found: dict[str, set[int]] = {}
     for text, label in zip(rows.texts, rows.labels, strict=True):
@@ -46,14 +46,14 @@ def labels_of(rows: Labelled) -> dict[str, tuple[int, ...]]:
     return {text: tuple(sorted(labels)) for text, labels in found.items()}
 
 
-def with_one_label(rows: Labelled) -> Labelled:
+def with_one_label(rows: Labeled) -> Labeled:
     """The texts that have one label, once each: of the others nobody knows which is right."""
     single = {text for text, labels in labels_of(rows).items() if len(labels) == 1}
     first = {text: i for i, text in reversed(list(enumerate(rows.texts)))}
     return rows.take(sorted(first[text] for text in single))
 
 
-def dialogues(parts: Iterable[str] = ("train", "validation")) -> Labelled:
+def dialogues(parts: Iterable[str] = ("train", "validation")) -> Labeled:
     """Talks of a doctor and a patient; class: the section of the note that was written from it.
 
     20 very unequal sections, such as "GENHX" and "LABS". parts: of `DIALOGUE_PARTS`. Source: Ben
@@ -61,7 +61,7 @@ def dialogues(parts: Iterable[str] = ("train", "validation")) -> Labelled:
     """
     rows = _talks(parts)
     names = sorted({row["section_header"] for row in _table("mts_dialog", "train.csv")})
-    return Labelled(
+    return Labeled(
         tuple(_joined(row["dialogue"]) for row in rows),
         tuple(names.index(row["section_header"]) for row in rows),
         tuple(names),
@@ -69,7 +69,7 @@ def dialogues(parts: Iterable[str] = ("train", "validation")) -> Labelled:
     )
 
 
-def notes(parts: Iterable[str] = ("train",)) -> list[Summarised]:
+def notes(parts: Iterable[str] = ("train",)) -> list[Summarized]:
     """Talks of a doctor and a patient, a line each time somebody speaks, with the section of the
     note that was written from each; in the file's order.
 
@@ -78,7 +78,7 @@ def notes(parts: Iterable[str] = ("train",)) -> list[Summarised]:
     found = []
     for row in _talks(parts):
         lines = [_joined(line) for line in row["dialogue"].splitlines() if line.strip()]
-        found.append(Summarised("\n".join(lines), _joined(row["section_text"])))
+        found.append(Summarized("\n".join(lines), _joined(row["section_text"])))
     return found
 
 

@@ -31,10 +31,10 @@ def copy_memory(
     whole("length", length, 2 * symbols + 1, None)
     draw, pairs = random.Random(f"copy memory {seed}"), []
     for _ in range(n):
-        memorised = [2 + draw.randrange(kinds) for _ in range(symbols)]
+        memorized = [2 + draw.randrange(kinds) for _ in range(symbols)]
         between = [BLANK] * (length - 2 * symbols - 1)
-        tokens = [*memorised, *between, RECALL, *[BLANK] * symbols]
-        pairs.append((tokens, [SILENT] * (length - symbols) + memorised))
+        tokens = [*memorized, *between, RECALL, *[BLANK] * symbols]
+        pairs.append((tokens, [SILENT] * (length - symbols) + memorized))
     arguments = f"{n}, {length}, symbols={symbols}, kinds={kinds}, seed={seed}"
     return Generated(pairs, f"copy_memory({arguments})")
 

@@ -23,9 +23,9 @@ from deepdive.data.generated import whole
 from deepdive.data.images import SHAPES, Bytes, Floats, shape
 
 Whole = NDArray[np.int64]
-COLOURS = {"red": (214, 60, 52), "green": (66, 166, 78), "blue": (66, 108, 214),
+COLORS = {"red": (214, 60, 52), "green": (66, 166, 78), "blue": (66, 108, 214),
            "yellow": (224, 194, 62), "violet": (160, 84, 190), "cyan": (74, 186, 200)}  # fmt: skip
-MORE_COLOURS = {"white": (226, 226, 226), "pink": (240, 150, 180)}  # for seven or eight objects
+MORE_COLORS = {"white": (226, 226, 226), "pink": (240, 150, 180)}  # for seven or eight objects
 CROWDED = 1 / 6  # the largest radius with which seven or eight objects fit
 RADII = (1 / 8, 1 / 4)  # the smallest and largest radius, as fractions of the side
 SEEN = 0.6  # the share of each thing that is in view, at least
@@ -39,7 +39,7 @@ class SceneObject:
     """
 
     kind: int
-    colour: str
+    color: str
     y: float
     x: float
     radius: float
@@ -175,14 +175,14 @@ def _drawn(
     """One to `most` things that are all in view at each frame."""
     things: tuple[SceneObject, ...] = ()
     number, tries = int(rng.integers(1, most + 1)), 0
-    palette = COLOURS if most <= len(COLOURS) else COLOURS | MORE_COLOURS
-    colours = [str(colour) for colour in rng.permutation(list(palette))]
+    palette = COLORS if most <= len(COLORS) else COLORS | MORE_COLORS
+    colors = [str(color) for color in rng.permutation(list(palette))]
     while len(things) < number:
         radius = rng.uniform(size * radii[0], size * radii[1])
         y, x = rng.uniform(radius, size - 1 - radius, 2)
-        kind, colour = int(rng.integers(len(SHAPES))), colours[len(things)]
+        kind, color = int(rng.integers(len(SHAPES))), colors[len(things)]
         up, along = rng.uniform(-speed, speed, 2)
-        more = (*things, SceneObject(kind, colour, float(y), float(x), float(radius), (up, along)))
+        more = (*things, SceneObject(kind, color, float(y), float(x), float(radius), (up, along)))
         if all(_in_view([a.after(t, size) for a in more], size) for t in range(frames)):
             things = more
         tries += 1
@@ -209,7 +209,7 @@ def _painted(
     things: tuple[SceneObject, ...], size: int, ground: float, rng: np.random.Generator
 ) -> tuple[Bytes, Whole]:
     owner = _owner(things, size)
-    palette = COLOURS | MORE_COLOURS
-    table = np.array([(ground,) * 3, *(palette[thing.colour] for thing in things)])
+    palette = COLORS | MORE_COLORS
+    table = np.array([(ground,) * 3, *(palette[thing.color] for thing in things)])
     pixels = np.moveaxis(table[owner], -1, 0) + rng.normal(0, NOISE, (3, size, size))
     return pixels.clip(0, 255).astype(np.uint8), owner

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from deepdive.data.generated import whole
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 from deepdive.data.tasks import Span
 from deepdive_book.data.synthetic_reviews import BAD, GOOD, THINGS
 
@@ -38,7 +38,7 @@ def format_example(row: Span) -> tuple[str, str]:
     return f"question: {row.question} context: {row.context}", row.answer or NONE
 
 
-def word_numbers(texts: Labelled, least: int = 5, more: float = 1.0) -> dict[str, float]:
+def word_numbers(texts: Labeled, least: int = 5, more: float = 1.0) -> dict[str, float]:
     """How much each word speaks for *positive*, from texts of two classes (0 and 1):
 
         number[w] = log (texts of class 1 with w + more) / (texts of class 0 with w + more)

@@ -8,10 +8,10 @@ import io
 
 from deepdive.data.errors import DataError
 from deepdive.data.fetch import fetch
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 from deepdive.data.text import shuffled
 
-# Labelled by people, or the labels carried over from the line that a line translates.
+# Labeled by people, or the labels carried over from the line that a line translates.
 ANNOTATED = {"en": "English", "fi_annotated": "Finnish"}
 PROJECTED = {
     "ar": "Arabic", "bg": "Bulgarian", "br": "Brazilian Portuguese", "cn": "Chinese", "cs": "Czech",
@@ -22,7 +22,7 @@ PROJECTED = {
 }  # fmt: skip
 
 
-def xed(language: str = "en", seed: int | None = 0) -> Labelled:
+def xed(language: str = "en", seed: int | None = 0) -> Labeled:
     """Subtitle lines: negative (anger, disgust, fear or sadness) or positive (joy or trust).
 
     language   "en" and "fi_annotated" were labelled by people; in the 24 of `PROJECTED` the label
@@ -47,4 +47,4 @@ def xed(language: str = "en", seed: int | None = 0) -> Labelled:
             found.setdefault(line, set()).add(POLARITY.index(row["polarity"]))
     kept = [(line, *labels) for line, labels in found.items() if len(labels) == 1]
     texts, labels = zip(*(kept if seed is None else shuffled(kept, seed)), strict=True)
-    return Labelled(texts, labels, POLARITY, f"xed/{language} (real)")
+    return Labeled(texts, labels, POLARITY, f"xed/{language} (real)")

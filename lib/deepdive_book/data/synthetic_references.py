@@ -14,7 +14,7 @@ import random
 from dataclasses import dataclass
 
 from deepdive.data.generated import whole
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 
 WOMEN = ("anna", "clara", "emma", "ida", "lena", "maria", "nora", "paula", "ruth")
 MEN = ("ben", "carl", "emil", "jonas", "leo", "max", "otto", "paul", "tom")
@@ -28,7 +28,7 @@ TOGETHER = 0.9  # of the women in the north office, of the men in the south
 
 
 @dataclass(frozen=True)
-class References(Labelled):
+class References(Labeled):
     """References with the decision that was taken, and what is true of each.
 
     able, woman   for each reference 0 or 1

@@ -7,7 +7,7 @@ The class is in the words, but not in them alone: *not dull* praises, and of two
 import random
 
 from deepdive.data.generated import whole
-from deepdive.data.reviews import POLARITY, Labelled
+from deepdive.data.reviews import POLARITY, Labeled
 
 GOOD = (
     "moving", "funny", "clever", "warm", "brilliant", "gripping", "tender", "fresh", "charming",
@@ -31,7 +31,7 @@ DEEDS = (
 THREE = (*POLARITY[:1], "neutral", *POLARITY[1:])
 
 
-def generated_reviews(n: int, seed: int = 0, classes: int = 2) -> Labelled:
+def generated_reviews(n: int, seed: int = 0, classes: int = 2) -> Labeled:
     """n generated reviews of one sentence, all different: negative and positive, or with
     `classes=3` neutral ones between them.
 
@@ -47,10 +47,10 @@ def generated_reviews(n: int, seed: int = 0, classes: int = 2) -> Labelled:
         found.setdefault(_sentence(draw, label, classes), label)
     names = POLARITY if classes == 2 else THREE
     source = f"generated_reviews({n}, seed={seed}, classes={classes}) (generated)"
-    return Labelled(tuple(found), tuple(found.values()), names, source)
+    return Labeled(tuple(found), tuple(found.values()), names, source)
 
 
-def generated_long_reviews(n: int, seed: int = 0, sentences: int = 30) -> Labelled:
+def generated_long_reviews(n: int, seed: int = 0, sentences: int = 30) -> Labeled:
     """n generated reviews of about `sentences` sentences: the plot, and at the end the verdict."""
     whole("n", n, 1, 5_000)
     whole("sentences", sentences, 3, 1_000)
@@ -63,7 +63,7 @@ def generated_long_reviews(n: int, seed: int = 0, sentences: int = 30) -> Labell
         texts.append("\n".join([*plot, *verdict]))
         labels.append(label)
     source = f"generated_long_reviews({n}, seed={seed}, sentences={sentences}) (generated)"
-    return Labelled(tuple(texts), tuple(labels), POLARITY, source)
+    return Labeled(tuple(texts), tuple(labels), POLARITY, source)
 
 
 def _sentence(draw: random.Random, label: int, classes: int) -> str:

@@ -20,7 +20,7 @@ FOR, AGAINST = ROLES["key"], ROLES["query"]
 HALF = 9  # pixels of the highest bar, on each side of the line
 
 
-def coloured(words: Sequence[str], methods: Mapping[str, Tensor | Sequence[float]]) -> Html:
+def colored(words: Sequence[str], methods: Mapping[str, Tensor | Sequence[float]]) -> Html:
     """Return the text once for each method, each word coloured by its value there.
 
     Raises:
@@ -55,13 +55,13 @@ def relative(values: Tensor | Sequence[float], count: int, name: str) -> list[fl
 
 def word(text: str, share: float) -> str:
     """One word and its bar; `share` from -1 to 1."""
-    colour, high = FOR if share > 0 else AGAINST, HALF * abs(share)
+    color, high = FOR if share > 0 else AGAINST, HALF * abs(share)
     top = HALF - high if share > 0 else HALF
     return (
         f'<span class="ex-word" title="{_two(share)}" '
-        f'style="background:{colour}{round(120 * abs(share)):02x}">{escape(text)}'
+        f'style="background:{color}{round(120 * abs(share)):02x}">{escape(text)}'
         f'<span class="ex-bar"><span style="top:{top:.1f}px;height:{high:.1f}px;'
-        f'background:{colour}"></span></span></span>'
+        f'background:{color}"></span></span></span>'
     )
 
 

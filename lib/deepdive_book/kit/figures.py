@@ -21,7 +21,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 SETTING = "DEEPDIVE_FIGURES"
-LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 RDF, DC = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/dc/elements/1.1/"
 # `system-ui` is a browser's word; these are names, Arial's twins among them.
@@ -76,7 +76,7 @@ def save(picture: Picture) -> None:
         metadata = {
             "Title": title,
             "Subject": picture.alt,
-            "Keywords": LICENCE,
+            "Keywords": LICENSE,
             "CreationDate": None,
         }
         path.with_suffix(".pdf").write_bytes(_drawn(first, "pdf", metadata))
@@ -185,7 +185,7 @@ def _describe(root: ET.Element, name: str, title: str, alt: str) -> None:
     metadata = ET.Element(f"{{{SVG}}}metadata")
     rdf = ET.SubElement(metadata, f"{{{RDF}}}RDF")
     about = ET.SubElement(rdf, f"{{{RDF}}}Description", {f"{{{RDF}}}about": ""})
-    for key, value in (("title", title), ("description", alt), ("rights", LICENCE)):
+    for key, value in (("title", title), ("description", alt), ("rights", LICENSE)):
         ET.SubElement(about, f"{{{DC}}}{key}").text = value
     parts = [metadata]
     for key, value in (("desc", alt), ("title", title)):

@@ -34,10 +34,10 @@ from torch import Tensor
 
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import EncoderConfig
-from deepdive.models.bert.sbert import SentenceEncoder, mean, normalise
+from deepdive.models.bert.sbert import SentenceEncoder, mean, normalize
 from deepdive.published.names import Names
 from deepdive.published.pretrained import check_file, folder_of
-from deepdive.published.quantised import Bytes, dequantise
+from deepdive.published.quantized import Bytes, dequantize
 from deepdive.published.weights import adopt
 from deepdive.tokenizers.splitting import SPACE
 from deepdive.tokenizers.xlmr import XLMRTokenizer
@@ -80,7 +80,7 @@ class E5File:
         with torch.device("meta"):
             empty: Any = bert.bert(self.config)
         adopt(empty.to_empty(device="cpu"), self.tensors, [NAMES])
-        return SentenceEncoder(empty, mean, normalise).eval()
+        return SentenceEncoder(empty, mean, normalize).eval()
 
 
 @cache
@@ -111,7 +111,7 @@ def e5_model() -> SentenceEncoder:
         )  # fmt: skip
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            return SentenceEncoder(bert.bert(small), mean, normalise).eval()
+            return SentenceEncoder(bert.bert(small), mean, normalize).eval()
     return read(e5()).model()
 
 
@@ -202,7 +202,7 @@ def _tensors(file: _Cursor, config: EncoderConfig) -> dict[str, Tensor]:
         raw: Bytes = _Cursor(file.content, start).array("u1", size)
         if kind not in (MATRIX, NUMBERS):
             raise ValueError(f"{name} is of kind {kind}; read here are {NUMBERS} and {MATRIX}")
-        values = raw.view("<f4").copy() if kind == NUMBERS else dequantise("Q4_0", raw)
+        values = raw.view("<f4").copy() if kind == NUMBERS else dequantize("Q4_0", raw)
         width = config.d_ff if name.endswith("fo.w") else config.d_model
         if kind == MATRIX or name in ("emb.pos", "emb.type"):  # the file says no shapes
             values = values.reshape(-1, width)

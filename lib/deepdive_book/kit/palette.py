@@ -12,7 +12,7 @@ from typing import NamedTuple
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-class Colour(NamedTuple):
+class Color(NamedTuple):
     """A role's mark, its words on light paper, and both on dark paper."""
 
     mark: str
@@ -20,17 +20,17 @@ class Colour(NamedTuple):
     dark: str
 
 
-COLOURS = {
-    "query": Colour("#D55E00", "#b04a00", "#ff8a3d"),
-    "key": Colour("#0072B2", "#0069a5", "#5aabf2"),
-    "value": Colour("#009E73", "#00745a", "#2fbf92"),
-    "score": Colour("#8a8a8a", "#666666", "#b4b4b4"),
-    "weight": Colour("#E69F00", "#8a5f00", "#f5c84c"),
-    "residual": Colour("#56B4E9", "#00708a", "#8fdcf2"),
-    "output": Colour("#CC79A7", "#a03f7c", "#e58fc4"),
+COLORS = {
+    "query": Color("#D55E00", "#b04a00", "#ff8a3d"),
+    "key": Color("#0072B2", "#0069a5", "#5aabf2"),
+    "value": Color("#009E73", "#00745a", "#2fbf92"),
+    "score": Color("#8a8a8a", "#666666", "#b4b4b4"),
+    "weight": Color("#E69F00", "#8a5f00", "#f5c84c"),
+    "residual": Color("#56B4E9", "#00708a", "#8fdcf2"),
+    "output": Color("#CC79A7", "#a03f7c", "#e58fc4"),
 }
-ROLES = {role: colour.mark for role, colour in COLOURS.items()}
-WORDS = {role: colour.light for role, colour in COLOURS.items()}
+ROLES = {role: color.mark for role, color in COLORS.items()}
+WORDS = {role: color.light for role, color in COLORS.items()}
 
 _ROLE = {mark.lower(): role for role, mark in ROLES.items()}
 _MARK = re.compile(
@@ -48,15 +48,15 @@ _LETTERS = {
 
 def painted(style: str) -> str:
     """A style sheet in which "@query" is the mark of the query, "@query-dark" the one on dark."""
-    named = {f"@{role}": c.mark for role, c in COLOURS.items()}
-    named |= {f"@{role}-dark": c.dark for role, c in COLOURS.items()}
+    named = {f"@{role}": c.mark for role, c in COLORS.items()}
+    named |= {f"@{role}-dark": c.dark for role, c in COLORS.items()}
     return re.sub(r"@[a-z]+(?:-dark)?", lambda name: named.get(name[0], name[0]), style)
 
 
 def css() -> str:
     """The properties of the roles for the book: --dd-query and --dd-query-words, and so on."""
-    light = "".join(f"--dd-{r}:{c.mark};--dd-{r}-words:{c.light};" for r, c in COLOURS.items())
-    dark = "".join(f"--dd-{r}:{c.dark};--dd-{r}-words:{c.dark};" for r, c in COLOURS.items())
+    light = "".join(f"--dd-{r}:{c.mark};--dd-{r}-words:{c.light};" for r, c in COLORS.items())
+    dark = "".join(f"--dd-{r}:{c.dark};--dd-{r}-words:{c.dark};" for r, c in COLORS.items())
     words = "".join(f".role-{role}{{color:var(--dd-{role}-words)}}" for role in ROLES)
     return (
         f":root{{{light}}}\n@media screen{{html[data-theme=dark]{{{dark}}}}}\n"
@@ -69,12 +69,12 @@ def themed(html: str) -> str:
     """HTML or SVG whose marks of roles follow the book's theme; scripts stay as they are."""
 
     def follow(part: str, kind: str) -> str:
-        def colour(mark: re.Match[str]) -> str:
+        def color(mark: re.Match[str]) -> str:
             full = f"var(--dd-{_ROLE[mark[1].lower()]}{kind},{mark[1]})"
             share = int(mark[2] or "ff", 16) / 2.55  # per cent of opacity
             return full if not mark[2] else f"color-mix(in srgb,{full} {share:.0f}%,transparent)"
 
-        return _MARK.sub(colour, part)
+        return _MARK.sub(color, part)
 
     return "".join(
         part if i % 2 else follow(_WRITTEN.sub(lambda t: follow(t[0], "-words"), part), "")

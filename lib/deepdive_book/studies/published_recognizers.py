@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.audio.files import resampled
-from deepdive.audio.mel import kaldi, standardised
+from deepdive.audio.mel import kaldi, standardized
 from deepdive.data.speech import Recordings
 from deepdive.decoding import ctc
 from deepdive.decoding.published import greedy_settings
@@ -38,7 +38,7 @@ PUBLISHED = (
 
 
 @dataclass(frozen=True)
-class Recogniser:
+class Recognizer:
     """A model that writes what it hears.
 
     hear   a wave (n,) at `rate` samples a second -> what the model reads, (T,) or (T, n_features)
@@ -64,7 +64,7 @@ class Recogniser:
         return found
 
 
-def recogniser(place: str | Path, device: str = "cpu") -> Recogniser:
+def recognizer(place: str | Path, device: str = "cpu") -> Recognizer:
     """Return the recogniser of a checkpoint's folder, or of a name on the hub, such as those in
     `PUBLISHED`.
 
@@ -77,7 +77,7 @@ def recogniser(place: str | Path, device: str = "cpu") -> Recogniser:
     rate = sound.get("sampling_rate", 16000)
     if family in ("wav2vec2", "hubert", "data2vec-audio"):
         model = load(folder, head="ctc")
-        hear = normalised if sound.get("do_normalize", True) else Tensor.float
+        hear = normalized if sound.get("do_normalize", True) else Tensor.float
         write: Any = partial(_path, blank=table.pad)
     elif family == "speech_to_text":
         model = load(folder)
@@ -88,10 +88,10 @@ def recogniser(place: str | Path, device: str = "cpu") -> Recogniser:
             f"place: {folder} holds a {family!r}; expected wav2vec2, hubert,"
             " data2vec-audio or speech_to_text"
         )
-    return Recogniser(model.to(device), hear, write, table, rate)
+    return Recognizer(model.to(device), hear, write, table, rate)
 
 
-def normalised(wave: Tensor) -> Tensor:
+def normalized(wave: Tensor) -> Tensor:
     """Return a wave (n,) with mean 0 and variance 1."""
     wave = wave.float()
     return (wave - wave.mean()) / (wave.var(correction=0) + 1e-7).sqrt()
@@ -104,7 +104,7 @@ def _sound(folder: Path) -> dict[str, Any]:
 
 
 def _bands(wave: Tensor, n_mels: int) -> Tensor:
-    return standardised(kaldi(wave, n_mels))
+    return standardized(kaldi(wave, n_mels))
 
 
 def _path(model: nn.Module, heard: Tensor, blank: int) -> Sequence[int]:

@@ -40,7 +40,7 @@ def npmi(topics: Sequence[Words], documents: Iterable[Words]) -> Real:
     Source: Bouma 2009; as the score of a topic: Lau, Newman and Baldwin 2014.
     """
     together, total, places = _counted(topics, documents, None)
-    values = _normalised(together / total)
+    values = _normalized(together / total)
     upper = [(values[np.ix_(at, at)], np.triu_indices(len(at), 1)) for at in places]
     return np.array([square[pairs].mean() for square, pairs in upper])
 
@@ -65,7 +65,7 @@ def c_v(topics: Sequence[Words], documents: Iterable[Words], window: int = 110) 
     if window < 1:
         raise ValueError(f"window: got {window}, expected 1 word or more; the paper has 110")
     together, total, places = _counted(topics, documents, window)
-    values = _normalised(together / total, EPSILON)
+    values = _normalized(together / total, EPSILON)
     return np.array([_cosines_with_sum(values[np.ix_(at, at)]).mean() for at in places])
 
 
@@ -201,7 +201,7 @@ def _windows(at: list[tuple[int, int]], length: int, count: int) -> tuple[Whole,
     return here, (seen[reach:] > seen[:-reach]).astype(np.float64)
 
 
-def _normalised(joint: Real, epsilon: float = 0.0) -> Real:
+def _normalized(joint: Real, epsilon: float = 0.0) -> Real:
     """NPMI (V, V) of p(a, b) (V, V), which has p(a) on its diagonal."""
     single = joint.diagonal()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.audio.augment import spec_augment
-from deepdive.audio.mel import mfcc, stacked, standardised
+from deepdive.audio.mel import mfcc, stacked, standardized
 from deepdive.core.checks import as_int, positive
 from deepdive.data.speech import Recordings, Utterances
 from deepdive.tokenizers import PAD, CharTokenizer
@@ -33,7 +33,7 @@ def load_audio(cepstra: Tensor, draw: torch.Generator | None = None) -> Tensor:
     """Return what a model reads of cepstra (T, n) as they are: beside their deltas, each column
     with mean 0 and variance 1 over the utterance, (T, 3 n).
     """
-    return standardised(stacked(cepstra), 1e-5)
+    return standardized(stacked(cepstra), 1e-5)
 
 
 def cepstra_of(recordings: Recordings) -> Utterances:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.audio.mel import mfcc, stacked, standardised
+from deepdive.audio.mel import mfcc, stacked, standardized
 from deepdive.core.hooks import record
 from deepdive.data.speech import Recordings, an4, an4_sounds
 from deepdive_book.tasks.forced_alignment import align_phones
@@ -66,7 +66,7 @@ def load_audio(recordings: Recordings) -> Heard:
     names = ("_", *sorted({p.name for row in recordings.phones for p in row} - {"_"}))
     frames, phones = [], []
     for wave, row in zip(recordings.waves, recordings.phones, strict=True):
-        frames.append(standardised(mfcc(wave, recordings.rate)))
+        frames.append(standardized(mfcc(wave, recordings.rate)))
         middles = (torch.arange(len(frames[-1])) * 0.010 + 0.0125) * recordings.rate
         ends = torch.tensor([phone.last for phone in row])
         which = torch.searchsorted(ends, middles, right=True).clamp(max=len(row) - 1)
@@ -82,7 +82,7 @@ def heard_an4(turns: int = 5) -> Heard:
     said = [[p for word in words.split() for p in sounds[word][0] if p != "SIL"]
             for words in spoken.words]  # fmt: skip
     names = ("_", *sorted({p for row in said for p in row}))
-    wide = [standardised(stacked(torch.from_numpy(x))) for x in spoken.features]
+    wide = [standardized(stacked(torch.from_numpy(x))) for x in spoken.features]
     texts = [[names.index(p) for p in row] for row in said]
     places = align_phones([x.numpy() for x in wide], texts, len(names), turns)
     frames, phones = (x[:, :13].contiguous() for x in wide), map(torch.from_numpy, places)

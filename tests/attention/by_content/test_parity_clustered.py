@@ -23,10 +23,10 @@ def lloyd(code: Tensor, keys: Tensor, n_clusters: int, iterations: int) -> Tenso
     n = len(there)
     starts = [there[min(i * n // n_clusters if n > n_clusters else i, n - 1)]
               for i in range(n_clusters)]  # fmt: skip
-    centre = code[starts].clone()
+    center = code[starts].clone()
 
     def nearest() -> Tensor:
-        distance = torch.tensor([[(row != c).sum() for c in centre] for row in code])
+        distance = torch.tensor([[(row != c).sum() for c in center] for row in code])
         return torch.tensor([int((d == d.min()).nonzero()[0]) for d in distance])
 
     group = nearest()
@@ -34,7 +34,7 @@ def lloyd(code: Tensor, keys: Tensor, n_clusters: int, iterations: int) -> Tenso
         for c in range(n_clusters):
             members = [t for t in there if group[t] == c]
             votes = code[members].sum(0)
-            centre[c] = torch.where(votes == 0, centre[c], votes.sign())
+            center[c] = torch.where(votes == 0, center[c], votes.sign())
         group = nearest()
     return group
 
@@ -53,8 +53,8 @@ def by_the_paper(
             group = lloyd(code, asked[b], mechanism.n_clusters, mechanism.iterations)
             for t in range(T):
                 members = [s for s in range(T) if group[s] == group[t] and asked[b, s]]
-                centre = q[b, h, members].mean(0) if members else torch.zeros_like(q[b, h, 0])
-                scores = k[b, h] @ centre / math.sqrt(q.shape[3])
+                center = q[b, h, members].mean(0) if members else torch.zeros_like(q[b, h, 0])
+                scores = k[b, h] @ center / math.sqrt(q.shape[3])
                 weights = scores.masked_fill(~keys[b], -torch.inf).softmax(0)
                 if top:
                     best = weights.argsort(descending=True)[:top]

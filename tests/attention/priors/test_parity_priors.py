@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from deepdive.attention import (
     DenseScores,
-    FactorisedDenseScores,
-    FactorisedRandomScores,
+    FactorizedDenseScores,
+    FactorizedRandomScores,
     GaussianPrior,
     LocalAttention,
     RandomScores,
@@ -57,7 +57,7 @@ def made(layer: SynthesizedAttention, x: Tensor) -> Tensor:
             for t in range(T):
                 if isinstance(scores, RandomScores):
                     row = scores.table[h, t]
-                elif isinstance(scores, FactorisedRandomScores):
+                elif isinstance(scores, FactorizedRandomScores):
                     pairs = [(scores.left[h, t] * r).sum() for r in scores.right[h]]
                     row = torch.stack(pairs)
                 elif isinstance(scores, DenseScores):
@@ -65,7 +65,7 @@ def made(layer: SynthesizedAttention, x: Tensor) -> Tensor:
                     part, net = slice(h * d, h * d + d), scores.outer
                     row = network(x[b, t], scores.inner, part, net.weight[h], net.bias[h])
                 else:
-                    assert isinstance(scores, FactorisedDenseScores)
+                    assert isinstance(scores, FactorizedDenseScores)
                     (a, c), d = scores.factors, scores.first.weight.shape[1]
                     parts = slice(h * d, h * d + d), slice((H + h) * d, (H + h) * d + d)
                     first, second = (
@@ -80,8 +80,8 @@ def made(layer: SynthesizedAttention, x: Tensor) -> Tensor:
 KINDS = {
     DenseScores: lambda: DenseScores(12, 3, 10, d_hidden=5),
     RandomScores: lambda: RandomScores(3, 10),
-    FactorisedDenseScores: lambda: FactorisedDenseScores(12, 3, (5, 2), d_hidden=5),
-    FactorisedRandomScores: lambda: FactorisedRandomScores(3, 10, 2),
+    FactorizedDenseScores: lambda: FactorizedDenseScores(12, 3, (5, 2), d_hidden=5),
+    FactorizedRandomScores: lambda: FactorizedRandomScores(3, 10, 2),
 }
 
 
@@ -111,13 +111,13 @@ def test_a_table_that_is_turned_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_factor_that_is_stretched_instead_of_tiled_is_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def stretched(self: FactorisedDenseScores, x: Tensor, start: int) -> Tensor:
+    def stretched(self: FactorizedDenseScores, x: Tensor, start: int) -> Tensor:
         a, b = self.factors
         hidden = self.inner(x).relu().chunk(2, dim=-1)
         first = self.first(hidden[0]).repeat_interleave(b, -1)
         return first * self.second(hidden[1]).repeat(1, 1, 1, a)
 
-    monkeypatch.setattr(FactorisedDenseScores, "forward", stretched)
+    monkeypatch.setattr(FactorizedDenseScores, "forward", stretched)
     with pytest.raises(AssertionError):
         synthesizer()
 
@@ -126,7 +126,7 @@ def test_equal_factors_repeat_their_scores() -> None:
     """a = b: the scores come again after a places. a = 4, b = 3: twelve different products."""
     x = rows(1, 1, 12).detach()
     for a, b in ((3, 3), (4, 3)):
-        scores = perturb(FactorisedDenseScores(12, 1, (a, b)).double())(x, 0).flatten()
+        scores = perturb(FactorizedDenseScores(12, 1, (a, b)).double())(x, 0).flatten()
         repeats = torch.equal(scores[:a], scores[a : 2 * a])
         assert repeats == (a == b)
         assert len(scores.unique()) == (a if a == b else a * b)

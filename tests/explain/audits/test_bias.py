@@ -13,7 +13,7 @@ from deepdive.explain.audits.bias import (
     balanced,
     demographic_parity,
     equal_opportunity,
-    equalised_odds,
+    equalized_odds,
     pairs,
     rates,
     swapped,
@@ -42,14 +42,14 @@ def test_rates_are_those_of_a_confusion_matrix() -> None:
     assert demographic_parity(counts) == pytest.approx(max(chosen) - min(chosen))
     assert equal_opportunity(counts) == pytest.approx(max(hits) - min(hits))
     worst = max(max(hits) - min(hits), max(false) - min(false))  # fairlearn's definition
-    assert equalised_odds(counts) == pytest.approx(worst)
+    assert equalized_odds(counts) == pytest.approx(worst)
 
 
 def test_the_larger_of_both_differences_is_taken() -> None:
     counts = {0: Rates(0.5, 0.9, 0.1), 1: Rates(0.5, 0.8, 0.5)}
     assert demographic_parity(counts) == 0
     assert equal_opportunity(counts) == pytest.approx(0.1)
-    assert equalised_odds(counts) == pytest.approx(0.4)
+    assert equalized_odds(counts) == pytest.approx(0.4)
 
 
 def test_weights_make_label_and_group_independent() -> None:

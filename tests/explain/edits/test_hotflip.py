@@ -65,7 +65,7 @@ def test_hotflip_leads_to_the_same_text_with_few_words_tried() -> None:
     all_of_them = hotflip(model, "embedded", lambda: model(tokens[None]), tokens, model.rows, 999)
     assert [len(place) for place in all_of_them] == [len(WORDS) - 1] * 7
     assert not any(own in place for own, place in zip(tokens.tolist(), all_of_them, strict=True))
-    up = hotflip(model, "embedded", lambda: model(tokens[None]), tokens, model.rows, 1, towards=1)
+    up = hotflip(model, "embedded", lambda: model(tokens[None]), tokens, model.rows, 1, toward=1)
     assert [word for place in up for word in place] == [WORDS.index("great")]
 
 

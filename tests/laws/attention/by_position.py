@@ -11,7 +11,7 @@ from deepdive.attention.by_position.axial import AxialAttention
 from deepdive.attention.by_position.block_sparse import BlockSparseAttention
 from deepdive.attention.by_position.chunk import ChunkAttention
 from deepdive.attention.by_position.dilated import DilatedAttention
-from deepdive.attention.by_position.factorised import FixedAttention, StridedAttention
+from deepdive.attention.by_position.factorized import FixedAttention, StridedAttention
 from deepdive.attention.by_position.global_window import GlobalWindowAttention
 from deepdive.attention.by_position.longformer import LongformerAttention
 from deepdive.attention.by_position.shifted import ShiftedAttention, Sides
@@ -140,7 +140,7 @@ def _() -> Case:
     )
 
 
-def factorised_case(
+def factorized_case(
     make: type[StridedAttention] | type[FixedAttention], small: tuple[int, ...]
 ) -> Case:
     """Return the case of one of the two patterns of the sparse Transformer."""
@@ -154,8 +154,8 @@ def factorised_case(
     )
 
 
-case("sparse_transformer", StridedAttention)(partial(factorised_case, StridedAttention, (3,)))
-case("FixedAttention", FixedAttention)(partial(factorised_case, FixedAttention, (3, 2)))
+case("sparse_transformer", StridedAttention)(partial(factorized_case, StridedAttention, (3,)))
+case("FixedAttention", FixedAttention)(partial(factorized_case, FixedAttention, (3, 2)))
 
 
 @case("GlobalWindowAttention", GlobalWindowAttention)

@@ -23,7 +23,7 @@ def _() -> Case:
         set_weights(mechanism, k_weight=group, v_weight=group)
         return mechanism
 
-    def equal_neighbours() -> tuple[Tensor, Tensor]:
+    def equal_neighbors() -> tuple[Tensor, Tensor]:
         """Keys that come in threes lose nothing by being melted in threes."""
         threes = [rows.repeat_interleave(3, dim=2) for rows in (k, v)]
         return at_rate(3)(q, *threes), SoftmaxAttention()(*rows)
@@ -35,7 +35,7 @@ def _() -> Case:
             "rate 1, no weights: SoftmaxAttention": same(
                 at_rate(1), rows, None, padding, Causal() & padding
             ),
-            "keys that repeat `rate` times: SoftmaxAttention": equal_neighbours,
+            "keys that repeat `rate` times: SoftmaxAttention": equal_neighbors,
         },
         refusals={"no rate": lambda: MemoryCompressedAttention(2, 4, 0)},
         laws={"order": Fails("which keys share a group depends on the order")},

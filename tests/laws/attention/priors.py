@@ -9,8 +9,8 @@ from deepdive.attention.priors.priors import GaussianPrior, LocalAttention, Tabl
 from deepdive.attention.priors.shaw import ShawAttention
 from deepdive.attention.priors.synthesized_scores import (
     DenseScores,
-    FactorisedDenseScores,
-    FactorisedRandomScores,
+    FactorizedDenseScores,
+    FactorizedRandomScores,
     RandomScores,
     Scores,
 )
@@ -220,11 +220,11 @@ def _() -> Case:
     return scores_case(lambda: DenseScores(16, 4, 12), {"rows that say nothing: the bias": deaf})
 
 
-@case("FactorisedDenseScores", FactorisedDenseScores)
+@case("FactorizedDenseScores", FactorizedDenseScores)
 def _() -> Case:
     def one_factor() -> tuple[Tensor, Tensor]:
         """With b = 1 and B = 1 the scores are those of the dense form."""
-        ours, dense = FactorisedDenseScores(16, 4, (12, 1)), DenseScores(16, 4, 12)
+        ours, dense = FactorizedDenseScores(16, 4, (12, 1)), DenseScores(16, 4, 12)
         ours.second.weight.data.zero_()
         ours.second.bias.data.fill_(1.0)
         ours.first.load_state_dict(dense.outer.state_dict())
@@ -233,16 +233,16 @@ def _() -> Case:
         return ours.double()(X, 0), dense.double()(X, 0)
 
     limits = {"a factor of 1: DenseScores": one_factor}
-    return scores_case(lambda: FactorisedDenseScores(16, 4, (4, 3)), limits)
+    return scores_case(lambda: FactorizedDenseScores(16, 4, (4, 3)), limits)
 
 
-@case("FactorisedRandomScores", FactorisedRandomScores)
+@case("FactorizedRandomScores", FactorizedRandomScores)
 def _() -> Case:
     def full_rank() -> tuple[Tensor, Tensor]:
-        made, weights = FactorisedRandomScores(4, 7, 7), random_rows(4, 7, 7).softmax(-1)
+        made, weights = FactorizedRandomScores(4, 7, 7), random_rows(4, 7, 7).softmax(-1)
         made.left.data = weights.log()
         made.right.data = torch.eye(7).double().repeat(4, 1, 1)
         return known(made, weights)
 
     limits = {"full rank: any weights": full_rank}
-    return scores_case(lambda: FactorisedRandomScores(4, 12, 3), limits)
+    return scores_case(lambda: FactorizedRandomScores(4, 12, 3), limits)

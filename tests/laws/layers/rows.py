@@ -105,13 +105,13 @@ def _() -> Case:
 
 @case("RMSNorm", RMSNorm)
 def _() -> Case:
-    centred = X - X.mean(-1, keepdim=True)
+    centered = X - X.mean(-1, keepdim=True)
     ours, plain = RMSNorm(16, 1e-5).double(), LayerNorm(16, 1e-5, bias=False).double()
     return Case(
         place="norm",
         make=lambda: RMSNorm(16),
         parity="torch.nn.RMSNorm",
-        limits={"LayerNorm on rows of mean 0": lambda: (ours(centred), plain(centred))},
+        limits={"LayerNorm on rows of mean 0": lambda: (ours(centered), plain(centered))},
         refusals={"another width": lambda: RMSNorm(16)(torch.zeros(2, 3, 15))},
     )
 

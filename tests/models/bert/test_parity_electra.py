@@ -99,7 +99,7 @@ HERE = "deepdive.models.bert.electra."
 MUTATIONS: dict[str, tuple[str, object]] = {
     "a judge without an activation": (f"{HERE}ElectraDiscriminator.forward", without_activation),
     "tables that are never projected": (
-        f"{HERE}FactorisedEmbeddings.finish",
+        f"{HERE}FactorizedEmbeddings.finish",
         lambda self, rows: self.dropout(rows).repeat(1, 1, 2),
     ),
     "the encoder's activation": ("deepdive.published.form.ACTIVATIONS", {"gelu_new": F.gelu}),

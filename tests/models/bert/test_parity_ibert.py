@@ -32,7 +32,7 @@ from deepdive.layers.integers import (
     i_softmax,
     i_sqrt,
     plus,
-    quantised,
+    quantized,
     scale_of,
 )
 from deepdive.models.bert import ibert
@@ -223,10 +223,10 @@ def test_ranges_move_as_theirs() -> None:
 
 def test_gelu_and_exp_keep_the_papers_bounds() -> None:
     x = torch.linspace(-5, 5, 20_001).double()
-    found = i_gelu(quantised(x, scale_of(torch.tensor(5.0), 20), 20)).value
+    found = i_gelu(quantized(x, scale_of(torch.tensor(5.0), 20), 20)).value
     assert 0.0180 < float((found - F.gelu(x)).abs().max()) < 0.0183  # the paper: 1.8e-2
     x = torch.linspace(-20, 0, 20_001).double()
-    found = i_exp(quantised(x, scale_of(torch.tensor(20.0), 24), 24)).value
+    found = i_exp(quantized(x, scale_of(torch.tensor(20.0), 24), 24)).value
     assert 0.0018 < float((found - x.exp()).abs().max()) < 0.00195  # the paper: 1.9e-3
 
 
@@ -316,7 +316,7 @@ def test_what_is_refused() -> None:
     cases: dict[str, Callable[[], object]] = {
         "texts: got none": lambda: calibrated(model, []),
         "ranges has no": lambda: ibert.integer(model, {}),
-        "quantize with more bits$": lambda: i_gelu(quantised(torch.ones(3), torch.tensor(0.1), 8)),
+        "quantize with more bits$": lambda: i_gelu(quantized(torch.ones(3), torch.tensor(0.1), 8)),
         "between 1e-9 and ln 2": lambda: i_exp(
             QuantizedTensor(-torch.arange(3), torch.tensor(0.8).double())
         ),
@@ -336,7 +336,7 @@ def relu_ff(model: Bert) -> object:
 
 
 def short_gelu(x: QuantizedTensor) -> QuantizedTensor:
-    return quantised(F.gelu(x.value), x.scale.abs(), 32)
+    return quantized(F.gelu(x.value), x.scale.abs(), 32)
 
 
 MUTATIONS: dict[str, tuple[str, object]] = {
@@ -349,8 +349,8 @@ MUTATIONS: dict[str, tuple[str, object]] = {
         lambda n: n.double().sqrt().ceil().long() + 40,
     ),
     "weights of 7 bits": (
-        "deepdive.layers.integer_layers.quantised",
-        lambda x, scale, bits: quantised(x, 2 * scale, bits) if x.ndim == 2 else None,
+        "deepdive.layers.integer_layers.quantized",
+        lambda x, scale, bits: quantized(x, 2 * scale, bits) if x.ndim == 2 else None,
     ),
     "the norm's epsilon": (
         "deepdive.core.LayerNorm.forward",

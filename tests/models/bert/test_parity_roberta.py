@@ -78,7 +78,7 @@ def roberta_agrees() -> None:
     equal(saved_and_loaded(whole, load)(row), whole(row).last_hidden_state)
 
 
-@parity("albert", albert.FactorisedEmbeddings)
+@parity("albert", albert.FactorizedEmbeddings)
 def albert_agrees() -> None:
     settings = {**SIZES, "num_hidden_layers": 3, "embedding_size": 8}
     theirs = reference(AlbertForPreTraining, AlbertConfig, **settings)

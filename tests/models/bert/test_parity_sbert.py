@@ -80,7 +80,7 @@ def sentence_encoder_agrees() -> None:
         every = torch.ones_like(MASK)
         equal(ours(SRC), embedding(theirs, SRC, every))
     theirs, ours = both("mean", Normalize())
-    assert ours.after is sbert.normalise
+    assert ours.after is sbert.normalize
     equal(ours(SRC, MASK), embedding(theirs, SRC, MASK))
 
 

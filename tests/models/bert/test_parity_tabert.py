@@ -15,7 +15,7 @@ from parity_registry import differs, equal, equal_gradients, parity, perturb
 from torch import Tensor, nn
 from transformers import TapasConfig, TapasModel, TapasTokenizer
 
-from deepdive.data.table_text import content_snapshot, linearised, overlap, words
+from deepdive.data.table_text import content_snapshot, linearized, overlap, words
 from deepdive.data.wikitables import generated_table_questions, table, table_questions
 from deepdive.models.bert import tabert, tapas
 from deepdive.published import family
@@ -172,7 +172,7 @@ def test_the_snapshot_is_what_the_question_names() -> None:
 def test_a_row_as_text() -> None:
     texts = ["which year was Paris", "City | text | Rome Paris", "Year | real | 1960 1900 1924"]
     tokenizer = WordPieceTokenizer.train(texts * 3, 90, specials=BERT_SPECIALS)
-    tokens, slots, mask = linearised("which year was Paris", CITIES, tokenizer)
+    tokens, slots, mask = linearized("which year was Paris", CITIES, tokenizer)
     assert tokens.shape == slots.shape == mask.shape
     assert tokens.shape[:2] == (1, 3)
     sep = tokenizer.id_of("[SEP]")

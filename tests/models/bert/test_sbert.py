@@ -32,11 +32,11 @@ def test_minilms_vectors_are_those_of_sentence_transformers() -> None:
     expected = theirs.encode(TEXTS, convert_to_tensor=True, show_progress_bar=False)
     model = sentences.load(pretrained.minilm())
     assert model.pooling is sbert.mean
-    assert model.after is sbert.normalise
+    assert model.after is sbert.normalize
     found = sbert.encode(model, pretrained.minilm_tokenizer(), TEXTS, batch_size=2)
     assert (found - expected).abs().max() < 1e-5
     first = sbert.encode(
-        sbert.SentenceEncoder(model.encoder, sbert.cls, sbert.normalise),
+        sbert.SentenceEncoder(model.encoder, sbert.cls, sbert.normalize),
         pretrained.minilm_tokenizer(),
         TEXTS,
     )

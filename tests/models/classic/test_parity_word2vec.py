@@ -246,7 +246,7 @@ def carry_lost(self: Highway, x: Tensor) -> Tensor:
     return g * torch.relu(self.W(x)) + x
 
 
-def not_normalised(self: ScalarMix, layers: list[Tensor]) -> Tensor:
+def not_normalized(self: ScalarMix, layers: list[Tensor]) -> Tensor:
     return self.gamma * sum(s * h for s, h in zip(self.s, layers, strict=True))
 
 
@@ -264,7 +264,7 @@ MISTAKES = {
     "elmo: the second starts in the padding": (
         mixed_layers, BiLM, "layers", backward_deaf_to_padding
     ),
-    "mix: no softmax": (scalar_mix, ScalarMix, "forward", not_normalised),
+    "mix: no softmax": (scalar_mix, ScalarMix, "forward", not_normalized),
     "highway: the input is not let go": (highway, Highway, "forward", carry_lost),
     "letters: highway left out": (characters, Highway, "forward", lambda layer, x: x),
 }  # fmt: skip

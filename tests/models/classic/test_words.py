@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from deepdive.core.hooks import record
 from deepdive.data import DataError
-from deepdive.evaluate.similarity import neighbours
+from deepdive.evaluate.similarity import neighbors
 from deepdive.models.classic import elmo, neural_lm
 from deepdive.models.classic.bilm import BiLM
 from deepdive.models.classic.character_cnn import CharacterCNN
@@ -141,7 +141,7 @@ def test_a_drawn_reach_gives_near_words_more_often() -> None:
 
 def test_the_nearest_leave_out_what_they_are_told() -> None:
     table = torch.tensor([[2.0, 0], [3.0, 0.3], [0, 1], [-1, 0]])
-    ids, cosines = neighbours(table, table[0], without=(0,))
+    ids, cosines = neighbors(table, table[0], without=(0,))
     assert ids.tolist() == [1, 2, 3]
     assert torch.allclose(cosines, F.cosine_similarity(table[ids], table[:1]))
 

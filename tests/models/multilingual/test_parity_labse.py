@@ -85,7 +85,7 @@ def test_labse_agrees() -> None:
 
 def test_out_and_back(tmp_path: Path) -> None:
     """Ours saved is read by ours and by theirs: the same vectors."""
-    for after in (None, sbert.normalise, Squashed(32, 8)):
+    for after in (None, sbert.normalize, Squashed(32, 8)):
         encoder = labse.labse(labse.TINY).encoder
         model = sbert.SentenceEncoder(encoder, sbert.cls, after).eval()
         folder = sentences.save(model, tmp_path / type(after).__name__)
@@ -122,7 +122,7 @@ def test_the_published_size() -> None:
 MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
     "no tanh": (
         labse_agrees, "deepdive.models.multilingual.labse.Squashed.forward",
-        lambda self, vectors: sbert.normalise(self.dense(vectors))),
+        lambda self, vectors: sbert.normalize(self.dense(vectors))),
     "not normalised": (
         labse_agrees, "deepdive.models.multilingual.labse.Squashed.forward",
         lambda self, vectors: torch.tanh(self.dense(vectors))),

@@ -137,7 +137,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         xlmr_agrees, "deepdive.models.bert.roberta.RobertaEmbeddings.positions",
         from_the_first_column),
     "RemBERT's rows, not projected last": (
-        rembert_agrees, "deepdive.models.bert.albert.FactorisedEmbeddings.finish",
+        rembert_agrees, "deepdive.models.bert.albert.FactorizedEmbeddings.finish",
         lambda self, rows: self.project(self.norm(rows))),
     "RemBERT's head without its activation": (
         rembert_agrees, "deepdive.layers.heads.MaskedHead.forward", tied_to_nothing),

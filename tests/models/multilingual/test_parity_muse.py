@@ -143,7 +143,7 @@ MUTATIONS: dict[str, tuple[Callable[[], None], str, object]] = {
         muse_agrees, f"{__name__}.root_sum", lambda s, m: s.sum(1) / m.sum(1, True) ** 0.5
     ),
     "not normalised": (
-        muse_agrees, "deepdive.models.multilingual.muse.normalise", lambda vectors: vectors
+        muse_agrees, "deepdive.models.multilingual.muse.normalize", lambda vectors: vectors
     ),
     "scores scaled": (
         attention_pooling_agrees, "deepdive.layers.heads.pretraining.AttentionPooling.forward",

@@ -10,7 +10,7 @@ import torch
 from parity_proofs import rows
 from torch import Tensor
 
-from deepdive.layers.heads import Classifier, initialise
+from deepdive.layers.heads import Classifier, initialize
 from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.pretraining import for_masked_lm
 from deepdive.models.multilingual.unicoder import Recovered, WordRecovery
@@ -67,7 +67,7 @@ def test_words_find_their_translations() -> None:
     """Ten words and their translations, in a drawn order: what is said comes from the right row."""
     torch.manual_seed(0)
     model = WordRecovery(for_masked_lm(bert(TINY, d_model=32, n_layers=1)))
-    initialise(model, 0.2)
+    initialize(model, 0.2)
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
 
     def batch(n: int) -> tuple[Tensor, Tensor, Tensor]:

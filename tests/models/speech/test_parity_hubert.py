@@ -113,8 +113,8 @@ def test_units_are_k_means() -> None:
     assert all(len(set(group[i : i + 20].tolist())) == 1 for i in (0, 20, 40))
     scaled = (seen - seen.mean(0)) / seen.std(0, unbiased=False)
     for u in range(3):
-        assert torch.allclose(units.centres[u], scaled[group == u].mean(0), atol=1e-5)
-    assert torch.equal(group, torch.cdist(scaled, units.centres).argmin(1))
+        assert torch.allclose(units.centers[u], scaled[group == u].mean(0), atol=1e-5)
+    assert torch.equal(group, torch.cdist(scaled, units.centers).argmin(1))
     assert torch.equal(units(seen.view(3, 20, 2)), group.view(3, 20))
     with pytest.raises(ValueError, match="with n >= k=61"):
         make_units(seen, 61)

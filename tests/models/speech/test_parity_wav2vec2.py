@@ -17,7 +17,7 @@ from transformers import Wav2Vec2Config, Wav2Vec2ForCTC, Wav2Vec2ForPreTraining,
 
 from deepdive.core.residual import PostNorm, PreNorm
 from deepdive.layers.heads import TokenClassificationHead
-from deepdive.layers.quantiser import Quantiser
+from deepdive.layers.quantizer import Quantizer
 from deepdive.layers.speech_frontend import ChannelNorm, ConvPositionalEmbedding, FeatureEncoder
 from deepdive.models.speech import wav2vec2
 from deepdive.models.speech.embeddings import SoundEmbeddings
@@ -61,7 +61,7 @@ def losses_agree(form: dict[str, Any], training: bool) -> None:
                             **SETTINGS, **CODES, **STILL, **form)  # fmt: skip
     ours: Any = saved_and_loaded(theirs, lambda folder: load(folder, "pretraining"))
     ours.train(training), theirs.train(training)
-    ours.quantiser.temperature = theirs.quantizer.temperature = 0.7
+    ours.quantizer.temperature = theirs.quantizer.temperature = 0.7
     sound, hidden = waves().detach(), gaps()
     wrong = sample_negatives(hidden, 4, torch.Generator().manual_seed(1))
     flat = wrong + torch.arange(3)[:, None, None] * 11
@@ -82,7 +82,7 @@ def losses_agree(form: dict[str, Any], training: bool) -> None:
         equal(torch.stack(losses), wanted)
 
 
-@parity(CodeFinder, Quantiser)
+@parity(CodeFinder, Quantizer)
 def pretraining_agrees() -> None:
     for form in (BASE, LARGE):
         for training in (True, False):
@@ -219,7 +219,7 @@ def test_what_cannot_be_is_refused() -> None:
         (lambda: model(sound, hidden=torch.zeros(2, 9).bool()), r"hidden: got \(2, 9\)"),
         (lambda: wav2vec2.TINY.but(strides=(2,)), "got 2, 2 and 1"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, place_groups=3), "place_groups=3"),
-        (lambda: Quantiser(8, 3, 4, 8), "codebooks=3 does not divide d_code=8"),
+        (lambda: Quantizer(8, 3, 4, 8), "codebooks=3 does not divide d_code=8"),
         (lambda: wav2vec2.wav2vec2(wav2vec2.TINY, masked=False)(
             sound, hidden=torch.zeros(2, 4).bool()), "no mask embedding"),
     ):  # fmt: skip
@@ -264,8 +264,8 @@ MUTATIONS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str, Any]] = {
     "norms behind the sums of the large form": (
         encoder_agrees, (LARGE,), "deepdive.core.residual.PreNorm.forward", PostNorm.forward),
     "the softmax forwards too": (
-        losses_agree, (BASE, True), "deepdive.layers.quantiser.Quantiser.entries",
-        lambda self, taken, KEPT=Quantiser.entries: KEPT(self, taken * 0.9)),
+        losses_agree, (BASE, True), "deepdive.layers.quantizer.Quantizer.entries",
+        lambda self, taken, KEPT=Quantizer.entries: KEPT(self, taken * 0.9)),
     "usage of all rows": (
         losses_agree, (BASE, True),
         "deepdive.training.objectives.wav2vec2_contrastive.codebook_perplexity",

@@ -75,7 +75,7 @@ def test_codes_are_found_better_than_at_first() -> None:
     finder = Wav2Vec2ForPreTraining(small_asr_models.ctc_encoder(SMALL))
     loss = speech_pretraining.code_loss(steps=60)
     fit(finder, batches(), loss, steps=60, optimizer=adam(finder, lr=3e-3), progress=False)
-    assert finder.quantiser.temperature == pytest.approx(0.5, rel=0.05)
+    assert finder.quantizer.temperature == pytest.approx(0.5, rel=0.05)
     finder.eval()
     torch.manual_seed(1)
     found = torch.stack([loss(finder, batch) for batch in batches() for _ in range(5)]).mean()

@@ -36,7 +36,7 @@ def mae_agrees(normal: bool = True) -> None:
     more = {**DECODER, "mask_ratio": 0.6, "norm_pix_loss": normal}
     theirs = reference(ViTMAEForPreTraining, ViTMAEConfig, **SETTINGS, **more)
     ours: Any = saved_and_loaded(theirs, load)
-    assert (ours.config.share, ours.config.normalised) == (0.6, normal)
+    assert (ours.config.share, ours.config.normalized) == (0.6, normal)
     image = rows(3, 3, 12, 12)
     noise = torch.rand(3, 9, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     expected = theirs(image, noise=noise)
@@ -144,7 +144,7 @@ MUTATIONS: dict[str, tuple[str, Any]] = {
     "no positions in the decoder": (
         "deepdive.models.vision.mae.resized", lambda table, old, new: 0 * table),
     "a deviation of all pixels, not of all but one": (
-        "deepdive.training.objectives.masked_autoencoding.normalised",
+        "deepdive.training.objectives.masked_autoencoding.normalized",
         lambda x: (x - x.mean(-1, keepdim=True))
         / (x.var(-1, keepdim=True, unbiased=False) + 1e-6) ** 0.5),
 }  # fmt: skip

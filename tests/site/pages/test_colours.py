@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from deepdive_book.kit.palette import COLOURS, PALETTE, ROLES
+from deepdive_book.kit.palette import COLORS, PALETTE, ROLES
 
 NAMES = {"query": "quer(?:y|ies)", **{r: f"{r}s?" for r in ("key", "value", "score", "weight")}}
 NAMES["residual"] = "residuals?|residual stream"
-COLOUR = re.compile(
+COLOR = re.compile(
     r"#[0-9a-f]{3,8}|C\d|tab:\w+|(?:dark|light)?(?:blue|orange|green|pink|purple|red|gr[ae]y|brown)"
     r"|black|amber|gold|teal",
     re.IGNORECASE,
@@ -28,10 +28,10 @@ def role_of(text: str) -> str:
     return next((r for r, name in NAMES.items() if re.fullmatch(name, text.strip().lower())), "")
 
 
-def allowed(role: str, colour: str) -> bool:
-    if re.fullmatch(r"C\d", colour):  # a series of a plot
-        colour = PALETTE[int(colour[1]) % len(PALETTE)]
-    return colour.lower() in {part.lower() for part in COLOURS[role]}
+def allowed(role: str, color: str) -> bool:
+    if re.fullmatch(r"C\d", color):  # a series of a plot
+        color = PALETTE[int(color[1]) % len(PALETTE)]
+    return color.lower() in {part.lower() for part in COLORS[role]}
 
 
 def literals(nodes: list[ast.expr]) -> Iterator[str]:
@@ -52,10 +52,10 @@ def in_python(source: str) -> Iterator[str]:
             groups = [[k, v] for k, v in zip(node.keys, node.values, strict=True) if k is not None]
         for group in groups:
             said = list(literals(group))
-            colours = [text for text in said if COLOUR.fullmatch(text)]
+            colors = [text for text in said if COLOR.fullmatch(text)]
             named = [role for text in said if (role := role_of(text))]
-            if len(colours) == 1 and len(named) == 1 and not allowed(named[0], colours[0]):
-                yield f"line {group[0].lineno}: {named[0]} in {colours[0]}"
+            if len(colors) == 1 and len(named) == 1 and not allowed(named[0], colors[0]):
+                yield f"line {group[0].lineno}: {named[0]} in {colors[0]}"
 
 
 def in_style(source: str) -> Iterator[str]:
@@ -63,9 +63,9 @@ def in_style(source: str) -> Iterator[str]:
     for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", source):
         for role, name in NAMES.items():
             if re.search(rf"(?:^|[.\-_\s])(?:{name})(?![\w])", selector.strip()):
-                for colour in re.findall(r"(?<![\w&])#[0-9a-f]{3,8}\b", body, re.IGNORECASE):
-                    if not allowed(role, colour):
-                        yield f"{selector.strip()}: {role} in {colour}"
+                for color in re.findall(r"(?<![\w&])#[0-9a-f]{3,8}\b", body, re.IGNORECASE):
+                    if not allowed(role, color):
+                        yield f"{selector.strip()}: {role} in {color}"
 
 
 def faults(root: Path) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from parity_registry import equal
 
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert import electra
 from deepdive.tokenizers.wordpiece import BERT_SPECIALS, WordPieceTokenizer
 from deepdive.training.objectives import (
@@ -115,7 +115,7 @@ def test_a_small_pair_learns() -> None:
     """One of two texts, each word in its place: gaps can be filled, wrong words be seen."""
     torch.manual_seed(0)
     model = small(dropout=0.0)
-    initialise(model, 0.1)
+    initialize(model, 0.1)
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
     draw, losses = seeded(), []
     for _ in range(60):

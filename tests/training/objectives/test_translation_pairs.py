@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.pretraining import for_masked_lm
 from deepdive.tokenizers import WordTokenizer
@@ -90,7 +90,7 @@ def guessed(aligned: bool) -> float:
     """
     torch.manual_seed(0)
     model: nn.Module = for_masked_lm(bert(TINY, n_layers=1)).train()
-    initialise(model, 0.1)
+    initialize(model, 0.1)
     optimizer = torch.optim.Adam(model.parameters(), 3e-3)
 
     def batch() -> tuple[Tensor, Tensor, Tensor, Tensor]:

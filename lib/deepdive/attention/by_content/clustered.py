@@ -31,7 +31,7 @@ class ClusteredAttention(StructuredAttention, SoftmaxAttention):
     Source: Vyas, Katharopoulos and Fleuret 2020, clustered attention.
     """
 
-    honours = (Padding,)
+    honors = (Padding,)
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class ClusteredAttention(StructuredAttention, SoftmaxAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        group, centre = self.grouped(q, k, real)
+        group, center = self.grouped(q, k, real)
         allowed = None if real is None else real[:, None, None]
-        return answers(self.steps(centre, k, v, allowed, None, scale), group)
+        return answers(self.steps(center, k, v, allowed, None, scale), group)
 
     def grouped(self, q: Tensor, k: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the cluster of each query and the mean of each cluster's real ones."""
@@ -119,7 +119,7 @@ class ImprovedClusteredAttention(ClusteredAttention):
     def structured(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        group, weights, mass, best = self._of_centres(q, k, real, scale)
+        group, weights, mass, best = self._of_centers(q, k, real, scale)
         is_best = torch.zeros_like(weights, dtype=torch.bool).scatter(-1, best, True)
         allowed = is_best if real is None else is_best & real[:, None, None]
         exact = self.weigh(self.score(q, k, scale), answers(allowed, group))  # (B, H, T, S)
@@ -129,7 +129,7 @@ class ImprovedClusteredAttention(ClusteredAttention):
     def fast(
         self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        group, weights, mass, best = self._of_centres(q, k, real, scale)
+        group, weights, mass, best = self._of_centers(q, k, real, scale)
         rest = answers(self.mix(self.dropout(weights).scatter(-1, best, 0.0), v), group)
         position, owner = blocks_of(group, self.n_clusters)  # (B, H, T), (B, H, blocks)
         q = into_blocks(q, position, owner.shape[2])  # (B, H, blocks, block, d)
@@ -143,14 +143,14 @@ class ImprovedClusteredAttention(ClusteredAttention):
         index = position.unsqueeze(-1).expand(-1, -1, -1, v.shape[-1])
         return rest + output.flatten(2, 3).gather(2, index)
 
-    def _of_centres(
+    def _of_centers(
         self, q: Tensor, k: Tensor, real: Tensor | None, scale: float
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the cluster of each query, the centres' weights (B, H, n_clusters, S), and of each
         centre's best keys the mass (..., 1) and the positions (..., top).
         """
-        group, centre = self.grouped(q, k, real)
+        group, center = self.grouped(q, k, real)
         allowed = None if real is None else real[:, None, None]
-        weights = self.weights(self.weigh(self.scores(self.score(centre, k, scale)), allowed))
+        weights = self.weights(self.weigh(self.scores(self.score(center, k, scale)), allowed))
         best_weights, best = weights.topk(min(self.top, k.shape[2]), dim=-1)
         return group, weights, best_weights.sum(-1, keepdim=True), best

@@ -26,14 +26,14 @@ def hamming_clusters(
     order = (~real).long().argsort(dim=1, stable=True)  # real tokens first, in their order
     start = order.gather(1, rank.minimum(counts - 1).clamp(min=0))  # (B or 1, n_clusters)
     start = start.expand(B, n_clusters)[:, None, :, None].expand(-1, H, -1, code.shape[-1])
-    centre = code.gather(2, start)
+    center = code.gather(2, start)
     real_code = code * real[:, None, :, None]
-    group = (code @ centre.mT).argmax(-1)
+    group = (code @ center.mT).argmax(-1)
     for _ in range(iterations):
         index = group.unsqueeze(-1).expand_as(real_code)
-        total = torch.zeros_like(centre).scatter_add(2, index, real_code)
-        centre = torch.where(total == 0, centre, total.sign())
-        previous, group = group, (code @ centre.mT).argmax(-1)
+        total = torch.zeros_like(center).scatter_add(2, index, real_code)
+        center = torch.where(total == 0, center, total.sign())
+        previous, group = group, (code @ center.mT).argmax(-1)
         if torch.equal(previous, group):
             break
     return group

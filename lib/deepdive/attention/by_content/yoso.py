@@ -142,7 +142,7 @@ class YosoAttention(ResampledBuffer, StructuredAttention):
         self._start(redraw_every)
         self.d_head, self.bits, self.n_hashes = d_head, bits, n_hashes
         self.convolution = convolution
-        self.honours = (Causal, Padding) if convolution is None else (Padding,)
+        self.honors = (Causal, Padding) if convolution is None else (Padding,)
         self.register_buffer("drawn", self.draw())
 
     def extra_repr(self) -> str:

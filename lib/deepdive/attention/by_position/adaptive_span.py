@@ -19,7 +19,7 @@ class AdaptiveSpanAttention(StructuredAttention, SoftmaxAttention):
         loss = penalty * mean(z)                                   # through `span_loss`
 
     No key beyond x = z + ramp of the longest head is attended to, so short spans save time and
-    memory: in `fast` blocks of queries attend to one range of keys. Causal by itself; honours
+    memory: in `fast` blocks of queries attend to one range of keys. Causal by itself; honors
     `Causal` and `Padding`.
     The paper keeps z in [0, longest] by clipping, where a gradient ends; a sigmoid does not end it.
 

@@ -75,7 +75,7 @@ class BlockSparseAttention(PatternAttention):
     Source: Zaheer et al. 2020, section 2, and its appendix on blocks.
     """
 
-    honours = (Padding,)
+    honors = (Padding,)
     queries = "all"
 
     def __init__(

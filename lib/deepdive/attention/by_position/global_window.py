@@ -53,7 +53,7 @@ class GlobalWindowAttention(PatternAttention):
     Source: Beltagy et al. 2020, section 3.1.
     """
 
-    honours = (Padding,)
+    honors = (Padding,)
     queries = "all"
 
     def __init__(

@@ -23,7 +23,7 @@ class WindowAttention(StructuredAttention, SoftmaxAttention):
     gathered from all scores.
 
     Honours `Causal` (right is then 0) and `Padding`; refuses every other mask, and a bias, which
-    has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honours them,
+    has T x S entries: `SoftmaxAttention` under the mask `Window(left, right) & mask` honors them,
     at full cost. Hook points: `scores`, `weights` (B, H, T, window), the band: entry j of row t
     belongs to key t - left + j.
 

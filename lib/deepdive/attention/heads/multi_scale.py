@@ -34,7 +34,7 @@ class MultiScaleAttention(Mechanism):
     Book: table 1.2
     """
 
-    honours = (Causal, Padding)
+    honors = (Causal, Padding)
     takes_bias = False
 
     def __init__(self, reaches: Sequence[int | None], *, dropout: float = 0.0) -> None:

@@ -81,12 +81,12 @@ class LinformerAttention(StructuredAttention, SoftmaxAttention):
       (`LengthProjection`), so a query attends to d_projected keys instead of S
     - the matrices are trained, have a maximum length, and may be shared by heads, by keys and
       values, and by layers (one object in several places)
-    - a sum mixes all positions: there is no causal form (`honours`)
+    - a sum mixes all positions: there is no causal form (`honors`)
     Source: Wang et al. 2020, section 4.
     Book: 5.2.7.1
     """
 
-    honours = (Padding,)
+    honors = (Padding,)
 
     def __init__(
         self, E: LengthProjection, F: LengthProjection | None = None, *, dropout: float = 0.0

@@ -72,7 +72,7 @@ class NystromAttention(StructuredAttention):
     Source: Xiong et al. 2021, section 3.
     """
 
-    honours = (Padding,)
+    honors = (Padding,)
     queries = "all"
 
     def __init__(

@@ -60,7 +60,7 @@ class RandomScores(Scores):
         return self.table[None, :, start : start + x.shape[1]]
 
 
-class FactorisedDenseScores(Scores):
+class FactorizedDenseScores(Scores):
     """Each token predicts a + b numbers, whose products are its a * b scores.
 
         A, B = F_A(x), F_B(x)                     # (.., a) and (.., b), networks as in DenseScores
@@ -89,7 +89,7 @@ class FactorisedDenseScores(Scores):
         return self.first(hidden[0]).repeat(1, 1, 1, b) * self.second(hidden[1]).repeat(1, 1, 1, a)
 
 
-class FactorisedRandomScores(Scores):
+class FactorizedRandomScores(Scores):
     """Trained numbers of rank `rank`: R[h] = left[h] @ right[h]^T, (max_length, max_length).
 
     Both factors start as normal numbers, scaled so that a score has size 1.

@@ -27,7 +27,7 @@ class SynthesizedAttention(Layer):
     What differs:
     - a token's scores are computed from it alone, by a small network (`DenseScores`)
     - or the scores are parameters, the same for every input (`RandomScores`)
-    - either is a product of two factors (`FactorisedDenseScores`, `FactorisedRandomScores`)
+    - either is a product of two factors (`FactorizedDenseScores`, `FactorizedRandomScores`)
     - there are no queries and keys, and so a longest sequence (`made.max_length`)
     Source: Tay et al. 2021, "Synthesizer: Rethinking Self-Attention for Transformer Models".
     Book: table 1.2

@@ -13,7 +13,7 @@ Parent: none
 What differs:
 - the same text is classified twice, the second time with another group's words (`pairs`, `swapped`)
 - decisions are compared with the labels by group (`rates`), and three differences are taken
-  (`demographic_parity`, `equal_opportunity`, `equalised_odds`)
+  (`demographic_parity`, `equal_opportunity`, `equalized_odds`)
 - mitigation: data augmentation (`swapped`), reweighing (`balanced`), a `threshold` per group
 - a planted secret (canary) is ranked among all candidates
   (`deepdive.explain.audits.extraction.exposure`)
@@ -91,7 +91,7 @@ def equal_opportunity(counts: Mapping[int, Rates]) -> float:
     return _range(each.hits for each in counts.values())
 
 
-def equalised_odds(counts: Mapping[int, Rates]) -> float:
+def equalized_odds(counts: Mapping[int, Rates]) -> float:
     """The larger difference of true positive rates and false positive rates. As in fairlearn."""
     return max(equal_opportunity(counts), _range(each.false for each in counts.values()))
 

@@ -172,8 +172,8 @@ def _layer_norm(
     weight: Any = None, bias: Any = None, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     axes = tuple(range(-len(shape), 0))
-    centred = (x - x.mean(axes, keepdim=True), old[0] - old[0].mean(axes, keepdim=True))
-    way = normed(centred, axes, eps)[0]
+    centered = (x - x.mean(axes, keepdim=True), old[0] - old[0].mean(axes, keepdim=True))
+    way = normed(centered, axes, eps)[0]
     return passed(function(x, shape, weight, bias, eps), way if weight is None else way * weight)
 
 

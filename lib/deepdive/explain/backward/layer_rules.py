@@ -89,9 +89,9 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean(x)) * constant * weight + bias."""
     axes = tuple(range(-len(shape), 0))
-    centred = x - x.mean(axes, keepdim=True)
-    scale = (centred.square().mean(axes, keepdim=True) + eps).rsqrt().detach()
-    way = centred * scale if weight is None else centred * scale * weight
+    centered = x - x.mean(axes, keepdim=True)
+    scale = (centered.square().mean(axes, keepdim=True) + eps).rsqrt().detach()
+    way = centered * scale if weight is None else centered * scale * weight
     return passed(function(x, shape, weight, bias, eps), way)
 
 

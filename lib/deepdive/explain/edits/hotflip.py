@@ -58,15 +58,15 @@ def hotflip(
     vectors: Tensor,
     count: int,
     *,
-    towards: float = -1.0,
+    toward: float = -1.0,
 ) -> list[list[int]]:
     """Return the `count` most promising substitutions overall, as a list of words per position.
 
-    Other arguments as in `first_order`; `towards` is -1 to lower the output (a decision of yes
+    Other arguments as in `first_order`; `toward` is -1 to lower the output (a decision of yes
     becomes no), 1 to raise it. The current word of a position is excluded.
     """
     positive(count=count)
-    gain = towards * first_order(model, point, output, vectors)  # (S, V)
+    gain = toward * first_order(model, point, output, vectors)  # (S, V)
     gain = gain.scatter(1, tokens[:, None], -torch.inf)
     choices: list[list[int]] = [[] for _ in tokens]
     for flat in gain.flatten().topk(min(count, gain.numel() - len(tokens))).indices.tolist():

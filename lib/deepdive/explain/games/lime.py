@@ -57,7 +57,7 @@ def kernel_weights(kept: Tensor, width: float = 0.35) -> Tensor:
 
 def weighted_ridge(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 1.0) -> Pair:
     """Return w (S,) and b () that minimize  sum_n weight_n (z_n w + b - y_n)^2 + penalty |w|^2."""
-    z, y, means = _centred(z, y, weight)
+    z, y, means = _centered(z, y, weight)
     gram = (z * weight[:, None]).T @ z
     gram.diagonal().add_(penalty)
     w = torch.linalg.lstsq(gram, ((z * weight[:, None]).T @ y)[:, None], driver="gelsd").solution
@@ -71,7 +71,7 @@ def weighted_lasso(z: Tensor, y: Tensor, weight: Tensor, penalty: float = 0.01) 
 
     by coordinate descent until convergence: few coefficients are nonzero.
     """
-    z, y, means = _centred(z, y, weight)
+    z, y, means = _centered(z, y, weight)
     share = weight / weight.sum()
     gram, goal = (z * share[:, None]).T @ z, (z * share[:, None]).T @ y
     w = torch.zeros_like(goal)
@@ -109,7 +109,7 @@ def lime(game: Game, kept: Tensor, width: float = 0.35, fit: Fit = weighted_ridg
     return w, 1 - residual / total if varies else torch.ones_like(total)
 
 
-def _centred(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Pair]:
+def _centered(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Pair]:
     """Both minus their weighted means, so the intercept is not penalized."""
     means = weight @ z / weight.sum(), weight @ y / weight.sum()
     return z - means[0], y - means[1], means

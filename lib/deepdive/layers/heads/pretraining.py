@@ -12,7 +12,7 @@ from deepdive.core.feed_forward import Activation
 from deepdive.core.hooks import HookPoint
 
 
-def initialise(model: nn.Module, std: float = 0.02) -> None:
+def initialize(model: nn.Module, std: float = 0.02) -> None:
     """Initialize every matrix from a normal distribution truncated at two deviations; biases are 0.
 
     Source: Devlin et al. 2019, released code.
@@ -34,7 +34,7 @@ class Pooler(nn.Module):
         super().__init__()
         positive(d_model=d_model)
         self.dense = nn.Linear(d_model, d_model)
-        initialise(self.dense)
+        initialize(self.dense)
 
     def forward(self, states: Tensor) -> Tensor:
         """Return (B, d_model) for states (B, T, d_model)."""
@@ -62,7 +62,7 @@ class MaskedHead(nn.Module):
         self.activation = activation
         self.norm = LayerNorm(embedding.d_model, eps)
         self.head = TiedHead(embedding, bias=True)
-        initialise(self.dense)
+        initialize(self.dense)
 
     def forward(self, states: Tensor) -> Tensor:
         """Return logits (..., vocab_size) for states (..., d_model)."""
@@ -79,7 +79,7 @@ class AttentionPooling(nn.Module):
         super().__init__()
         positive(d_model=d_model)
         self.score, self.weights = nn.Linear(d_model, 1, bias=False), HookPoint()
-        initialise(self.score)
+        initialize(self.score)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return (B, d) for states (B, T, d) and mask bool (B, T), True = real."""

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.core.masks import describe
-from deepdive.layers.heads.pretraining import initialise
+from deepdive.layers.heads.pretraining import initialize
 from deepdive.layers.heads.tasks import Mask
 
 
@@ -22,7 +22,7 @@ class SpanHead(nn.Module):
         super().__init__()
         positive(d_model=d_model)
         self.encoder, self.out = encoder, nn.Linear(d_model, 2)
-        initialise(self.out)
+        initialize(self.out)
 
     def forward(self, tokens: Tensor, mask: Mask = None, segments: Mask = None) -> Tensor:
         """Return logits (B, T, 2) for tokens (B, T), question first, then the passage."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.core.masks import describe
-from deepdive.layers.heads.pretraining import Pooler, initialise
+from deepdive.layers.heads.pretraining import Pooler, initialize
 
 Mask = Tensor | None
 
@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         positive(d_model=d_model, n_classes=n_classes)
         self.encoder, self.pooler, self.dropout = encoder, Pooler(d_model), nn.Dropout(dropout)
         self.out = nn.Linear(d_model, n_classes)
-        initialise(self.out)
+        initialize(self.out)
 
     def forward(self, tokens: Tensor, mask: Mask = None, segments: Mask = None) -> Tensor:
         """Return logits (B, n_classes) for tokens (B, T); mask True = real token."""
@@ -56,7 +56,7 @@ class ImageClassifier(nn.Module):
         super().__init__()
         positive(d_model=d_model, n_classes=n_classes)
         self.encoder, self.out = encoder, nn.Linear(d_model, n_classes)
-        initialise(self.out)
+        initialize(self.out)
 
     def forward(self, images: Tensor) -> Tensor:
         """Return logits (B, n_classes) for images (B, C, H, W)."""
@@ -71,7 +71,7 @@ class TokenClassificationHead(nn.Module):
         positive(d_model=d_model, n_tags=n_tags)
         self.encoder, self.dropout = encoder, nn.Dropout(dropout)
         self.out = nn.Linear(d_model, n_tags)
-        initialise(self.out)
+        initialize(self.out)
 
     def forward(self, tokens: Tensor, mask: Mask = None, segments: Mask = None) -> Tensor:
         """Return logits (B, T, n_tags); those under padding mean nothing."""

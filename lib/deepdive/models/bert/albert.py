@@ -6,7 +6,7 @@ Parent: bert
 What differs:
 - all layers share one block (`one_block`): depth adds no parameters, but as much time as in BERT
 - the embedding matrix is factorized into a narrow table and a projection to d_model
-  (`FactorisedEmbeddings`): (vocab_size + d_model) * d_embedding parameters instead of vocab_size *
+  (`FactorizedEmbeddings`): (vocab_size + d_model) * d_embedding parameters instead of vocab_size *
   d_model
 - the second head predicts which of two consecutive segments came first, "sentence order
   prediction", instead of whether they belong together (`for_pretraining`)
@@ -24,13 +24,13 @@ from torch import Tensor, nn
 
 from deepdive.core import gelu_tanh
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import Pooler, initialise
+from deepdive.layers.heads import Pooler, initialize
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.bert.pretraining import BertForPreTraining, masked_head
 
 
-class FactorisedEmbeddings(BertEmbeddings):
+class FactorizedEmbeddings(BertEmbeddings):
     """Factorized embeddings, x = project(BertEmbeddings): sum and norm are (B, T, d_embedding),
     which `project` maps to (B, T, d_model).
 
@@ -64,7 +64,7 @@ class AlbertConfig(EncoderConfig):
 
 
 BASE = AlbertConfig(
-    vocab_size=30_000, dropout=0.0, activation=gelu_tanh, embeddings=FactorisedEmbeddings,
+    vocab_size=30_000, dropout=0.0, activation=gelu_tanh, embeddings=FactorizedEmbeddings,
     stack=one_block, family="albert",
 )  # fmt: skip
 LARGE = BASE.but(d_model=1024, n_heads=16, n_layers=24, d_ff=4096)
@@ -84,5 +84,5 @@ def for_pretraining(encoder: Bert) -> BertForPreTraining:
     """
     d_model, masked = encoder.config.d_model, masked_head(encoder)
     in_order = nn.Linear(d_model, 2)
-    initialise(in_order)
+    initialize(in_order)
     return BertForPreTraining(encoder, masked, Pooler(d_model), in_order)

@@ -41,7 +41,7 @@ from deepdive.core.embeddings import check_tokens
 from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Mask, both, padding
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.config import Config
 from deepdive.positions import LearnedPosition
@@ -160,5 +160,5 @@ def bert(config: EncoderConfig = BASE, **changes: Any) -> Bert:
     """
     config = EncoderConfig.given(config, changes)
     model = config.model(config.embeddings.of(config), config.stack(config), config)
-    initialise(model)
+    initialize(model)
     return model

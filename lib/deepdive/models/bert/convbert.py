@@ -18,7 +18,7 @@ from typing import Any
 from deepdive.core import Block
 from deepdive.layers.feed_forward import GroupedFeedForward
 from deepdive.layers.mixed_attention import MixedAttention
-from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.models.bert.albert import FactorizedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
 
 
@@ -56,5 +56,5 @@ def convbert(config: ConvBertConfig = BASE, **changes: Any) -> Bert:
     """Build an encoder; defaults are the released base model."""
     config = config.but(**changes)
     if config.d_embedding != config.d_model:
-        config = config.but(embeddings=FactorisedEmbeddings)
+        config = config.but(embeddings=FactorizedEmbeddings)
     return bert(config)

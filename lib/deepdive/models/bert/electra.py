@@ -14,7 +14,7 @@ What differs:
   (`ElectraDiscriminator`)
 - a second, narrower encoder generates the replacements; both share token, position, and segment
   embeddings (`Electra`, `pair`)
-- embeddings may be narrower than d_model, and are then projected (`FactorisedEmbeddings`)
+- embeddings may be narrower than d_model, and are then projected (`FactorizedEmbeddings`)
 Source: Clark et al. 2020, sections 2 and 3 and table 6, and their released code.
 Book: 5.3.1
 """
@@ -25,7 +25,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.layers.heads import MaskedHead
-from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.models.bert.albert import FactorizedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.bert.pretraining import BertForMaskedLM, ElectraDiscriminator
@@ -52,7 +52,7 @@ def electra(config: ElectraConfig = BASE, **changes: Any) -> Bert:
     config = ElectraConfig.given(config, changes)
     config = config.but(d_embedding=config.d_embedding or config.d_model)
     if config.d_embedding != config.d_model:
-        config = config.but(embeddings=FactorisedEmbeddings)
+        config = config.but(embeddings=FactorizedEmbeddings)
     return bert(config)
 
 
@@ -98,8 +98,8 @@ def _tables(embeddings: BertEmbeddings) -> list[tuple[int, ...]]:
 def pair(config: ElectraConfig = BASE, **changes: Any) -> Electra:
     """Build a discriminator from `config` and its generator, `narrower` times narrower, as deep.
 
-    At d_model 32 nothing is learned from an initialization as small as BERT's (`initialise`, 0.02):
-    call `initialise(model, 0.1)` on a toy model.
+    At d_model 32 nothing is learned from an initialization as small as BERT's (`initialize`, 0.02):
+    call `initialize(model, 0.1)` on a toy model.
     """
     config = ElectraConfig.given(config, changes)
     by, d_embedding = config.narrower, config.d_embedding or config.d_model

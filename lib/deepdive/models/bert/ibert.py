@@ -39,7 +39,7 @@ from deepdive.layers.integer_layers import (
     IntegerPostNorm,
     Ranges,
 )
-from deepdive.layers.integers import QuantizedTensor, quantised, scale_of
+from deepdive.layers.integers import QuantizedTensor, quantized, scale_of
 from deepdive.models.bert import roberta as parent
 from deepdive.models.bert.bert import Bert, EncoderConfig, bert
 
@@ -64,7 +64,7 @@ class IntegerEmbeddings(parent.RobertaEmbeddings):
         tables = [table.weight.detach().double() for table in rows]
         self.scales = nn.Buffer(torch.stack([scale_of(t.abs().max(), 8) for t in tables]))
         for name, table, scale in zip(TABLES, tables, self.scales, strict=True):
-            self.register_buffer(name, quantised(table, scale, 8).q)
+            self.register_buffer(name, quantized(table, scale, 8).q)
         self.whole_norm = IntegerNorm(embeddings.norm, ranges, "embeddings.norm", 16)
 
     def forward(  # type: ignore[override]

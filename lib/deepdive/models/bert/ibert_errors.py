@@ -14,13 +14,13 @@ from torch import Tensor, nn
 
 from deepdive.core import LayerNorm, SoftmaxAttention
 from deepdive.layers.integer_layers import IntegerLinear, IntegerNorm, Ranges, range_scale
-from deepdive.layers.integers import QuantizedTensor, i_gelu, i_softmax, quantised
+from deepdive.layers.integers import QuantizedTensor, i_gelu, i_softmax, quantized
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.ibert import IntegerEmbeddings, integer
 
 
 class Alone(nn.Module):
-    """Integer operation in a float model: value(part(quantised(x)))."""
+    """Integer operation in a float model: value(part(quantized(x)))."""
 
     def __init__(self, part: Callable[..., Any], scale: Tensor, bits: int) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Alone(nn.Module):
     def forward(self, x: Tensor, *given: Any) -> Tensor:
         """Return a float tensor for a float tensor."""
         return cast(
-            QuantizedTensor, self.part(quantised(x, self.scale, self.bits), *given)
+            QuantizedTensor, self.part(quantized(x, self.scale, self.bits), *given)
         ).value.to(x.dtype)
 
 
@@ -39,7 +39,7 @@ class IntegerWeights(SoftmaxAttention):
     def weigh(self, scores: Tensor, allowed: Tensor | None) -> Tensor:
         """Return attention weights (B, H, T, S)."""
         scale = scores.abs().max().double() / 2**15
-        return i_softmax(quantised(scores, scale, 32), allowed).value.to(scores.dtype)
+        return i_softmax(quantized(scores, scale, 32), allowed).value.to(scores.dtype)
 
 
 def _embeddings(model: Any, ranges: Ranges) -> None:

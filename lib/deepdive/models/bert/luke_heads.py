@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.core.embeddings import TokenEmbedding, check_tokens
-from deepdive.layers.heads import MaskedHead, initialise
+from deepdive.layers.heads import MaskedHead, initialize
 from deepdive.models.bert.luke import Luke
 from deepdive.models.bert.pretraining import BertForMaskedLM
 
@@ -50,7 +50,7 @@ class EntityClassifier(nn.Module):
         positive(d_model=d_model, n_classes=n_classes, n_entities=n_entities)
         self.encoder, self.n_entities, self.dropout = encoder, n_entities, nn.Dropout(dropout)
         self.out = nn.Linear(n_entities * d_model, n_classes, bias=bias)
-        initialise(self.out)
+        initialize(self.out)
 
     def forward(
         self, tokens: Tensor, entities: Tensor, mentions: Tensor, mask: Tensor | None = None

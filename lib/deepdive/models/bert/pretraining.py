@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from deepdive.layers.heads import MaskedHead, Pooler, initialise
+from deepdive.layers.heads import MaskedHead, Pooler, initialize
 from deepdive.models.bert.bert import Bert
 
 
@@ -53,7 +53,7 @@ def for_pretraining(encoder: Bert) -> BertForPreTraining:
     """Add both of the paper's pretraining heads to an encoder."""
     d_model = encoder.config.d_model
     follows = nn.Linear(d_model, 2)
-    initialise(follows)
+    initialize(follows)
     return BertForPreTraining(encoder, masked_head(encoder), Pooler(d_model), follows)
 
 
@@ -68,8 +68,8 @@ class ElectraDiscriminator(nn.Module):
         d_model, self.activation = bert.config.d_model, bert.config.activation
         self.bert, self.dense = bert, nn.Linear(d_model, d_model)
         self.out = nn.Linear(d_model, 1)
-        initialise(self.dense)
-        initialise(self.out)
+        initialize(self.dense)
+        initialize(self.out)
 
     def forward(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None

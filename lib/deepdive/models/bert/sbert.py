@@ -48,7 +48,7 @@ def maximum(states: Tensor, mask: Tensor) -> Tensor:
     return states.masked_fill(~mask[..., None], -torch.inf).amax(1)
 
 
-def normalise(vectors: Tensor) -> Tensor:
+def normalize(vectors: Tensor) -> Tensor:
     """Return the vectors scaled to norm 1, so the dot product of two is their cosine."""
     return F.normalize(vectors, dim=-1)
 
@@ -57,7 +57,7 @@ class SentenceEncoder(nn.Module):
     """Sentence encoder, after(pooling(encoder(tokens), mask)): tokens (B, T) -> vectors (B, d).
 
     encoder: a `Bert`, or a module with its signature. pooling: `mean`, `cls`, `maximum`. after: a
-    final map of the vector, such as `normalise` or a `Whitening`; None: identity.
+    final map of the vector, such as `normalize` or a `Whitening`; None: identity.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from deepdive.core import LayerNorm
 from deepdive.core.checks import positive
 from deepdive.core.masks import describe
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 
 
@@ -63,7 +63,7 @@ class SpanSelector(nn.Module):
             for _ in range(2)
         )
         self.product = nn.Linear(d_model, d_model, bias=False)
-        initialise(self)
+        initialize(self)
 
     def forward(self, states: Tensor, questions: Tensor) -> Tensor:
         """Return scores (B, K, T) for states (B, T, d_model) and question positions (B, K)."""

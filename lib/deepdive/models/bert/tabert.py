@@ -9,7 +9,7 @@ What differs:
 - the input is a content snapshot (`deepdive.data.table_text.content_snapshot`): the K rows with the
   most n-grams in common with the question, or one synthetic row of the best cell per column
 - a row is linearized, each cell as column name, type and value; a cell's vector is the mean of its
-  tokens' (`deepdive.data.table_text.linearised`, `pooled`)
+  tokens' (`deepdive.data.table_text.linearized`, `pooled`)
 - vertical self-attention over the rows (`vertical`) for each column and each word of the question;
   the mean over the rows is its representation (`TaBert`)
 - masked column prediction and cell value recovery (`deepdive.training.objectives.tabert`)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import not_negative, positive
 from deepdive.core.masks import Padding
-from deepdive.data.table_text import linearised, overlap
+from deepdive.data.table_text import linearized, overlap
 from deepdive.data.wikitables import Table
 from deepdive.models.bert.tabert import pooled, tabert
 from deepdive.tokenizers.base import Tokenizer
@@ -49,7 +49,7 @@ def read(encoder: nn.Module, tokenizer: Tokenizer, question: str, snapshot: Tabl
     Slot 0 of a row is the mean of the question's hidden states, encoded with this row, and slot
     1 + c that of the cell of column c, its name and type included.
     """
-    tokens, slots, mask = (x[0] for x in linearised(question, snapshot, tokenizer))  # (R, T)
+    tokens, slots, mask = (x[0] for x in linearized(question, snapshot, tokenizer))  # (R, T)
     n_question = len(tokenizer.encode(question))
     merged = torch.where(slots < 0, slots, (slots - n_question + 1).clamp(min=0))
     return torch.cat([pooled(encoder(tokens, mask), merged), matches(question, snapshot)], -1)

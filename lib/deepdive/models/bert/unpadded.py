@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.layers.packed_encoder import encode
-from deepdive.models.bert.sbert import normalise
+from deepdive.models.bert.sbert import normalize
 from deepdive.tokenizers import Tokenizer, encode_pair
 
 
@@ -41,7 +41,7 @@ def sentence_vectors(
             for i, states in zip(batch, encode(model, [encoded[i] for i in batch]), strict=True):
                 vectors[i] = states.mean(0)
         output = torch.stack(vectors) if encoded else torch.empty(0, 0)
-        return normalise(output)
+        return normalize(output)
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -11,21 +11,21 @@ from torch import Tensor, nn
 class Whitening(nn.Module):
     """Whitening map: vectors (..., d) -> (vectors - centre) matrix, (..., k); see `whitening`."""
 
-    centre: Tensor
+    center: Tensor
     matrix: Tensor
 
-    def __init__(self, centre: Tensor, matrix: Tensor) -> None:
+    def __init__(self, center: Tensor, matrix: Tensor) -> None:
         super().__init__()
-        if centre.ndim != 1 or matrix.ndim != 2 or len(centre) != len(matrix):
+        if center.ndim != 1 or matrix.ndim != 2 or len(center) != len(matrix):
             raise ValueError(
-                f"centre, matrix: got shapes {tuple(centre.shape)} and "
+                f"centre, matrix: got shapes {tuple(center.shape)} and "
                 f"{tuple(matrix.shape)}, expected (d,) and (d, k)"
             )
-        self.register_buffer("centre", centre)
+        self.register_buffer("center", center)
         self.register_buffer("matrix", matrix)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        return (vectors - self.centre) @ self.matrix
+        return (vectors - self.center) @ self.matrix
 
 
 def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
@@ -47,12 +47,12 @@ def whitening(vectors: Tensor, k: int | None = None) -> Whitening:
             "use a smaller k, or more vectors"
         )
     x = vectors.detach().double()  # small eigenvalues are lost in float32
-    centre = x.mean(0)
-    s, U = torch.linalg.eigh((x - centre).T @ (x - centre) / n)  # s is ascending
+    center = x.mean(0)
+    s, U = torch.linalg.eigh((x - center).T @ (x - center) / n)  # s is ascending
     s, U = s.flip(0)[:n_out], U.flip(1)[:, :n_out]
     if s[-1] <= 1e-12 * s[0]:
         flat = int((s <= 1e-12 * s[0]).sum())
         raise ValueError(
             f"vectors: no variance in {flat} of {n_out} directions; pass k={n_out - flat}"
         )
-    return Whitening(centre.to(vectors), (U / s.sqrt()).to(vectors))
+    return Whitening(center.to(vectors), (U / s.sqrt()).to(vectors))

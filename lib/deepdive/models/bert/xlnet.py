@@ -36,7 +36,7 @@ from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_segments, c
 from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Dense, Mask, padding
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.config import Config
 from deepdive.positions import BlockedSinusoidalPosition, XLPosition
 from deepdive.positions.xl import RelativeSegments
@@ -204,7 +204,7 @@ TINY = BASE.but(vocab_size=32, d_model=32, n_heads=4, n_layers=2, d_ff=64, dropo
 def xlnet(config: XLNetConfig = BASE, **changes: Any) -> XLNet:
     """Build a model; defaults are the released base model, which is BERT's size."""
     model = XLNet(XLNetConfig.given(config, changes))
-    initialise(model)
+    initialize(model)
     return model
 
 

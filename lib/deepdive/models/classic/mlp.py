@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.checks import width
-from deepdive.core.feed_forward import initialise
+from deepdive.core.feed_forward import initialize
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class MLP(nn.Module):
             raise ValueError(f"sizes={list(sizes)}: expected input, ..., output size, each >= 1")
         self.layers = nn.ModuleList(nn.Linear(d_in, d_out) for d_in, d_out in pairwise(sizes))
         self.sizes, self.f = tuple(sizes), f
-        initialise(*self.linear)
+        initialize(*self.linear)
 
     @property
     def linear(self) -> list[nn.Linear]:

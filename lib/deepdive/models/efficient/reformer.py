@@ -33,7 +33,7 @@ from deepdive.core import FeedForward, LayerNorm, MultiHeadAttention, Position
 from deepdive.core.embeddings import TokenEmbedding, check_tokens
 from deepdive.core.masks import Causal, both, padding
 from deepdive.layers import ChunkedFeedForward
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
 from deepdive.models.efficient.reformer_config import ReformerConfig
 
@@ -116,5 +116,5 @@ def reformer(config: ReformerConfig = BASE, **changes: Any) -> Reformer:
     position = config.position()  # initialized before the token embeddings
     tokens = TokenEmbedding(config.vocab_size, config.d_model)
     model = Reformer(ReformerEmbeddings(tokens, position, config.dropout), stack, config)
-    initialise(model)
+    initialize(model)
     return model

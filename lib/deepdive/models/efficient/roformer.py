@@ -4,7 +4,7 @@ Enhanced Transformer with Rotary Position Embedding".
 What differs from BERT (the system's header is that of `deepdive.positions.RotaryPosition`):
 - no position embeddings are added to the input (`Position` there does nothing);
 - in every block queries and keys are rotated (`turned_attention`), so there is no maximum length;
-- embeddings may be narrower than d_model and are then projected (`FactorisedEmbeddings`).
+- embeddings may be narrower than d_model and are then projected (`FactorizedEmbeddings`).
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 
 from deepdive.core import MultiHeadAttention, Position
-from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.models.bert.albert import FactorizedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.positions import RotaryPosition
 
@@ -51,5 +51,5 @@ def roformer(config: RoformerConfig = BASE, **changes: Any) -> Bert:
             "even width, as rotation in pairs needs: choose a divisor of d_model / 2"
         )
     if config.d_embedding not in (None, config.d_model):
-        config = config.but(embeddings=FactorisedEmbeddings)
+        config = config.but(embeddings=FactorizedEmbeddings)
     return bert(config)

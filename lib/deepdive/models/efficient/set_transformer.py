@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from deepdive.core import FeedForward, MultiHeadAttention, PostNorm
 from deepdive.core.checks import not_negative, positive
 from deepdive.core.masks import Mask, Padding, as_mask, padding
-from deepdive.core.mechanism import honoured
+from deepdive.core.mechanism import honored
 
 INSTEAD = "Its inducing points attend to the full set: use SAB for attention between members"
 
@@ -79,7 +79,7 @@ class ISAB(nn.Module):
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return (B, T, d_model) for the elements x (B, T, d_model)."""
-        members = honoured(as_mask(mask), (Padding,), "ISAB", INSTEAD)
+        members = honored(as_mask(mask), (Padding,), "ISAB", INSTEAD)
         inducing = self.inducing.expand(x.shape[0], -1, -1)
         return self.answer(x, self.read(inducing, x, members))
 
@@ -101,7 +101,7 @@ class PMA(nn.Module):
 
     def forward(self, x: Tensor, mask: Mask | Tensor | None = None) -> Tensor:
         """Return pooled vectors (B, n_seeds, d_model) for the elements x (B, T, d_model)."""
-        members = honoured(as_mask(mask), (Padding,), "PMA", INSTEAD)
+        members = honored(as_mask(mask), (Padding,), "PMA", INSTEAD)
         seeds = self.seeds.expand(x.shape[0], -1, -1)
         return self.mab(seeds, self.ff(x), members)
 

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from deepdive.core import LayerNorm, Position, gelu
 from deepdive.core.embeddings import GivenBiasHead, TokenEmbedding
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.transformer.translator import TOY, Translator, translator
 from deepdive.models.transformer.translator_config import TranslatorConfig
 from deepdive.positions import LearnedPosition
@@ -79,5 +79,5 @@ TINY = BASE.but(**TOY, max_length=64, dropout=0.0)
 def bart(config: BartConfig = BASE, **changes: Any) -> Translator:
     """Build an encoder-decoder; defaults are the paper's base model."""
     model = translator(BartConfig.given(config, changes))
-    initialise(model)
+    initialize(model)
     return model

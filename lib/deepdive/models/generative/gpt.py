@@ -27,7 +27,7 @@ from torch import nn
 from deepdive.core import Block, FeedForward, LayerNorm
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.generative.gpt_config import GPTConfig
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
@@ -68,5 +68,5 @@ def gpt(config: GPTConfig = BASE, **changes: Any) -> GPT:
     stack = Stack(block, config.n_layers, last)
     decoder = Decoder(embedding, config.position(config), stack, config.dropout)
     model = GPT(decoder, config.head(config, embedding), config)
-    initialise(model)
+    initialize(model)
     return model

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.core.masks import describe
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.generative.gpt import GPT
 
 Tokens = Sequence[int]
@@ -60,7 +60,7 @@ class Answerer(nn.Module):
         positive(n_classes=n_classes)
         self.model = model
         self.out = nn.Linear(model.config.d_model, n_classes)
-        initialise(self.out)
+        initialize(self.out)
 
     def last(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the hidden state (B, d_model) of the last real token of each text (B, T)."""

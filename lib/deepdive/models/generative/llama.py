@@ -39,7 +39,7 @@ from deepdive.core import (
 )
 from deepdive.core.embeddings import TiedHead
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.generative.llama_config import LlamaConfig
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
@@ -106,5 +106,5 @@ def llama(config: LlamaConfig = BASE, **changes: Any) -> Llama:
     if not config.tied:
         head = nn.Linear(config.d_model, config.vocab_size, bias=False)
     model = Llama(Decoder(embedding, Position(), stack), head, config)
-    initialise(model)
+    initialize(model)
     return model

@@ -17,7 +17,7 @@ Book: 6.1.3
 from typing import Any
 
 from deepdive.core import PreNorm
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.generative.bart import tied
 from deepdive.models.transformer.marian import sinusoids
 from deepdive.models.transformer.translator import TOY, Translator, translator
@@ -38,5 +38,5 @@ TINY = BASE.but(**TOY, dropout=0.0)
 def pegasus(config: TranslatorConfig = BASE, **changes: Any) -> Translator:
     """Build an encoder-decoder; defaults are the paper's base model."""
     model = translator(config, **changes)
-    initialise(model)
+    initialize(model)
     return model

@@ -34,7 +34,7 @@ from deepdive.core.checks import not_negative, positive
 from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_tokens
 from deepdive.core.masks import Mask, Padding, both, padding
 from deepdive.layers.future_attention import FutureAttention, Futures
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.generative.bart import BartConfig, NormedPosition
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.models.transformer.translator import TOY, Translator, translator
@@ -166,5 +166,5 @@ def prophetnet(config: ProphetNetConfig = BASE, **changes: Any) -> ProphetNet:
         )  # fmt: skip
     decoder = FutureDecoder(parts.decoder, config.n_future, config.d_model)
     model = ProphetNet(parts.encoder, decoder, parts.head, config)
-    initialise(model)
+    initialize(model)
     return model

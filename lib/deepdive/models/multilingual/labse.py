@@ -24,9 +24,9 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.checks import positive
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.bert import MULTILINGUAL, TOY, EncoderConfig, bert
-from deepdive.models.bert.sbert import SentenceEncoder, cls, normalise
+from deepdive.models.bert.sbert import SentenceEncoder, cls, normalize
 
 BASE = MULTILINGUAL.but(vocab_size=501_153)
 TINY = BASE.but(**TOY)
@@ -43,11 +43,11 @@ class Squashed(nn.Module):
         d_out = d_model if d_out is None else d_out
         positive(d_model=d_model, d_out=d_out)
         self.dense = nn.Linear(d_model, d_out)
-        initialise(self.dense)
+        initialize(self.dense)
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Return (B, d_out), each vector of length 1."""
-        return normalise(torch.tanh(self.dense(vectors)))
+        return normalize(torch.tanh(self.dense(vectors)))
 
 
 def labse(config: EncoderConfig = BASE, **changes: Any) -> SentenceEncoder:

@@ -31,8 +31,8 @@ from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm
 from deepdive.core.checks import positive
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise, pair_features
-from deepdive.models.bert.sbert import Pooling, normalise
+from deepdive.layers.heads import initialize, pair_features
+from deepdive.models.bert.sbert import Pooling, normalize
 from deepdive.models.transformer.transformer import Encoder
 from deepdive.positions import SinusoidalPosition
 
@@ -58,19 +58,19 @@ class Muse(nn.Module):
         self.relation = nn.Sequential(
             nn.Linear(4 * d_model, d_model), nn.ReLU(), nn.Linear(d_model, 3)
         )
-        initialise(self.answer)
-        initialise(self.relation)
+        initialize(self.answer)
+        initialize(self.relation)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return vectors (B, d) of length 1; mask bool (B, T), True = real token."""
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
-        return normalise(self.pooling(self.encoder(tokens, mask), real))
+        return normalize(self.pooling(self.encoder(tokens, mask), real))
 
     def answers(self, answer: Tensor, context: Tensor) -> Tensor:
         """Return the vectors ranked for a question, (B, d) of length 1, from those of an answer
         and of its context, each (B, d): normalise(answer([answer ; context])).
         """
-        return normalise(self.answer(torch.cat((answer, context), -1)))
+        return normalize(self.answer(torch.cat((answer, context), -1)))
 
     def entails(self, premise: Tensor, hypothesis: Tensor) -> Tensor:
         """Return logits (B, 3), entailment, neutral, contradiction, for vectors (B, d) of both, by

@@ -9,7 +9,7 @@ System: rembert
 Parent: mbert
 What differs:
 - input embeddings have width `d_embedding`, and a matrix projects them to d_model
-  (`FactorisedEmbeddings`, as ALBERT's)
+  (`FactorizedEmbeddings`, as ALBERT's)
 - a separate output embedding, `d_output` wide, more than d_model, scores tokens (`for_masked_lm`)
 - 32 layers, 1,152 wide, one vocabulary of 250,300 subword tokens for 110 languages (`BASE`)
 Source: Chung et al. 2021, and the released model.
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepdive.core.embeddings import TokenEmbedding
-from deepdive.layers.heads import MaskedHead, initialise
-from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.layers.heads import MaskedHead, initialize
+from deepdive.models.bert.albert import FactorizedEmbeddings
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert
 from deepdive.models.bert.pretraining import BertForMaskedLM
 
@@ -38,7 +38,7 @@ class RemBertConfig(EncoderConfig):
 
 BASE = RemBertConfig(
     vocab_size=250_300, d_model=1152, n_heads=18, n_layers=32, d_ff=4608, dropout=0.0,
-    embeddings=FactorisedEmbeddings, family="rembert",
+    embeddings=FactorizedEmbeddings, family="rembert",
 )  # fmt: skip
 TINY = BASE.but(**TOY | {"d_embedding": 8, "d_output": 48})
 
@@ -55,6 +55,6 @@ def for_masked_lm(encoder: Bert) -> BertForMaskedLM:
     config = encoder.config
     assert isinstance(config, RemBertConfig), "the encoder was built by `rembert`"
     output = TokenEmbedding(config.vocab_size, config.d_output)
-    initialise(output)
+    initialize(output)
     head = MaskedHead(output, config.d_model, config.activation, config.eps)
     return BertForMaskedLM(encoder, head)

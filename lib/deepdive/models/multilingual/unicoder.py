@@ -22,7 +22,7 @@ from deepdive.core.checks import positive
 from deepdive.core.embeddings import check_tokens
 from deepdive.core.hooks import HookPoint
 from deepdive.core.masks import describe, padding
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.bert.pretraining import BertForMaskedLM
 
 
@@ -40,7 +40,7 @@ class Recovered(nn.Module):
         super().__init__()
         positive(d_model=d_model)
         self.score, self.weights = nn.Linear(3 * d_model, 1, bias=False), HookPoint()
-        initialise(self.score)
+        initialize(self.score)
 
     def forward(self, x: Tensor, y: Tensor, real: Tensor | None = None) -> Tensor:
         """Return (B, S, d) for x (B, S, d) and y (B, T, d); real bool (B, T), True = real token

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from deepdive.core import PreNorm
 from deepdive.core.checks import positive
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech import wav2vec2 as parent
 from deepdive.models.speech.wav2vec2_config import SoundConfig
@@ -51,7 +51,7 @@ class HubertForPreTraining(nn.Module):
         self.encoder, self.temperature = encoder, config.temperature
         self.project = nn.Linear(config.d_model, config.d_target)
         self.units = nn.Parameter(torch.rand(n_units, config.d_target) * 2 - 1)
-        initialise(self.project)
+        initialize(self.project)
 
     def forward(
         self, sound: Tensor, hidden: Tensor | None = None, mask: Tensor | None = None

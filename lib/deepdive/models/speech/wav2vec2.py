@@ -12,7 +12,7 @@ What differs:
   (`ConvPositionalEmbedding`)
 - spans of frames are masked, and the target is not a token: the correct code must be identified
   among codes of other masked frames (`deepdive.training.objectives.contrastive_loss`)
-- a code joins one entry of each of two codebooks, chosen by a Gumbel softmax (`Quantiser`); a loss
+- a code joins one entry of each of two codebooks, chosen by a Gumbel softmax (`Quantizer`); a loss
   encourages the use of all entries (`deepdive.training.objectives.diversity_loss`)
 - base has a group norm in the first convolution, and is post-norm (`group_norm_first`, `PostNorm`);
   large has layer norms in all convolutions, and is pre-norm (`layer_norms`, `PreNorm`)
@@ -32,7 +32,7 @@ from deepdive.core import LayerNorm, PreNorm
 from deepdive.core.checks import flags
 from deepdive.core.masks import Padding
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import TokenClassificationHead, initialise
+from deepdive.layers.heads import TokenClassificationHead, initialize
 from deepdive.layers.speech_frontend import layer_norms
 from deepdive.models.speech.embeddings import SoundEmbeddings
 from deepdive.models.speech.wav2vec2_config import SoundConfig
@@ -91,7 +91,7 @@ def wav2vec2(config: SoundConfig = BASE, **changes: Any) -> Wav2Vec2:
     norm = LayerNorm(config.d_model, config.eps) if config.residual.final_norm else None
     stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
     model = Wav2Vec2(SoundEmbeddings(config), stack, config)
-    initialise(model)
+    initialize(model)
     return model
 
 

@@ -43,7 +43,7 @@ class SoundConfig(Config):
     norms                     (layer, width) -> the norm of a convolution
     place_width, place_groups kernel and groups of a positional convolution; place_layers: how many
     masked                    whether there is a mask embedding
-    codes, codebooks          entries per codebook, and codebooks (`Quantiser`); d_code, d_target:
+    codes, codebooks          entries per codebook, and codebooks (`Quantizer`); d_code, d_target:
                               the width of a code, and of the compared vectors
     temperature               of the contrastive loss; n_negatives: distractors per masked frame
     vocab_size                characters of a CTC head (`for_ctc`), including the blank

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from deepdive.layers.quantiser import Quantiser
+from deepdive.layers.quantizer import Quantizer
 from deepdive.models.speech.wav2vec2 import Wav2Vec2, check_mask
 
 
 class ContrastiveOutput(NamedTuple):
     """said, target (B, T, d_target): the prediction for each frame, and its quantized features;
-    usage (B, T, codebooks, codes), as in `Quantised`.
+    usage (B, T, codebooks, codes), as in `Quantized`.
     """
 
     said: Tensor
@@ -29,7 +29,7 @@ class Wav2Vec2ForPreTraining(nn.Module):
         super().__init__()
         config = encoder.config
         self.encoder = encoder
-        self.quantiser = Quantiser(config.widths[-1], config.codebooks, config.codes, config.d_code)
+        self.quantizer = Quantizer(config.widths[-1], config.codebooks, config.codes, config.d_code)
         self.say = nn.Linear(config.d_model, config.d_target)
         self.target = nn.Linear(config.d_code, config.d_target)
 
@@ -40,5 +40,5 @@ class Wav2Vec2ForPreTraining(nn.Module):
         features = self.encoder.embeddings.heard(sound)
         check_mask(mask, sound)
         states = self.encoder.read(features, self.encoder.real(mask), hidden)
-        codes, usage = self.quantiser(features)
+        codes, usage = self.quantizer(features)
         return ContrastiveOutput(self.say(states), self.target(codes), usage)

@@ -33,7 +33,7 @@ from deepdive.attention import KeysWithoutBias
 from deepdive.core import Block, FeedForward, LayerNorm
 from deepdive.core.residual import ScaledPreNorm
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.patches import per_side
 from deepdive.models.vision.embeddings import MaskedPatchEmbeddings
 from deepdive.models.vision.vit import VisionConfig, Vit
@@ -107,5 +107,5 @@ def data2vec(config: Data2VecConfig = BASE, **changes: Any) -> Vit:
         for block in stack.blocks[1:]:
             block.attn.position = stack.blocks[0].attn.position  # type: ignore[union-attr]
     model = config.model(config.embeddings(config), stack, config)
-    initialise(model)
+    initialize(model)
     return model

@@ -18,7 +18,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from deepdive.core.checks import positive
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.vision.vit import BASE as VIT
 from deepdive.models.vision.vit import TINY as TINY_VIT
 from deepdive.models.vision.vit import VisionConfig, Vit, vit
@@ -46,8 +46,8 @@ class Distilled(nn.Module):
             raise ValueError(f"n_special={encoder.config.n_special}: expected 2, one per head")
         self.encoder = encoder
         self.label, self.taught = (nn.Linear(encoder.config.d_model, n_classes) for _ in range(2))
-        initialise(self.label)
-        initialise(self.taught)
+        initialize(self.label)
+        initialize(self.taught)
 
     def both(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits (B, n_classes) of the label head and of the distillation head."""

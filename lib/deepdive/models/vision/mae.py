@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from deepdive.core import LayerNorm
 from deepdive.core.checks import flags
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.patches import resized
 from deepdive.models.vision.embeddings import sincos_table
 from deepdive.models.vision.mae_config import MaeConfig
@@ -97,5 +97,5 @@ def mae(config: MaeConfig = BASE, **changes: Any) -> Mae:
     norm = LayerNorm(small.d_model, small.eps)
     stack = Stack(lambda layer: small.block(small, layer), small.n_layers, norm)
     model = Mae(vit(config), stack, config)
-    initialise(model)
+    initialize(model)
     return model

@@ -27,7 +27,7 @@ class MaeConfig(VisionConfig):
     decoder_n_layers: int = 8
     decoder_d_ff: int = 2048
     share: float = 0.75
-    normalised: bool = True
+    normalized: bool = True
     embeddings: Callable[[Any], nn.Module] = SinCosImageEmbeddings
     family: str = "vit_mae"
 

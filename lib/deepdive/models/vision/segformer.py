@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.core import Block, LayerNorm, PreNorm
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.patches import check_pixels
 from deepdive.layers.segformer_layers import (
     ConvolvedFeedForward,
@@ -99,7 +99,7 @@ TINY = B0.but(
 def segformer(config: SegformerConfig = B0, **changes: Any) -> Segformer:
     """Build a SegFormer; defaults are the paper's smallest model, B0. Raises as `vit` does."""
     model = Segformer(SegformerConfig.given(config, changes))
-    initialise(model)
+    initialize(model)
     for part in model.modules():
         if isinstance(part, nn.Conv2d):  # as released: normal, scaled by fan-out
             goes_into = part.kernel_size[0] ** 2 * part.out_channels // part.groups

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from deepdive.attention import ShiftedAttention
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm
 from deepdive.core.hooks import HookPoint
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.patches import Patches, check_pixels
 from deepdive.layers.windows import EPS, Merging, Windows
 from deepdive.models.vision.swin_config import SwinConfig
@@ -104,5 +104,5 @@ def swin(config: SwinConfig = SMALLEST, **changes: Any) -> Swin:
     """Build a Swin Transformer; defaults are the paper's Swin-T. Raises as `vit` does."""
     config = SwinConfig.given(config, changes)
     model = Swin(config)
-    initialise(model)
+    initialize(model)
     return model

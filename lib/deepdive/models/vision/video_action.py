@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from deepdive.core import FeedForward, MultiHeadAttention, PostNorm
 from deepdive.core.checks import positive, real_input, width
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.layers.roi_pooling import PositionedFeatures, RoI
 from deepdive.models.config import Config
 
@@ -109,5 +109,5 @@ class VideoAction(nn.Module):
 def video_action(config: VideoActionConfig = BASE, **changes: Any) -> VideoAction:
     """Build an action classifier for features and boxes. Raises as `vit` does."""
     model = VideoAction(VideoActionConfig.given(config, changes))
-    initialise(model)
+    initialize(model)
     return model

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from deepdive.core import Block, FeedForward, LayerNorm, PreNorm, gelu
 from deepdive.core.feed_forward import Activation
 from deepdive.core.stack import Stack
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.config import Config, full_attention
 from deepdive.models.vision.embeddings import ImageEmbeddings
 
@@ -98,5 +98,5 @@ def vit(config: VisionConfig = BASE, **changes: Any) -> Vit:
     norm = LayerNorm(config.d_model, config.eps)
     stack = Stack(lambda layer: config.block(config, layer), config.n_layers, norm)
     model = config.model(config.embeddings(config), stack, config)
-    initialise(model)
+    initialize(model)
     return model

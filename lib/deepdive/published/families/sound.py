@@ -141,12 +141,12 @@ WAV2VEC2 = Family(
             Wav2Vec2ForPreTraining,
             Names(
                 {
-                    "quantizer.codevectors": "quantiser.table",
-                    "quantizer.weight_proj": "quantiser.scores",
+                    "quantizer.codevectors": "quantizer.table",
+                    "quantizer.weight_proj": "quantizer.scores",
                     "project_hid": "say",
                     "project_q": "target",
                 },
-                {"quantiser.table": axis(0)},
+                {"quantizer.table": axis(0)},
             ),
             "encoder",
         )

@@ -138,7 +138,7 @@ MAE = replace(
         "decoder_n_layers": "decoder_num_hidden_layers",
         "decoder_d_ff": "decoder_intermediate_size",
         "share": "mask_ratio",
-        "normalised": "norm_pix_loss",
+        "normalized": "norm_pix_loss",
     },
     names=mae_names,
     prefix="",

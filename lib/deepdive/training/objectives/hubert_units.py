@@ -18,22 +18,22 @@ from deepdive.core.hooks import record
 
 @dataclass(frozen=True)
 class Units:
-    """k clusters: `centres` (k, d), for frames (d,) minus `mean`, divided by `deviation`."""
+    """k clusters: `centers` (k, d), for frames (d,) minus `mean`, divided by `deviation`."""
 
-    centres: Tensor
+    centers: Tensor
     mean: Tensor
     deviation: Tensor
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Return the index of the nearest centroid to each frame (..., d), int64 (...)."""
         scaled = ((rows - self.mean) / self.deviation).flatten(0, -2)
-        return nearest(scaled, self.centres)[0].view(rows.shape[:-1])
+        return nearest(scaled, self.centers)[0].view(rows.shape[:-1])
 
 
-def nearest(rows: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
+def nearest(rows: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
     """Return the nearest centroid of each frame (n, d), and the squared distance to it."""
-    squares = (rows * rows).sum(1, keepdim=True) + (centres * centres).sum(1)
-    distance, which = torch.addmm(squares, rows, centres.T, alpha=-2).min(1)
+    squares = (rows * rows).sum(1, keepdim=True) + (centers * centers).sum(1)
+    distance, which = torch.addmm(squares, rows, centers.T, alpha=-2).min(1)
     return which, distance.clamp(min=0)
 
 
@@ -52,25 +52,25 @@ def make_units(rows: Tensor, k: int, steps: int = 20, draw: torch.Generator | No
         raise ValueError(f"rows: got {tuple(rows.shape)}, expected (n, d) with n >= k={k}")
     mean, deviation = rows.mean(0), rows.std(0, unbiased=False).clamp(min=1e-8)
     scaled = (rows - mean) / deviation
-    centres = scaled[torch.randint(len(rows), (1,), generator=draw)]
-    far = nearest(scaled, centres)[1]
+    centers = scaled[torch.randint(len(rows), (1,), generator=draw)]
+    far = nearest(scaled, centers)[1]
     for _ in range(k - 1):
         chosen = torch.multinomial(far + 1e-12, 1, generator=draw)
-        centres = torch.cat([centres, scaled[chosen]])
+        centers = torch.cat([centers, scaled[chosen]])
         far = torch.minimum(far, (scaled - scaled[chosen]).square().sum(1))
     before = None
     for _ in range(steps):
-        group, far = nearest(scaled, centres)
+        group, far = nearest(scaled, centers)
         if before is not None and torch.equal(group, before):
             break
         count = torch.bincount(group, minlength=k)
-        sums = torch.zeros_like(centres).index_add_(0, group, scaled)
-        centres = sums / count.clamp(min=1)[:, None].to(sums)
+        sums = torch.zeros_like(centers).index_add_(0, group, scaled)
+        centers = sums / count.clamp(min=1)[:, None].to(sums)
         for empty in (count == 0).nonzero()[:, 0]:
-            centres[empty] = scaled[far.argmax()]
+            centers[empty] = scaled[far.argmax()]
             far[far.argmax()] = 0
         before = group
-    return Units(centres, mean, deviation)
+    return Units(centers, mean, deviation)
 
 
 @torch.no_grad()

@@ -23,7 +23,7 @@ def hidden_patches(noise: Tensor, share: float) -> Tensor:
     return noise.argsort(1).argsort(1) >= stay
 
 
-def normalised(patches: Tensor, eps: float = 1e-6) -> Tensor:
+def normalized(patches: Tensor, eps: float = 1e-6) -> Tensor:
     """Return each patch (..., pixels) minus its mean, divided by its standard deviation."""
     mean, variance = patches.mean(-1, keepdim=True), patches.var(-1, keepdim=True)
     return (patches - mean) / (variance + eps) ** 0.5
@@ -35,13 +35,13 @@ def pixel_loss(
     """loss = mean over masked patches n and their pixels p of (predicted[n, p] - target[n, p])^2
 
     predicted (B, N, C * size^2); images (B, C, H, W); hidden bool (B, N). target = cut(images),
-    with `normal` each patch `normalised`. Raises ValueError where nothing is masked.
+    with `normal` each patch `normalized`. Raises ValueError where nothing is masked.
     Source: He et al. 2022, section 3 and table 1d.
     """
     if not hidden.any():
         raise ValueError("hidden: no patch is masked, so there is nothing to predict")
     target = patchify(images, size)[hidden]
-    return (predicted[hidden] - (normalised(target) if normal else target)).square().mean()
+    return (predicted[hidden] - (normalized(target) if normal else target)).square().mean()
 
 
 def mae_step(model: Any, images: Tensor, draw: torch.Generator | None = None) -> Tensor:
@@ -50,4 +50,4 @@ def mae_step(model: Any, images: Tensor, draw: torch.Generator | None = None) ->
     n = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
     hidden = hidden_patches(torch.rand(len(images), n, generator=draw), config.share)
     predicted = model(images, hidden)
-    return pixel_loss(predicted, images, hidden, config.patch_size, config.normalised)
+    return pixel_loss(predicted, images, hidden, config.patch_size, config.normalized)

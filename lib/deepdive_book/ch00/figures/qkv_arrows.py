@@ -68,23 +68,23 @@ def qkv_arrows(
         raise ValueError(f"the longest arrow has length {longest:g}; expected it within {reach:g}")
     words, tips = list(keys), [[float(x) for x in tip] for tip in keys.values()]
     start = [float(x) for x in query]
-    colours = [[float(x) for x in colour] for _, colour in values.values()]
+    colors = [[float(x) for x in color] for _, color in values.values()]
     called = [label for label, _ in values.values()]
-    state = mix(start, tips, colours)
+    state = mix(start, tips, colors)
     plane = _plane(name, start, words, tips, state[1], reach)
     rows = "".join(
-        f'<tr><th scope="row"><i class="dda-flag" style="background:{rgb(colour)}"></i> '
+        f'<tr><th scope="row"><i class="dda-flag" style="background:{rgb(color)}"></i> '
         f"{escape(word)}, {escape(label)}</th>"
         f'<td class="dda-score">{_number(score)}</td><td class="dda-share">'
         f'<span class="dda-bar" style="width:{100 * share:.1f}%"></span></td>'
         f'<td class="dda-percent">{100 * share:.0f}%</td></tr>'
-        for word, label, colour, score, share in zip(
-            words, called, colours, state[0], state[1], strict=True
+        for word, label, color, score, share in zip(
+            words, called, colors, state[0], state[1], strict=True
         )
     )
     said = alt_text(called, state[1])
     given = json.dumps(
-        {"name": name, "query": start, "words": words, "keys": tips, "values": colours,
+        {"name": name, "query": start, "words": words, "keys": tips, "values": colors,
          "called": called, "reach": reach, "width": WIDTH, "margin": MARGIN, "cut": CUT}
     )  # fmt: skip
     at = f"dda{hashlib.sha256(given.encode()).hexdigest()[:10]}"
@@ -98,9 +98,9 @@ def qkv_arrows(
     return Html(html, f"[arrows to drag: {alt}]", [Picture([plane], alt)])
 
 
-def rgb(colour: Sequence[float]) -> str:
+def rgb(color: Sequence[float]) -> str:
     """A colour as CSS writes it."""
-    return f"rgb({','.join(f'{255 * part:.0f}' for part in colour)})"
+    return f"rgb({','.join(f'{255 * part:.0f}' for part in color)})"
 
 
 def alt_text(called: Sequence[str], shares: Sequence[float]) -> str:

@@ -120,14 +120,14 @@ def _tree(members: Sequence[Member], depth: dict[str, int]) -> str:
         label = escape(f"{one.name}, {one.year}" + f", differs {words}" * bool(one.parent))
         at = f" · {', '.join(one.place.split())}" * bool(one.parent)  # short: it shares a line
         place = one.place * bool(one.parent)
-        colour = ROLES[role] if one.parent else "currentColor"
+        color = ROLES[role] if one.parent else "currentColor"
         body.append(
             f'<g class="fm-row" data-id="{escape(one.id)}" data-place="{place}" '
             f'data-label="{label}">'
             f'<rect class="fm-field" x="{x - 11:g}" y="{y - HIGH / 2 + 1:g}" '
             f'width="{WIDE - x + 10:g}" height="{HIGH - 2:g}" rx="5" fill="currentColor" '
             'fill-opacity="0"/>'
-            f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{colour}"/>'
+            f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{color}"/>'
             f'<text x="{x + 13:g}" y="{y:g}" font-size="14" dominant-baseline="central" '
             f'fill="currentColor">{escape(one.name)}</text>'
             f'<text x="{WIDE - 6:g}" y="{y:g}" font-size="12" text-anchor="end" class="fm-when" '

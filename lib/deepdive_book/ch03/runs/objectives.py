@@ -24,14 +24,14 @@ from scipy.stats import rankdata
 from torch import Tensor, nn
 
 from deepdive.data.documents import generated_documents, web_documents
-from deepdive.data.reviews import Labelled, rt_polarity
+from deepdive.data.reviews import Labeled, rt_polarity
 from deepdive.data.tasks import Single, Tagged, entities
 from deepdive.data.trees import Tree, treebank
 from deepdive.evaluate import Interval
 from deepdive.evaluate.answers import entity_f1
 from deepdive.explain.probes import tag_accuracy
 from deepdive.explain.words import cut, read, word_states
-from deepdive.layers.heads import Classifier, TokenClassificationHead, initialise
+from deepdive.layers.heads import Classifier, TokenClassificationHead, initialize
 from deepdive.models.bert.bert import Bert, bert
 from deepdive.models.bert.electra import ElectraConfig, pair
 from deepdive.models.bert.mpnet import MPNet
@@ -138,7 +138,7 @@ def build(objective: str, seed: int, narrower: int = 4) -> tuple[Any, Bert]:
         question = text.tokenizer.vocab.index(QUESTION)
         encoder = bert(SplinterConfig(**size, question=question, model=MPNet))
         model = Splinter(encoder) if objective == "recurring spans" else for_masked_lm(encoder)
-    initialise(model, INITIAL_STD)
+    initialize(model, INITIAL_STD)
     return model, encoder
 
 
@@ -225,7 +225,7 @@ def trees() -> list[list[Tree]]:
 
 
 @cache
-def reviews() -> list[Labelled]:
+def reviews() -> list[Labeled]:
     """Return movie reviews: to fit, to choose a rate, and to test."""
     given = rt_polarity() if profile() != "ci" else generated_reviews(200)
     n = pick(ci=100, laptop=2000, gpu=2000)

@@ -99,7 +99,7 @@ def cross_lingual_masks(lessons: Sequence[Example], first: int = 0) -> Html:
     )
     html = _PAGE.format(
         id=name, buttons=buttons, lines=lines, told=escape(shown["told"]), said=escape(said),
-        one=ROLES["key"], two=ROLES["value"], mark=ROLES["query"], grey=ROLES["score"],
+        one=ROLES["key"], two=ROLES["value"], mark=ROLES["query"], gray=ROLES["score"],
         focus=ROLES["weight"], script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
     return Html(html, f"[{shown['name']}: {shown['told']} {said}]")

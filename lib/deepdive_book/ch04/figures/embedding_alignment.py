@@ -116,8 +116,8 @@ def _points(spec: Mapping[str, Any], step: int, off: int, chosen: int) -> str:
     frame = spec["frames"][step][off]
     (one, other), found = frame["at"], frame["near"][0][chosen]
     (x, y), (u, v) = one[chosen], other[found]
-    colour = ROLES["value"] if found == chosen else ROLES["query"]
-    line = f'<line x1="{x}" y1="{y}" x2="{u}" y2="{v}" stroke="{colour}" stroke-width="3"/>'
+    color = ROLES["value"] if found == chosen else ROLES["query"]
+    line = f'<line x1="{x}" y1="{y}" x2="{u}" y2="{v}" stroke="{color}" stroke-width="3"/>'
     dots = "".join(f'<circle cx="{x}" cy="{y}" r="5" fill="{ROLES["key"]}"/>' for x, y in one)
     marks = "".join(
         f'<path d="M{x} {y - 6}L{x + 6} {y}L{x} {y + 6}L{x - 6} {y}Z" fill="{ROLES["weight"]}"/>'

@@ -31,7 +31,7 @@ from deepdive_book.kit.palette import ROLES, painted
 
 SIDE, RADIUS = 300, 112  # of each drawing; of the circle
 MARGIN, SCALE = 0.0, 5.0  # at first
-COLOURS = {
+COLORS = {
     "dot": "key", "diamond": "weight", "right": "value", "wrong": "query", "thread": "score",
     "share": "residual",
 }  # fmt: skip
@@ -50,7 +50,7 @@ def embedding_losses_demo(pairs: Sequence[tuple[str, str]], seed: int = 0) -> Ht
     spec = {
         "pairs": [list(pair) for pair in pairs],
         "at": begin,
-        "colours": {name: ROLES[role] for name, role in COLOURS.items()},
+        "colours": {name: ROLES[role] for name, role in COLORS.items()},
     }
     given = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     name = f"pr{hashlib.sha256(given.encode()).hexdigest()[:10]}"
@@ -151,10 +151,10 @@ def _grid(one: Sequence[Point], other: Sequence[Point]) -> str:
         marks.append(_number(16, middle + 5, i + 1) + _number(middle, 20, i + 1))
         for j, share in enumerate(_shares(row)):
             x, y = 30 + cell * j, 30 + cell * i
-            colour = "none" if j != best else ROLES["value" if i == j else "query"]
+            color = "none" if j != best else ROLES["value" if i == j else "query"]
             marks.append(
                 f'<rect x="{x + 2}" y="{y + 2}" width="{cell - 4}" height="{cell - 4}" '
-                f'fill="{ROLES["residual"]}" fill-opacity="{share * 0.6:.2f}" stroke="{colour}" '
+                f'fill="{ROLES["residual"]}" fill-opacity="{share * 0.6:.2f}" stroke="{color}" '
                 f'stroke-width="3"/>' + _number(x + cell / 2, y + cell / 2 + 5, _signed(row[j]))
             )
     return "".join(marks)

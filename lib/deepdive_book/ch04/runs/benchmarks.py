@@ -150,10 +150,10 @@ def retrieval(encoder: Encoder, language: str) -> dict[str, Any]:
     """
     ones, others = zip(*retrieval_pairs(language, seed=None), strict=True)
     here, there = encoder.vectors(ones), encoder.vectors(others)
-    plain, centred = (nearest_is_partner(here, there, centred=off) for off in (False, True))
+    plain, centered = (nearest_is_partner(here, there, centered=off) for off in (False, True))
     return {
-        "pairs": len(ones), "plain": plain.sum(1).tolist(), "centred": centred.sum(1).tolist(),
-        "gained": (centred & ~plain).sum(1).tolist(), "lost": (plain & ~centred).sum(1).tolist(),
+        "pairs": len(ones), "plain": plain.sum(1).tolist(), "centred": centered.sum(1).tolist(),
+        "gained": (centered & ~plain).sum(1).tolist(), "lost": (plain & ~centered).sum(1).tolist(),
     }  # fmt: skip
 
 

@@ -180,11 +180,11 @@ class Reader:
         return torch.stack(vectors), list(tags)
 
 
-def nearest_is_partner(one: Tensor, other: Tensor, centred: bool = True) -> Tensor:
+def nearest_is_partner(one: Tensor, other: Tensor, centered: bool = True) -> Tensor:
     """Return whether each row's partner is the nearest of all, by the cosine: bool (2, N), both
     ways. centred: the mean of each side is taken off first.
     """
-    if centred:
+    if centered:
         one, other = one - one.mean(0), other - other.mean(0)
     here = torch.arange(len(one))
     return torch.stack([nearest(one, other) == here, nearest(other, one) == here])

@@ -20,7 +20,7 @@ from deepdive_book.kit.panels import panels
 CUTS = ("columns", "rows")
 BOWL = 4  # portions
 INTO, BETWEEN, OUT = ("cake", "pie"), ("dough", "cream", "fruit", "glaze"), ("flour", "sugar")
-COLOUR = ("query", "key")  # of each kitchen
+COLOR = ("query", "key")  # of each kitchen
 WIDE, CELL, HIGH = 400.0, 47.0, 26.0
 
 
@@ -103,7 +103,7 @@ def _drawing(order: Tensor, A: Tensor, B: Tensor, cut_A: str, cut_B: str, add: b
         text(200, 14, f"order: {_many(order[0], 'cake')}, {_many(order[1], 'pie')}", 16, bold=True)
     ]
     speaks = (cut_A, cut_B) != ("columns", "rows")
-    for i, role in enumerate(COLOUR):
+    for i, role in enumerate(COLOR):
         x = 4.0 + i * 204
         columns = range(2 * i, 2 * i + 2) if cut_A == "columns" else range(4)
         rows = range(2) if cut_A == "columns" else (i,)

@@ -27,7 +27,7 @@ from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.hooks import collect_losses, record
 from deepdive.core.stack import Stack
 from deepdive.layers import SparseExperts, SwitchRouter
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import RotaryPosition
@@ -59,9 +59,9 @@ def decoder(vocab_size: int, weight: float | None, room: int | None = None) -> D
     embedding = TokenEmbedding(vocab_size, D_MODEL)
     stack = Stack(block, LAYERS, RMSNorm(D_MODEL))
     model = DecoderOnly(Decoder(embedding, Position(), stack), TiedHead(embedding))
-    initialise(model)
+    initialize(model)
     for name, tensor in model.named_parameters():
-        if ".experts." in name:  # as `initialise` draws a layer that is not an expert
+        if ".experts." in name:  # as `initialize` draws a layer that is not an expert
             nn.init.trunc_normal_(tensor, std=0.02, a=-0.04, b=0.04)
         if name.endswith(".out.weight"):
             tensor.data /= (2 * LAYERS) ** 0.5

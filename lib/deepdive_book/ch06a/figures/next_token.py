@@ -137,7 +137,7 @@ def next_token(texts: Sequence[Candidates], setting: Setting = Setting()) -> Htm
         id=name, told=escape(said), rows=_rows(texts[0], setting),
         options="".join(f'<option value="{i}">{escape(t.text)}' for i, t in enumerate(texts)),
         text=escape(texts[0].text), sliders=_sliders(setting),
-        key=ROLES["key"], grey=ROLES["score"], focus=ROLES["weight"],
+        key=ROLES["key"], gray=ROLES["score"], focus=ROLES["weight"],
         script=script(_SCRIPT, id=name, values=given),
     )  # fmt: skip
     return Html(html, f"[next token of “{texts[0].text}”: {said}]")

@@ -33,7 +33,7 @@ from deepdive.core import (
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.stack import Stack
 from deepdive.data import fetch
-from deepdive.layers.heads import initialise
+from deepdive.layers.heads import initialize
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import LearnedPosition, RotaryPosition
@@ -103,7 +103,7 @@ def decoder(
     last = norm(D_MODEL) if getattr(residual, "final_norm", False) else None
     stack = Stack(block, LAYERS, last)
     model = DecoderOnly(Decoder(embedding, added(), stack), head(embedding))
-    initialise(model)
+    initialize(model)
     for name, weight in model.named_parameters():
         if name.endswith(".out.weight"):  # as GPT-2 begins
             weight.data /= (2 * LAYERS) ** 0.5

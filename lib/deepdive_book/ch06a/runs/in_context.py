@@ -21,7 +21,7 @@ from torch import Tensor
 
 from deepdive.data import rt_polarity
 from deepdive.data.lines import text_lines
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.decoding import Prompted, split_prefix
 from deepdive.evaluate import contextual
 from deepdive.models.generative.llama import Llama
@@ -87,8 +87,8 @@ TOPIC = Template("Text: {}\nTopic:", TOPICS)
 class Task:
     """Texts for demonstrations, texts for queries, and the default template."""
 
-    pool: Labelled
-    queries: Labelled
+    pool: Labeled
+    queries: Labeled
     template: Template
 
 
@@ -109,13 +109,13 @@ def topics() -> Task:
                 (row["text"], TOPICS.index(row["category"].removesuffix("/technology")))
             )
     pool, queries = (
-        Labelled(tuple(t for t, _ in found), tuple(k for _, k in found), TOPICS, "sib200 (real)")
+        Labeled(tuple(t for t, _ in found), tuple(k for _, k in found), TOPICS, "sib200 (real)")
         for found in (parts["train"], parts["test"])
     )
     return Task(pool, queries, TOPIC)
 
 
-def sampled(data: Labelled, n: int, seed: int) -> Labelled:
+def sampled(data: Labeled, n: int, seed: int) -> Labeled:
     """Sample n texts without replacement; a smaller n gives the first of them."""
     order = list(range(len(data)))
     random.Random(f"drawn {seed}").shuffle(order)

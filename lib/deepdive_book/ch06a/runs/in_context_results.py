@@ -8,7 +8,7 @@ from itertools import product
 from math import log
 from typing import Any
 
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.decoding import Prompted
 from deepdive_book.ch06a.runs import chain_of_thought, in_context, induction
 from deepdive_book.ch06a.runs.in_context import (
@@ -152,7 +152,7 @@ def naive_bayes(task: Task, seed: int, queries: int) -> dict[str, str]:
 class NaiveBayes:
     """log p(class) + sum of log p(word | class), from counts with one added to each."""
 
-    def __init__(self, data: Labelled) -> None:
+    def __init__(self, data: Labeled) -> None:
         self.prior = [log(data.labels.count(k) + 1) for k in range(len(data.names))]
         self.counts = [Counter[str]() for _ in data.names]
         for text, label in zip(data.texts, data.labels, strict=True):

@@ -29,7 +29,7 @@ from deepdive_book.kit.palette import PALETTE, painted
 
 SIDE = 320.0  # of the scene, in pixels of the picture
 PALE = "#888888"
-COLOURS = tuple(PALETTE[i] for i in (1, 5, 2, 3, 4, 0))
+COLORS = tuple(PALETTE[i] for i in (1, 5, 2, 3, 4, 0))
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -75,10 +75,10 @@ def bipartite_matching(
     shares = torch.as_tensor(logits).detach().double().softmax(-1)
     said, far, known = (torch.as_tensor(x).detach().double() for x in (boxes, elsewhere, sure))
     n, things = len(said), len(truth.classes)
-    if not 1 <= things <= n <= len(COLOURS) or shares.shape != (n, len(names) + 1):
+    if not 1 <= things <= n <= len(COLORS) or shares.shape != (n, len(names) + 1):
         raise ValueError(
             f"{n} queries, {things} objects, logits {tuple(shares.shape)}: expected at most "
-            f"{len(COLOURS)} queries, one to {n} objects, {len(names)} classes"
+            f"{len(COLORS)} queries, one to {n} objects, {len(names)} classes"
         )
     if far.shape[1:] != (n, 4) or known.shape != far.shape[:2]:
         raise ValueError(
@@ -92,7 +92,7 @@ def bipartite_matching(
     given = json.dumps(
         {"names": list(names), "kinds": truth.classes.tolist(), "true": _round(true.boxes),
          "shares": _round(shares), "boxes": _round(said), "far": _round(far.transpose(0, 1), 3),
-         "sure": _round(known.T, 2), "colours": COLOURS[:n], "numbers": labels,
+         "sure": _round(known.T, 2), "colours": COLORS[:n], "numbers": labels,
          "weights": [CLASS, L1, GIOU], "side": SIDE}
     )  # fmt: skip
     at = f"ddm{hashlib.sha256(given.encode()).hexdigest()[:10]}"
@@ -109,7 +109,7 @@ def bipartite_matching(
         )
         body += (
             f'<tr><th scope="row"><button type="button" class="ddm-q" aria-pressed='
-            f'"{"true" if i == begin else "false"}"><i style="background:{COLOURS[i]}"></i> '
+            f'"{"true" if i == begin else "false"}"><i style="background:{COLORS[i]}"></i> '
             f"{labels[i]}: {escape(_says(shares[i].tolist(), names))}</button></th>{cells}</tr>"
         )
     total = sum(round(cost[q][t], 2) for t, q in enumerate(rows))
@@ -171,9 +171,9 @@ def _plane(
         dash = "" if i in rows else ' stroke-dasharray="4 4"'
         parts.append(
             f'<g class="ddm-box" aria-label="box of query {labels[i]}"><rect {_frame(box)} '
-            f'fill="{COLOURS[i]}" fill-opacity=".08" stroke="{COLOURS[i]}" stroke-width="2.5"{dash}'
+            f'fill="{COLORS[i]}" fill-opacity=".08" stroke="{COLORS[i]}" stroke-width="2.5"{dash}'
             f' pointer-events="all"/><text x="{x:.1f}" y="{y:.1f}" font-size="15" '
-            f'font-weight="700" fill="{COLOURS[i]}" stroke="#000" stroke-width="3" '
+            f'font-weight="700" fill="{COLORS[i]}" stroke="#000" stroke-width="3" '
             f'paint-order="stroke">{labels[i]}</text></g>'
         )
     return (
@@ -187,7 +187,7 @@ def _cloud(
 ) -> str:
     dots = "".join(
         f'<circle cx="{side * x:.1f}" cy="{side * y:.1f}" r="3" '
-        f'fill="{COLOURS[query] if known >= 0.5 else PALE}" '
+        f'fill="{COLORS[query] if known >= 0.5 else PALE}" '
         f'fill-opacity="{0.6 if known >= 0.5 else 0.25}"/>'
         for (x, y, _, _), known in zip(boxes, sure, strict=True)
     )

@@ -46,19 +46,19 @@ def image_attention(images: Mapping[str, tuple[Any, Any]], grid: int, *, at: int
         raise ValueError(f"at is {at}; expected a place from 0 to {n - 1}")
     told = {}
     for name, (image, weights) in images.items():
-        grey, shares = (np.asarray(_plain(each), dtype=np.float64) for each in (image, weights))
-        if grey.ndim != 2 or shares.shape != (n, n):
+        gray, shares = (np.asarray(_plain(each), dtype=np.float64) for each in (image, weights))
+        if gray.ndim != 2 or shares.shape != (n, n):
             raise ValueError(
-                f"{name!r}: expected an image (H, W) and weights ({n}, {n}); got {grey.shape} and "
+                f"{name!r}: expected an image (H, W) and weights ({n}, {n}); got {gray.shape} and "
                 f"{shares.shape}"
             )
-        told[name] = {"grey": _bytes(grey), "size": list(grey.shape), "tops": [
+        told[name] = {"grey": _bytes(gray), "size": list(gray.shape), "tops": [
             round(float(top) * n, 3) for top in shares.max(1)
         ], "shares": _bytes(shares / shares.max(1, keepdims=True))}  # fmt: skip
     values = json.dumps({"images": told, "grid": grid, "at": at, "side": SIDE})
     name = f"lk{hashlib.sha256(values.encode()).hexdigest()[:10]}"
-    grey, shares = (np.asarray(_plain(each)) for each in next(iter(images.values())))
-    drawn, said = _drawn(grey, shares[at], grid, at), alt_text(shares[at], grid, at)
+    gray, shares = (np.asarray(_plain(each)) for each in next(iter(images.values())))
+    drawn, said = _drawn(gray, shares[at], grid, at), alt_text(shares[at], grid, at)
     html = _PAGE.format(
         id=name, drawn=drawn, said=escape(said), query=ROLES["query"],
         names="".join(f"<option>{escape(each)}</option>" for each in images),
@@ -87,11 +87,11 @@ def _bytes(shares: Any) -> str:
     return base64.b64encode((shares.clip(0, 1) * 255).round().astype(np.uint8).tobytes()).decode()
 
 
-def _drawn(grey: Any, shares: Any, grid: int, at: int) -> str:
-    high, wide = grey.shape
+def _drawn(gray: Any, shares: Any, grid: int, at: int) -> str:
+    high, wide = gray.shape
     dot, place = SIDE / max(high, wide), SIDE / grid
     body = []
-    for (y, x), light in np.ndenumerate(grey.clip(0, 1)):
+    for (y, x), light in np.ndenumerate(gray.clip(0, 1)):
         shade = round(255 * float(light))
         body.append(
             f'<rect class="lk-dot" x="{dot * x:g}" y="{dot * y:g}" width="{dot + 0.4:g}" '

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from deepdive_book.ch06b.figures.image_shift_robustness import COLOURS, png
+from deepdive_book.ch06b.figures.image_shift_robustness import COLORS, png
 from deepdive_book.kit.diagrams import FONT
 from deepdive_book.kit.figures import Picture
 from deepdive_book.kit.markup import Html, script
@@ -66,7 +66,7 @@ def corruption_slider(
         ValueError: there is no image, models are not two, or a shape does not fit.
     """
     models = list(images[0].says) if images else []
-    if len(models) != len(COLOURS):
+    if len(models) != len(COLORS):
         raise ValueError(f"images: got models {models}, expected one image or more, of two")
     if not 0 <= level < len(next(iter(ways.values()))):
         raise ValueError(f"level: got {level}, expected one of the first way's")
@@ -150,7 +150,7 @@ def _drawing(
         says = f"{model} says {names[way['says'][m]['top'][0][level]]}"
         body.append(
             f'<g class="sp-map"><text class="sp-says" x="{LEFT:g}" y="{top - 8:g}" font-size="14" '
-            f'font-weight="600" fill="{COLOURS[m]}">{escape(says)}</text>'
+            f'font-weight="600" fill="{COLORS[m]}">{escape(says)}</text>'
             f'<g class="sp-cells">{_cells(way, m, image["kind"], top, level)}</g>'
             f'<text class="sp-share" x="{LEFT:g}" y="{top + MAP_HIGH + 16:g}" font-size="13" '
             f'fill="currentColor">{escape(share(way["says"][m]["top"], image["kind"]))}</text></g>'
@@ -184,7 +184,7 @@ def _cells(way: Mapping[str, Any], m: int, kind: int, top: float, level: int) ->
             x, y = LEFT + c * wide, top + r * high
             parts.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}" '
-                f'fill="{COLOURS[m]}" fill-opacity="{says["sure"][r][c]:.2f}" '
+                f'fill="{COLORS[m]}" fill-opacity="{says["sure"][r][c]:.2f}" '
                 'stroke="currentColor" stroke-opacity=".35"/>'
             )
             if says["top"][r][c] != kind:

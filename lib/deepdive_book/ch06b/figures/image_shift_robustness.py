@@ -27,7 +27,7 @@ from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import ROLES
 
 WIDE, SIDE, TOP, MAP, GAP = 400.0, 120.0, 22.0, 121.0, 16.0  # of the drawing, of image and maps
-COLOURS = (ROLES["key"], ROLES["query"])
+COLORS = (ROLES["key"], ROLES["query"])
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -60,7 +60,7 @@ def image_shift_robustness(images: Sequence[Moved], names: Sequence[str], *, rea
     """
     n = 2 * reach + 1
     models = list(images[0].says) if images else []
-    if len(models) != len(COLOURS):
+    if len(models) != len(COLORS):
         raise ValueError(f"images: got models {models}, expected one image or more, of two")
     values: list[dict[str, Any]] = []
     for image in images:
@@ -150,14 +150,14 @@ def _drawing(
                 x, y = left + c * cell, TOP + r * cell
                 cells.append(
                     f'<rect x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{cell:.1f}" '
-                    f'fill="{COLOURS[m]}" fill-opacity="{says["sure"][r][c]:.2f}"/>'
+                    f'fill="{COLORS[m]}" fill-opacity="{says["sure"][r][c]:.2f}"/>'
                 )
                 if says["top"][r][c] != image["kind"]:
                     crosses.append(cross(x, y, cell))
         share = f"right at {accuracy_by_shift(says, image['kind'])} of {n * n}"
         body.append(
             f'<g class="sh-map"><text x="{left:g}" y="15" font-size="14" font-weight="600" '
-            f'fill="{COLOURS[m]}">{escape(model)}</text>{"".join(cells)}'
+            f'fill="{COLORS[m]}">{escape(model)}</text>{"".join(cells)}'
             f'<path class="sh-crosses" d="{"".join(crosses)}" fill="none" stroke="currentColor" '
             'stroke-opacity=".7"/>'
             f'<rect x="{left:g}" y="{TOP:g}" width="{MAP:g}" height="{MAP:g}" fill="none" '

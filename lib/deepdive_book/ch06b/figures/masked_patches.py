@@ -34,7 +34,7 @@ def masked_patches(model: Any, images: Sequence[tuple[str, Any]], hidden: Sequen
     """Return the picture, with the first image, as `hidden` says.
 
     Args:
-        model: of grey squares, with a decoder, that says pixels as they are (`normalised` False).
+        model: of grey squares, with a decoder, that says pixels as they are (`normalized` False).
         images: name and pixels, (side, side) bytes.
         hidden: for each patch of the first state, whether it is hidden; some are, not all.
 
@@ -42,7 +42,7 @@ def masked_patches(model: Any, images: Sequence[tuple[str, Any]], hidden: Sequen
         ValueError: the model reads colours or says normalised pixels, or a size does not fit.
     """
     c, sizes = model.config, []
-    if c.channels != 1 or c.normalised or c.n_special != 1:
+    if c.channels != 1 or c.normalized or c.n_special != 1:
         raise ValueError("model: expected one of grey images that says pixels as they are")
     n = c.image_size // c.patch_size
     if len(hidden) != n * n or not 0 < sum(hidden) < n * n:
@@ -113,14 +113,14 @@ def _still(model: Any, image: tuple[str, Any], hidden: torch.Tensor, n: int) -> 
     shades = torch.stack([x[0, 0], filled, x[0, 0]]).add(1).mul(127.5).round().clamp(0, 255)
     wide, body = side * CELL, []
     for k, title in enumerate(("the model sees", "it fills in", "the picture")):
-        colours = shades[k, :, :, None].expand(-1, -1, 3).byte().clone()
+        colors = shades[k, :, :, None].expand(-1, -1, 3).byte().clone()
         if k == 0:
-            colours[gone] = torch.tensor([120, 134, 158], dtype=torch.uint8)
+            colors[gone] = torch.tensor([120, 134, 158], dtype=torch.uint8)
         left = k * (wide + 14)
         body.append(f'<text x="{left:g}" y="12" font-size="13" fill="currentColor">{title}</text>')
         body.append(
             f'<image x="{left:g}" y="18" width="{wide:g}" height="{wide:g}" '
-            f'style="image-rendering:pixelated" href="data:image/png;base64,{_png(colours)}"/>'
+            f'style="image-rendering:pixelated" href="data:image/png;base64,{_png(colors)}"/>'
         )
     return (
         f'<svg viewBox="0 0 {3 * wide + 28:g} {wide + 20:g}" role="img" style="max-width:100%" '
@@ -129,11 +129,11 @@ def _still(model: Any, image: tuple[str, Any], hidden: torch.Tensor, n: int) -> 
     )
 
 
-def _png(colours: torch.Tensor) -> str:
+def _png(colors: torch.Tensor) -> str:
     from PIL import Image
 
     file = io.BytesIO()
-    Image.fromarray(colours.numpy()).save(file, "PNG")
+    Image.fromarray(colors.numpy()).save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()
 
 

@@ -23,7 +23,7 @@ from deepdive_book.kit.markup import Html, script
 from deepdive_book.kit.palette import ROLES
 
 WIDE, GAP, TOP = 400.0, 8.0, 20.0  # of the drawing, between frames, above them
-COLOURS = (ROLES["key"], ROLES["value"], ROLES["output"])
+COLORS = (ROLES["key"], ROLES["value"], ROLES["output"])
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 Steps = Sequence[tuple[str, Any]]
 
@@ -53,8 +53,8 @@ def video_attention(
                          f"and a patch below {n}")  # fmt: skip
     values = {}
     for name, steps in schemes.items():
-        if not 1 <= len(steps) <= len(COLOURS):
-            raise ValueError(f"{name}: {len(steps)} steps; expected 1 to {len(COLOURS)}")
+        if not 1 <= len(steps) <= len(COLORS):
+            raise ValueError(f"{name}: {len(steps)} steps; expected 1 to {len(COLORS)}")
         for step, pairs in steps:
             if np.shape(pairs) != (n, n):
                 raise ValueError(f"{name}, {step}: got {np.shape(pairs)}, expected {(n, n)}")
@@ -63,7 +63,7 @@ def video_attention(
             for step, pairs in steps
         ]
     given = json.dumps({"schemes": values, "side": side, "chosen": chosen, "scheme": scheme,
-                        "colours": COLOURS}, separators=(",", ":"))  # fmt: skip
+                        "colours": COLORS}, separators=(",", ":"))  # fmt: skip
     name = f"mt{hashlib.sha256((given + film.tobytes().hex()).encode()).hexdigest()[:10]}"
     drawn, told = (
         _drawing(film, values[scheme], side, chosen),
@@ -127,7 +127,7 @@ def _drawing(film: Any, steps: Sequence[Mapping[str, Any]], side: int, chosen: i
             patch = f * side * side + place
             x, y = left + place % side * cell, TOP + place // side * cell
             step = last_step(steps, chosen, patch)
-            fill = "none" if step < 0 else COLOURS[step]
+            fill = "none" if step < 0 else COLORS[step]
             dot = "" if patch in reached else ' visibility="hidden"'
             body.append(
                 f'<g class="mt-patch"><rect x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" '
@@ -143,12 +143,12 @@ def _drawing(film: Any, steps: Sequence[Mapping[str, Any]], side: int, chosen: i
         f'fill="none" stroke="{ROLES["query"]}" stroke-width="3"/>'
     )
     under, high = TOP + size + 8, TOP + size + 24
-    for k, colour in enumerate(COLOURS):
+    for k, color in enumerate(COLORS):
         name = steps[k]["name"] if k < len(steps) else ""
         hidden = "" if name else ' visibility="hidden"'
         body.append(
             f'<g class="mt-key"{hidden}><rect x="{2 + 128 * k}" y="{under:.1f}" width="12" '
-            f'height="12" fill="{colour}" fill-opacity=".75"/><text x="{19 + 128 * k}" '
+            f'height="12" fill="{color}" fill-opacity=".75"/><text x="{19 + 128 * k}" '
             f'y="{under + 11:.1f}" font-size="13" fill="currentColor">{escape(name)}</text></g>'
         )
     return (

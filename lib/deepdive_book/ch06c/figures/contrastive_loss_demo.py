@@ -85,17 +85,17 @@ def _drawing(codes: Sequence[int], said: int, temperature: float) -> str:
     ]
     bars, step = shares(codes, said, temperature), HIGH / (len(codes) + 0.5)
     for i, code in enumerate(codes):
-        colour = ROLES["output" if i == 0 else "key"]
+        color = ROLES["output" if i == 0 else "key"]
         (x, y), (tx, ty) = _end(code), _end(code, RADIUS + 17)
         top = step * (i + 0.5)
         body.append(
-            f'<line x1="{MIDDLE:g}" y1="{MIDDLE:g}" x2="{x:.1f}" y2="{y:.1f}" stroke="{colour}" '
-            f'stroke-width="2"/><circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{colour}"/>'
+            f'<line x1="{MIDDLE:g}" y1="{MIDDLE:g}" x2="{x:.1f}" y2="{y:.1f}" stroke="{color}" '
+            f'stroke-width="2"/><circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{color}"/>'
             f'<text x="{tx:.1f}" y="{ty:.1f}" font-size="15" text-anchor="middle" '
             f'dominant-baseline="central" fill="currentColor">{"R" if i == 0 else i}</text>'
             f'<text x="{BAR:g}" y="{top:.1f}" font-size="14" fill="currentColor">{_name(i)}</text>'
             f'<rect class="code-bar" x="{BAR:g}" y="{top + 5:.1f}" height="11" '
-            f'width="{LONG * bars[i]:.2f}" fill="{colour}"/>'
+            f'width="{LONG * bars[i]:.2f}" fill="{color}"/>'
             f'<text class="code-share" x="{WIDE:g}" y="{top:.1f}" font-size="14" text-anchor="end" '
             f'fill="currentColor">{bars[i]:.2f}</text>'
         )

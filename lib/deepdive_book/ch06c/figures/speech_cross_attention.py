@@ -101,7 +101,7 @@ def _state(heard: Heard, heads: Sequence[str], every: int) -> dict[str, Any]:
             "step": heard.seconds}  # fmt: skip
 
 
-def centre(row: Sequence[int], every: int) -> float:
+def center(row: Sequence[int], every: int) -> float:
     """The centre of the weights, in frames."""
     return every * sum(s * w for s, w in enumerate(row)) / max(1, sum(row))
 
@@ -109,7 +109,7 @@ def centre(row: Sequence[int], every: int) -> float:
 def describe(state: State, head: int, letter: int, every: int) -> str:
     """The state in words."""
     text, row = state["text"], state["weights"][head][letter]
-    largest, middle = every * row.index(max(row)), centre(row, every)
+    largest, middle = every * row.index(max(row)), center(row, every)
     word = text[:letter].count(" ") + 1
     if letter == len(text):
         place = "The decision to stop"
@@ -166,7 +166,7 @@ def _bars(state: State, head: int, letter: int, every: int) -> str:
         x = _x(every * s, state)
         body.append(f'<rect x="{x:.1f}" y="{BARS - high:.1f}" width="{wide * 0.86:.1f}" '
                     f'height="{high:.1f}" fill="{ROLES["weight"]}"/>')  # fmt: skip
-    at = _x(centre(row, every) + every / 2, state)
+    at = _x(center(row, every) + every / 2, state)
     body.append(f'<path d="M{at:.1f} {BARS + 3:g}l6 10h-12z" fill="{ROLES["query"]}"/>')
     return "".join(body)
 
@@ -187,9 +187,9 @@ def _png(frames: Any) -> str:
     from PIL import Image
 
     low, high = np.percentile(frames, (5, 99.5))
-    grey = 255 - 215 * ((frames - low) / max(high - low, 1e-9)).clip(0, 1)
+    gray = 255 - 215 * ((frames - low) / max(high - low, 1e-9)).clip(0, 1)
     file = io.BytesIO()
-    Image.fromarray(grey.T[::-1].astype(np.uint8)).save(file, "PNG", optimize=True)
+    Image.fromarray(gray.T[::-1].astype(np.uint8)).save(file, "PNG", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 

@@ -58,7 +58,7 @@ def entries_in_use(model: Any) -> list[float]:
     """Return the perplexity of each codebook, for 32 test utterances and without noise."""
     model.eval()
     frames, mask = padded(load_utterances()[TEST].frames[:32])
-    usage = model.quantiser(model.encoder.embeddings.heard(frames)).usage
+    usage = model.quantizer(model.encoder.embeddings.heard(frames)).usage
     found = codebook_perplexity(usage, model.encoder.real(mask))
     model.train()
     return [round(float(x), 1) for x in found]
@@ -80,7 +80,7 @@ def train_model(
         if len(used) * max(1, steps // 10) <= step:
             used.append(entries_in_use(model))
         step += 1
-        model.quantiser.temperature = max(0.5, 2 * 0.25 ** (step / steps))  # type: ignore[union-attr]
+        model.quantizer.temperature = max(0.5, 2 * 0.25 ** (step / steps))  # type: ignore[union-attr]
         contrast, evenness = losses(model, batch)
         return contrast + diversity * evenness
 
@@ -159,7 +159,7 @@ def phone_code_counts(model: Any) -> list[list[int]]:
     """Return how often each phone of the test has each entry of the first codebook."""
     _, test = load_utterances()
     features = torch.cat([model.encoder.embeddings.heard(x[None])[0] for x in test.frames])
-    usage = model.eval().quantiser(features[None]).usage[0, :, 0]
+    usage = model.eval().quantizer(features[None]).usage[0, :, 0]
     phones = phone_labels(model.encoder, test)
     joint = torch.zeros(len(test.names), usage.shape[-1], dtype=torch.long)
     joint.index_put_((phones, usage.argmax(-1)), torch.ones_like(phones), accumulate=True)

@@ -33,7 +33,7 @@ PHONES = ("-", *dict.fromkeys(phone for phones in SOUNDS.values() for phone in p
 TARGETS = {word: [PHONES.index(phone) for phone in phones] for word, phones in SOUNDS.items()}
 
 
-def neighbours(x: Tensor, step: int) -> Tensor:
+def neighbors(x: Tensor, step: int) -> Tensor:
     """Each `step`-th frame of x (B, T, n) with the two before and after it, (B, ceil(T / step),
     5 n); outside there are zeros.
     """
@@ -71,8 +71,8 @@ class SpokenDigits(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Return the logits; rows at and after ceil(lengths / 2) mean nothing."""
         real = torch.arange(x.shape[1]) < lengths[:, None]
-        rows = gelu(self.first(neighbours(x * real[..., None], 1))) * real[..., None]
-        rows = gelu(self.second(neighbours(rows, 2)))
+        rows = gelu(self.first(neighbors(x * real[..., None], 1))) * real[..., None]
+        rows = gelu(self.second(neighbors(rows, 2)))
         kept = torch.arange(rows.shape[1]) < (lengths[:, None] + 1) // 2
         return self.out(self.encoder["stack"](rows, mask=Padding(kept)))
 

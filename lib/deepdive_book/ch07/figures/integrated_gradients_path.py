@@ -170,9 +170,9 @@ def _drawing(way: dict[str, Any], scales: dict[str, dict[str, float]], at: int) 
     s = scales["slope"]
     x = LEFT + at * WIDE / (len(way["answers"]) - 1)
     y = scales["answer"]["zero"] - way["answers"][at] * scales["answer"]["by"]
-    for kind, colour, sign in (("for", FOR, 1), ("against", AGAINST, -1)):
+    for kind, color, sign in (("for", FOR, 1), ("against", AGAINST, -1)):
         body.append(
-            f'<path class="path-{kind}" d="{_area(way["total"], s, at, sign)}" fill="{colour}" '
+            f'<path class="path-{kind}" d="{_area(way["total"], s, at, sign)}" fill="{color}" '
             'fill-opacity=".55"/>'
         )
     body.append(

@@ -201,7 +201,7 @@ def _drawing(stall: Stall) -> str:
 
 
 def _line(x: float, y: float, to_x: float, to_y: float, value: float, there: bool) -> str:
-    colour = ROLES["key"] if value >= 0 else ROLES["query"]
+    color = ROLES["key"] if value >= 0 else ROLES["query"]
     wide = LINE * abs(value)
     paid = format_number(value) if there and to_x != RIGHT else ""
     at_x, at_y = x + 0.62 * (to_x - x), y + 0.62 * (to_y - y) - 7
@@ -210,7 +210,7 @@ def _line(x: float, y: float, to_x: float, to_y: float, value: float, there: boo
     thin = f'<path d="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="currentColor" stroke-opacity=".35"/>'
     return (
         f'<g>{thin if there else ""}<path class="paid-flow" '
-        f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="{colour}" stroke-opacity=".75" '
+        f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke="{color}" stroke-opacity=".75" '
         f'stroke-width="{wide:.2f}"{dashes}/>{mark}</g>'
     )
 

@@ -206,7 +206,7 @@ def _arrow(a: Point, b: Point, symbol: int, back: bool, high: float) -> str:
     """One arrow: a loop outwards, or a line that bends to its left; a press that leads back bends
     towards the middle of the ring, clear of the states between.
     """
-    colour = ROLES[("key", "query")[symbol]]
+    color = ROLES[("key", "query")[symbol]]
     far = math.hypot(a[0] - WIDE / 2, a[1] - high / 2) or 1.0
     out = ((a[0] - WIDE / 2) / far, (a[1] - high / 2) / far)
     side = (-out[1], out[0])
@@ -227,7 +227,7 @@ def _arrow(a: Point, b: Point, symbol: int, back: bool, high: float) -> str:
         if symbol and back and inwards < -1:
             bend = -bend
         come = (middle[0] + bend * dy, middle[1] - bend * dx)
-        begin, tip = _towards(a, come), _towards(b, come)
+        begin, tip = _toward(a, come), _toward(b, come)
         curve = "M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}".format(*begin, *come, *tip)
     long = math.hypot(come[0] - tip[0], come[1] - tip[1])
     ux, uy = (come[0] - tip[0]) / long, (come[1] - tip[1]) / long
@@ -235,11 +235,11 @@ def _arrow(a: Point, b: Point, symbol: int, back: bool, high: float) -> str:
     head = "M{:.1f} {:.1f}L{:.1f} {:.1f}L{:.1f} {:.1f}Z".format(*tip, *wings[0], *wings[1])
     dash = "" if symbol else ' stroke-dasharray="5 3"'
     return (
-        f'<path d="{curve}" fill="none" stroke="{colour}"{dash}/><path d="{head}" fill="{colour}"/>'
+        f'<path d="{curve}" fill="none" stroke="{color}"{dash}/><path d="{head}" fill="{color}"/>'
     )
 
 
-def _towards(state: Point, other: Point) -> Point:
+def _toward(state: Point, other: Point) -> Point:
     """The point of a state's circle that is nearest to another point."""
     dx, dy = other[0] - state[0], other[1] - state[1]
     long = math.hypot(dx, dy)

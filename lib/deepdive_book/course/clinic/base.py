@@ -210,8 +210,8 @@ def side_by_side(
     figure = Figure(figsize=(6 + 0.5 * n, 3.0), layout="constrained")
     losses, bars = figure.subplots(1, 2, width_ratios=[1, 0.7 + 0.16 * n])
     draw_losses(losses, patient, well, of)
-    for off, colour, each in zip((-0.2, 0.2), ("C0", "C1"), shares, strict=True):
-        bars.bar([i + off for i in range(n)], [*each.values()], 0.38, color=colour)
+    for off, color, each in zip((-0.2, 0.2), ("C0", "C1"), shares, strict=True):
+        bars.bar([i + off for i in range(n)], [*each.values()], 0.38, color=color)
     bars.set_xticks(range(n), [*shares[0]], fontsize="small")
     bars.set(ylabel=label)
     told = ", ".join(f"{x} {shares[0][x]:.0f} % and {shares[1][x]:.0f} %" for x in shares[0])

@@ -159,10 +159,10 @@ class BuggyModel:
         """In how many reviews each method names a deciding word first, beside the healthy one."""
         figure, well = Figure(figsize=(6.4, 2.6), layout="constrained"), healthy()
         axes = figure.subplots()
-        for off, colour, name, each in (
+        for off, color, name, each in (
             (-0.2, "C0", "healthy", well.found), (0.2, "C1", "patient", self.found),
         ):  # fmt: skip
-            axes.bar([i + off for i in range(3)], [*each.values()], 0.38, color=colour, label=name)
+            axes.bar([i + off for i in range(3)], [*each.values()], 0.38, color=color, label=name)
         axes.set_xticks(range(3), [*self.found])
         axes.set(ylabel="a deciding word first, %", ylim=(0, 100))
         axes.legend(fontsize="small")

@@ -73,7 +73,7 @@ def shares(sizes: Tensor, alpha: float) -> Tensor:
     return weights / weights.sum()
 
 
-def centred(vectors: Tensor, of: Tensor, means: Tensor) -> Tensor:
+def centered(vectors: Tensor, of: Tensor, means: Tensor) -> Tensor:
     """Return vectors (N, d) without the mean of the language that each is `of` (N,), by the means
     (3, d).
     """
@@ -82,7 +82,7 @@ def centred(vectors: Tensor, of: Tensor, means: Tensor) -> Tensor:
 
 HEALTHY: Mapping[str, Part] = {
     "margin": taken_off, "leak": shown, "places": places, "language": languages,
-    "drawn": shares, "means": centred,
+    "drawn": shares, "means": centered,
 }  # fmt: skip
 BROKEN: Mapping[str, Part] = {
     "margin": lambda count, margin: -taken_off(count, margin),
@@ -172,7 +172,7 @@ class Reader(nn.Module):
         real = rows.real[..., None]
         return (self.states(rows) * real).sum(1) / real.sum(1)
 
-    def centred(self, lines: Sequence[str], means: Tensor | None = None) -> Tensor:
+    def centered(self, lines: Sequence[str], means: Tensor | None = None) -> Tensor:
         """Return the vectors (N, d) that are compared; without `means`, by those of the lines."""
         found = self.vectors(lines)
         of = torch.tensor([_language(line) for line in lines])
@@ -191,7 +191,7 @@ class Reader(nn.Module):
         """Both lessons: what a gap costs, and what it costs to find translations, both ways."""
         rows = self.joined(some, gaps)
         filled = F.cross_entropy(self.say(self.states(rows)[gaps]), rows.tokens[gaps])
-        u, v = self.centred([pair[k] for k in (0, 1) for pair in some]).chunk(2)
+        u, v = self.centered([pair[k] for k in (0, 1) for pair in some]).chunk(2)
         right = torch.arange(len(some))
         there, back = self.scores(u, v), self.scores(v, u)
         return filled + F.cross_entropy(there, right) + F.cross_entropy(back, right)
@@ -292,7 +292,7 @@ class BuggyModel:
         rows, net = self.model.joined(some, gaps), self.model
         sides = [a for a, _ in some], [b or a for a, b in some]
         lonely = not all(b for _, b in some)
-        compared = [net.centred(side, self.means) for side in sides]
+        compared = [net.centered(side, self.means) for side in sides]
         names = [name for name, _ in sample_pairs(_shares(self.parts), 1000, 5)]
         return {
             "tokens": rows.tokens, "gaps": rows.gaps, "second": rows.second,
@@ -324,7 +324,7 @@ class BuggyModel:
     def _heap(self) -> Tensor:
         """For lines in all three languages: is the nearest of all others a translation?"""
         sides = [[a for a, _ in pairs(64)], *([b for _, b in pairs(64, name)] for name in SIZES)]
-        every = torch.cat([self.model.centred(side, self.means) for side in sides])
+        every = torch.cat([self.model.centered(side, self.means) for side in sides])
         return (_cosines(every, every) - 3 * torch.eye(len(every))).argmax(1) % 64 == (
             torch.arange(len(every)) % 64
         )

@@ -43,7 +43,7 @@ def rows(images: Tensor) -> Tensor:
     return patchify(images, SIZE)
 
 
-def normalised(images: Tensor, mean: float, spread: float) -> Tensor:
+def normalized(images: Tensor, mean: float, spread: float) -> Tensor:
     """Return images with the training's mean and spread taken off."""
     return (images - mean) / spread
 
@@ -73,7 +73,7 @@ def _same(line: Tensor, side: int) -> Tensor:
 
 
 HEALTHY: Mapping[str, Part] = {
-    "patches": rows, "norm": normalised, "loss": loss_mask, "mask": meets,
+    "patches": rows, "norm": normalized, "loss": loss_mask, "mask": meets,
 }  # fmt: skip
 BROKEN: Mapping[str, Part] = {
     "patches": lambda images: images.reshape(len(images), SIDE**2, SIZE**2),

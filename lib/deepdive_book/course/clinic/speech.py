@@ -57,7 +57,7 @@ def rows(lengths: Tensor) -> Tensor:
     return (lengths + 1) // 2
 
 
-def normalised(features: Tensor, lengths: Tensor) -> Tensor:
+def normalized(features: Tensor, lengths: Tensor) -> Tensor:
     """Return features (B, T, n), each recording's numbers of a band with mean 0 and spread 1."""
     real = (torch.arange(features.shape[1]) < lengths[:, None])[..., None]
     mean = (features * real).sum(1, keepdim=True) / lengths[:, None, None]
@@ -71,7 +71,7 @@ def _of_all(features: Tensor, lengths: Tensor) -> Tensor:
 
 
 HEALTHY: Mapping[str, Part] = {
-    "blank": symbols, "rate": at_rate, "lengths": rows, "norm": normalised,
+    "blank": symbols, "rate": at_rate, "lengths": rows, "norm": normalized,
 }  # fmt: skip
 BROKEN: Mapping[str, Part] = {
     "blank": lambda text: [0 if letter == " " else SYMBOLS.index(letter) for letter in text],
@@ -81,7 +81,7 @@ BROKEN: Mapping[str, Part] = {
 }
 
 
-class Recogniser(nn.Module):
+class Recognizer(nn.Module):
     """Frames, their power, a convolution that halves them, another one; made of `parts`."""
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
@@ -176,11 +176,11 @@ def _text(found: Sequence[int]) -> str:
     return "".join(SYMBOLS[i] for i in found).strip()
 
 
-def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Recogniser, list[float]]:
+def _trained(parts: Mapping[str, Part], seed: int, steps: int) -> tuple[Recognizer, list[float]]:
     """A recogniser after `steps` steps of training, and its losses on the way."""
     test = sounds(32, 77)
     return train_model(
-        lambda: Recogniser(parts),
+        lambda: Recognizer(parts),
         lambda model, i: model(_batch(i))["loss"],
         lambda model: model(test)["loss"],
         seed=seed,
@@ -194,7 +194,7 @@ def _batch(step: int) -> Sounds:
     return sounds(16, 1000 + 2 * step)
 
 
-_healthily = taught_once(partial(_trained, HEALTHY), partial(Recogniser, HEALTHY))
+_healthily = taught_once(partial(_trained, HEALTHY), partial(Recognizer, HEALTHY))
 WARD = Clinic(BuggyModel, PATIENTS, DIAGNOSES, HEALTHY, BROKEN, MOVED)
 admit, healthy, ill, operate = WARD.admit, WARD.healthy, WARD.ill, WARD.operate
 misjudged, opened, unproven = WARD.misjudged, WARD.opened, WARD.unproven

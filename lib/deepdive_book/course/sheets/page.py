@@ -140,7 +140,7 @@ def _step(i: int, step: Step, *, filled: bool, play: bool = False) -> str:
 
 
 def _table(grid: Grid, filled: bool, play: bool) -> str:
-    colour = ROLES[grid.role]
+    color = ROLES[grid.role]
     head = ""
     if grid.columns:
         corner = "<th></th>" if grid.rows else ""
@@ -153,8 +153,8 @@ def _table(grid: Grid, filled: bool, play: bool) -> str:
         for j, value in enumerate(row):
             work = f' data-work="{escape(grid.work[i][j])}"' if play and grid.asked else ""
             text = escape(value) if filled or not grid.asked else ""
-            tint = "" if grid.asked and not filled else f";background:{colour}22"
-            found.append(f'<td style="border-color:{colour}{tint}"{work}>{text}</td>')
+            tint = "" if grid.asked and not filled else f";background:{color}22"
+            found.append(f'<td style="border-color:{color}{tint}"{work}>{text}</td>')
         rows.append(f"<tr>{name}{''.join(found)}</tr>")
     # One row with a name of its own needs no caption to be seen.
     caption = f"<caption>{escape(grid.name)}</caption>" if len(grid.rows) != 1 else ""

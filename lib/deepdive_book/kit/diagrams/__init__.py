@@ -62,14 +62,14 @@ def cells(x: float, y: float, values: Sequence[float], role: str, size: float = 
 
 def arrow(x1: float, y1: float, x2: float, y2: float, role: str = "", width: float = 1.5) -> str:
     """Return a line from (x1, y1) to (x2, y2) that ends in a small head."""
-    colour = ROLES[role] if role else "currentColor"
+    color = ROLES[role] if role else "currentColor"
     length = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5 or 1.0
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     bx, by = x2 - 7 * dx, y2 - 7 * dy  # where the head begins
     head = f"{x2:g},{y2:g} {bx - 4 * dy:g},{by + 4 * dx:g} {bx + 4 * dy:g},{by - 4 * dx:g}"
     return (
-        f'<line x1="{x1:g}" y1="{y1:g}" x2="{bx:g}" y2="{by:g}" stroke="{colour}" '
-        f'stroke-width="{width:g}"/><polygon points="{head}" fill="{colour}"/>'
+        f'<line x1="{x1:g}" y1="{y1:g}" x2="{bx:g}" y2="{by:g}" stroke="{color}" '
+        f'stroke-width="{width:g}"/><polygon points="{head}" fill="{color}"/>'
     )
 
 

@@ -22,12 +22,12 @@ class Sublayer(NamedTuple):
 
 def box(x: float, y: float, words: str, role: str = "", width: float = WIDE) -> str:
     """Draw a box with words, a line of it for each of theirs; (x, y) is its middle."""
-    colour = ROLES[role] if role else "currentColor"
+    color = ROLES[role] if role else "currentColor"
     lines = words.split("\n")
     tall, first = TALL + 17 * (len(lines) - 1), y + 1 - 8.5 * (len(lines) - 1)
     return (
         f'<rect x="{x - width / 2:g}" y="{y - tall / 2:g}" width="{width:g}" height="{tall:g}" '
-        f'rx="6" fill="{colour}" fill-opacity="0.14" stroke="{colour}"/>'
+        f'rx="6" fill="{color}" fill-opacity="0.14" stroke="{color}"/>'
         + "".join(text(x, first + 17 * k, line) for k, line in enumerate(lines))
     )
 

@@ -34,7 +34,7 @@ def matrix(
     the rows.
     """
     rows, cols = drawn.shape
-    colour = ROLES[drawn.role] if drawn.role else "currentColor"
+    color = ROLES[drawn.role] if drawn.role else "currentColor"
     parts = [
         text(x + cols * size / 2, y - 12, f"{drawn.name} {rows}×{cols}", 13, drawn.role, bold=True)
     ]
@@ -43,7 +43,7 @@ def matrix(
             left, top = x + j * size, y + i * size
             parts.append(
                 f'<rect x="{left:g}" y="{top:g}" width="{size:g}" height="{size:g}" rx="3" '
-                f'fill="{colour}" fill-opacity="0.14" stroke="{colour}" stroke-opacity="0.8"/>'
+                f'fill="{color}" fill-opacity="0.14" stroke="{color}" stroke-opacity="0.8"/>'
             )
             if value is not None:
                 number = 0.0 if abs(value) < 0.005 else value  # never "-0"

@@ -39,12 +39,12 @@ def _arc(x1: float, x2: float, y: float, height: float, role: str, dashed: bool 
     """An arc from x1 to x2, with a head at x2; a negative height bends it upwards."""
     shift = 4 if x2 > x1 else -4  # arcs that come in from both sides do not meet in one point
     start, end = x1 + shift, x2 - shift
-    colour, way = ROLES[role], 1 if height > 0 else -1
+    color, way = ROLES[role], 1 if height > 0 else -1
     dash = ' stroke-dasharray="5 4"' if dashed else ""
     tip = f"{end:g},{y:g} {end - 4:g},{y + 8 * way:g} {end + 4:g},{y + 8 * way:g}"
     bend = y + height * 4 / 3  # a cubic curve reaches three quarters of the way to its handles
     return (
         f'<path d="M {start:g} {y:g} C {start:g} {bend:g} {end:g} {bend:g} {end:g} {y:g}" '
-        f'fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>'
-        f'<polygon points="{tip}" fill="{colour}"/>'
+        f'fill="none" stroke="{color}" stroke-width="1.8"{dash}/>'
+        f'<polygon points="{tip}" fill="{color}"/>'
     )

@@ -129,8 +129,8 @@ def _still(part: dict[str, object], maps: Maps) -> tuple[Picture, str]:
     sheet = wide.permute(0, 2, 1, 3).reshape(L * (t + 1), H * (s + 1))[:-1, :-1].numpy()
     figure = Figure(figsize=(0.8 + min(6.2, 0.75 * H), 0.7 + min(9.0, 0.75 * L * t / s)))
     axes = figure.add_subplot()
-    colours = colormaps[SEQUENTIAL].with_extremes(bad="#c8c8c8", over="white")
-    image = axes.imshow(np.ma.masked_invalid(sheet), cmap=colours, vmin=0, vmax=1, aspect="auto")
+    colors = colormaps[SEQUENTIAL].with_extremes(bad="#c8c8c8", over="white")
+    image = axes.imshow(np.ma.masked_invalid(sheet), cmap=colors, vmin=0, vmax=1, aspect="auto")
     image.set_interpolation("nearest")  # no mixed colours at the edges
     axes.set_xticks([h * (s + 1) + (s - 1) / 2 for h in range(H)], [str(h) for h in range(H)])
     axes.set_yticks([i * (t + 1) + (t - 1) / 2 for i in range(L)], [str(i + 1) for i in range(L)])

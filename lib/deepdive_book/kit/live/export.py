@@ -223,7 +223,7 @@ def half(state: Tensors) -> str:
     return _text(flat.half())
 
 
-def quantised(state: Tensors) -> tuple[Tensor, Tensor]:
+def quantized(state: Tensors) -> tuple[Tensor, Tensor]:
     """Return all weights as int8 codes (weights,) and half precision scales (rows,)."""
     codes, scales = [], []
     for tensor in _named(state).values():
@@ -241,7 +241,7 @@ def restored(
     like: Tensors,
     tied: tuple[str, str] = (HEAD, "decoder.embedding.weight"),
 ) -> dict[str, Tensor]:
-    """Return the weights that `quantised` made the codes of, named and shaped as in `like`; the
+    """Return the weights that `quantized` made the codes of, named and shaped as in `like`; the
     first of the `tied` names is the second's matrix.
 
     Raises ValueError when there are more or fewer codes or scales than that.
@@ -262,8 +262,8 @@ def restored(
 
 
 def snapshot(state: Tensors) -> list[str]:
-    """Return codes and scales of `quantised`, base64."""
-    codes, scales = quantised(state)
+    """Return codes and scales of `quantized`, base64."""
+    codes, scales = quantized(state)
     return [_text(codes), _text(scales)]
 
 

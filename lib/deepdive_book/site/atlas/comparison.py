@@ -77,11 +77,11 @@ class Beside(Html):
             f'<tr><th scope="row">{n}</th><td>{escape(a)}</td><td>{escape(b)}</td></tr>'
             for n, a, b in self.counts
         )
-        labelled = self.diagram.replace('role="img"', f'role="img" aria-label="{escape(self.alt)}"')
+        labeled = self.diagram.replace('role="img"', f'role="img" aria-label="{escape(self.alt)}"')
         return (
             f"<p><b>{name}</b>, beside {parent}</p>"
             f"<ul>{bullets}</ul>"
-            f'<div class="two"><div>{labelled}</div>'
+            f'<div class="two"><div>{labeled}</div>'
             '<div tabindex="0" role="group" aria-label="One call of each">'
             f'<table><thead><tr><th scope="col">one call</th><th scope="col">{parent}</th>'
             f'<th scope="col">{name}</th></tr></thead><tbody>{cells}</tbody></table>'
@@ -91,7 +91,7 @@ class Beside(Html):
     def _inside(self) -> str:
         """Code and shapes, folded."""
         name, parent = escape(self.header.system), escape(self.header.parent)
-        code = "".join(_coloured(self.lines)) or "the same code: the difference is an argument"
+        code = "".join(_colored(self.lines)) or "the same code: the difference is an argument"
         return (
             f"<details><summary>Code: from {parent} to {name}</summary><pre tabindex='0'>{code}"
             f"</pre></details>"
@@ -113,7 +113,7 @@ def _difference(parent: str, child: str) -> list[str]:
     return [line if line[0] != "@" else "@" for line in list(found)[2:]]
 
 
-def _coloured(lines: list[str]) -> Iterator[str]:
+def _colored(lines: list[str]) -> Iterator[str]:
     names = {"+": "ins", "-": "del"}
     for line in lines:
         tag = names.get(line[0], "span")

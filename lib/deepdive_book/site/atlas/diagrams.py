@@ -87,14 +87,14 @@ def diagram(header: Header, place: str, parent: Specimen, child: Specimen) -> tu
     lit, body, y = ROLES[ROLE[place]], [], 30.0
     body.append(text(WIDE / 2, 12, f"{header.parent} → {header.system}", 15, bold=True))
     for what, (depth, kind, many) in found:
-        colour = {"new": lit, "same": "currentColor", "gone": "currentColor"}[what]
+        color = {"new": lit, "same": "currentColor", "gone": "currentColor"}[what]
         fill = {"new": 0.3, "same": 0.05, "gone": 0.0}[what]
         edge = {"new": 1.0, "same": 0.35, "gone": 0.35}[what]
         dash = ' stroke-dasharray="4 3"' if what == "gone" else ""
         x, wide = depth * INDENT + 1, WIDE - depth * INDENT - 2
         body.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{TALL:g}" rx="6" fill="{colour}" '
-            f'fill-opacity="{fill}" stroke="{colour}" stroke-opacity="{edge}"{dash}/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{TALL:g}" rx="6" fill="{color}" '
+            f'fill-opacity="{fill}" stroke="{color}" stroke-opacity="{edge}"{dash}/>'
         )
         words = f"{kind} × {many}" if many > 1 else kind
         words = {"new": words, "same": words, "gone": f"without {words}"}[what]

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import deepdive
-from deepdive_book.kit.figures import LICENCE, save_opening
+from deepdive_book.kit.figures import LICENSE, save_opening
 from deepdive_book.site.pages import Page, drawings
 
 RUNNING = ".running"
@@ -46,7 +46,7 @@ def store(page: Page, profile: str, folder: Path, notebook: Path) -> None:
         "profile": profile,
         "notebook": os.path.relpath(notebook, folder),
         "code": _code(page),
-        "licence": LICENCE,
+        "licence": LICENSE,
         "figures": figures,
     }
     text = json.dumps(note, indent=1, ensure_ascii=False)

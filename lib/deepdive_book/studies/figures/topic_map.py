@@ -29,7 +29,7 @@ WIDTH, HEIGHT, PAD = 460, 430, 16  # of the map at first, in pixels
 APART = (20, 15)  # pixels between the numbers of two topics, across and down
 NONE = -1  # the topic of a document that is in none
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-_COLOURS = PALETTE[:-1]  # black is for letters
+_COLORS = PALETTE[:-1]  # black is for letters
 Word = str | tuple[str, float]
 
 
@@ -140,18 +140,18 @@ def _listed(
 
     Colours repeat; each topic takes the one whose other topics are farthest away.
     """
-    taken: dict[str, list[np.ndarray[Any, Any]]] = {colour: [] for colour in _COLOURS}
+    taken: dict[str, list[np.ndarray[Any, Any]]] = {color: [] for color in _COLORS}
     rows = []
     for t in sorted(words, key=lambda t: (-int((of == t).sum()), t)):
         pairs = [(w, None) if isinstance(w, str) else (w[0], float(w[1])) for w in words[t]]
         top = max((weight for _, weight in pairs if weight is not None), default=0.0) or 1.0
         middle = np.median(at[of == t], axis=0)
-        far = {c: min((np.hypot(*(middle - o)) for o in taken[c]), default=1e9) for c in _COLOURS}
-        colour = max(_COLOURS, key=lambda c: far[c])  # the first of those that are equally far
-        taken[colour].append(middle)
+        far = {c: min((np.hypot(*(middle - o)) for o in taken[c]), default=1e9) for c in _COLORS}
+        color = max(_COLORS, key=lambda c: far[c])  # the first of those that are equally far
+        taken[color].append(middle)
         rows.append({
             "id": int(t), "name": names.get(t) or ", ".join(w for w, _ in pairs[:3]),
-            "size": int((of == t).sum()), "colour": colour,
+            "size": int((of == t).sum()), "colour": color,
             "at": [round(float(x)) for x in middle],
             "words": [[w, None if x is None else round(max(x, 0) / top, 3)] for w, x in pairs],
         })  # fmt: skip
@@ -161,17 +161,17 @@ def _listed(
 def _grouped(listed: list[dict[str, Any]], groups: Mapping[str, Sequence[int]]) -> str:
     """Give each topic its group's colour, and return the line that says which is which."""
     named = [int(t) for some in groups.values() for t in some]
-    if sorted(named) != sorted(row["id"] for row in listed) or len(groups) > len(_COLOURS):
+    if sorted(named) != sorted(row["id"] for row in listed) or len(groups) > len(_COLORS):
         raise ValueError(
-            f"groups: expected each of the {len(listed)} topics once, in at most {len(_COLOURS)} "
+            f"groups: expected each of the {len(listed)} topics once, in at most {len(_COLORS)} "
             f"groups; got {len(named)} in {len(groups)}"
         )
-    colours = dict(zip(groups, _COLOURS, strict=False))
+    colors = dict(zip(groups, _COLORS, strict=False))
     for row in listed:
-        row["colour"] = next(colours[name] for name, some in groups.items() if row["id"] in some)
+        row["colour"] = next(colors[name] for name, some in groups.items() if row["id"] in some)
     parts = (
-        f'<span><i style="background:{colour}"></i> {escape(name)} ({len(groups[name])})</span>'
-        for name, colour in colours.items()
+        f'<span><i style="background:{color}"></i> {escape(name)} ({len(groups[name])})</span>'
+        for name, color in colors.items()
     )
     return f'<p class="tm-legend">{" ".join(parts)}</p>'
 
@@ -182,14 +182,14 @@ def _map(at: np.ndarray[Any, Any], of: np.ndarray[Any, Any], listed: list[dict[s
     scale = min(
         (side / 2 - PAD) / (r or 1.0) for side, r in zip((WIDTH, HEIGHT), reach, strict=True)
     )
-    colours = [(NONE, ROLES["score"])] + [(row["id"], row["colour"]) for row in listed]
+    colors = [(NONE, ROLES["score"])] + [(row["id"], row["colour"]) for row in listed]
     dots = "".join(
-        f'<path data-topic="{t}" stroke="{colour}" d="'
+        f'<path data-topic="{t}" stroke="{color}" d="'
         + "".join(
             f"M{WIDTH / 2 + scale * x:.0f} {HEIGHT / 2 - scale * y:.0f}h0" for x, y in at[of == t]
         )
         + '"/>'
-        for t, colour in colours
+        for t, color in colors
     )
     free: list[
         tuple[float, float, int]

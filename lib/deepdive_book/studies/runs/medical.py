@@ -23,8 +23,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from deepdive.data import read_labelled
-from deepdive.data.reviews import Labelled
+from deepdive.data import read_labeled
+from deepdive.data.reviews import Labeled
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
 from deepdive.published.folders import load, save
 from deepdive.published.pretrained import minilm, minilm_tokenizer
@@ -44,13 +44,13 @@ RATE = 1e-4  # chosen on the validation parts of two folds
 MLM_RATE, HEAD_RATE = 1e-4, 1e-3
 
 
-def chosen_texts(file: str, text: str, label: str) -> Labelled:
+def chosen_texts(file: str, text: str, label: str) -> Labeled:
     """The rows of a reader's table, or PubMed abstracts; generated reviews in the profile `ci`.
 
     The environment variable DEEPDIVE_MEDICAL names a table as `file` does, and wins over it.
     """
     if file := os.environ.get("DEEPDIVE_MEDICAL", file):
-        return read_labelled(file, text, label)
+        return read_labeled(file, text, label)
     return generated_reviews(300, classes=3) if profile() == "ci" else abstracts()
 
 

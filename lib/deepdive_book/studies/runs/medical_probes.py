@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.explain.side_by_side import METHODS
 from deepdive.published.classifier import begin
 from deepdive.published.pretrained import minilm, minilm_tokenizer
@@ -144,7 +144,7 @@ def mistakes(
 
 
 @cache
-def tuned() -> tuple[Labelled, Parts, Any, nn.Module, Tensor]:
+def tuned() -> tuple[Labeled, Parts, Any, nn.Module, Tensor]:
     """Texts, the first fold, the tokenizer, MiniLM fine-tuned on it, and its test logits."""
     every, tokenizer = with_one_label(abstracts()), minilm_tokenizer()
     part, ids = folds(every.labels)[0], classification.encode(every.texts, tokenizer, LENGTH)

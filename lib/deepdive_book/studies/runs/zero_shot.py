@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from deepdive.data.reviews import Labelled
+from deepdive.data.reviews import Labeled
 from deepdive.data.text import shuffled
 from deepdive.data.translated import PARTS, sib200
 from deepdive.evaluate import macro_f1
@@ -99,7 +99,7 @@ class Head(NamedTuple):
         return self.shares(texts).argmax(1)
 
 
-def fit_classifier(reader: Reader, lessons: Labelled, C: float) -> Head:
+def fit_classifier(reader: Reader, lessons: Labeled, C: float) -> Head:
     """A head in which a rare class counts as much as a frequent one. C: large fits closely."""
     from sklearn.linear_model import LogisticRegression
 
@@ -108,7 +108,7 @@ def fit_classifier(reader: Reader, lessons: Labelled, C: float) -> Head:
     return Head(read, model.fit(read(lessons.texts), lessons.labels))
 
 
-def strength(reader: Reader, lessons: Labelled) -> float:
+def strength(reader: Reader, lessons: Labeled) -> float:
     """Return that of `STRENGTHS` with the best macro-F1 on the last fifth of the lessons."""
     cut = len(lessons) * 4 // 5
     first, last = lessons.take(range(cut)), lessons.take(range(cut, len(lessons)))
@@ -136,12 +136,12 @@ def chances(row: str) -> np.ndarray:
 
 
 @cache
-def whole_sib200(language: str) -> Labelled:
+def whole_sib200(language: str) -> Labeled:
     """All 1,004 sentences of sib200 in one language, in the same order in each."""
     parts = [sib200(language, part, None) for part in PARTS]
     texts, labels = (tuple(x for part in parts for x in getattr(part, what))
                      for what in ("texts", "labels"))  # fmt: skip
-    return Labelled(texts, labels, parts[0].names, f"sib200/{language} (real)")
+    return Labeled(texts, labels, parts[0].names, f"sib200/{language} (real)")
 
 
 def fold_of(n: int) -> np.ndarray:
@@ -149,7 +149,7 @@ def fold_of(n: int) -> np.ndarray:
     return np.array([place % FOLDS for place in np.argsort(shuffled(range(n), 0))])
 
 
-def topics(reader: Reader, english: Labelled, others: Mapping[str, Labelled]) -> dict[str, Any]:
+def topics(reader: Reader, english: Labeled, others: Mapping[str, Labeled]) -> dict[str, Any]:
     """What heads say of each sentence that learned from the English ones of the other folds: no
     head has met the sentence, nor the English one that it translates.
 
@@ -169,19 +169,19 @@ def topics(reader: Reader, english: Labelled, others: Mapping[str, Labelled]) ->
     return {"said": {name: digits(found) for name, found in said.items()}, "strength": best}
 
 
-def english_lines() -> Labelled:
+def english_lines() -> Labeled:
     """Lines of xed to learn feelings from."""
     return xed("en").take(range(LESSONS))
 
 
-def lines_of(language: str) -> Labelled:
+def lines_of(language: str) -> Labeled:
     """Lines of xed to test on, in English none of `english_lines`."""
     every = xed(language)
     start = LESSONS if language == "en" else 0
     return every.take(range(start, min(start + LINES, len(every))))
 
 
-def feelings(reader: Reader, english: Labelled, tests: Mapping[str, Labelled]) -> dict[str, Any]:
+def feelings(reader: Reader, english: Labeled, tests: Mapping[str, Labeled]) -> dict[str, Any]:
     """What a head says of lines in each language that learned from English lines alone.
 
     zero     language -> the probability that a line is positive, two digits a line
@@ -197,7 +197,7 @@ def feelings(reader: Reader, english: Labelled, tests: Mapping[str, Labelled]) -
     }
 
 
-def by_folds(reader: Reader, some: Labelled, C: float) -> np.ndarray:
+def by_folds(reader: Reader, some: Labeled, C: float) -> np.ndarray:
     """What is said of each text by a head that learned from the other folds."""
     place, said = fold_of(len(some)), np.zeros(len(some), int)
     for fold in range(FOLDS):
@@ -207,7 +207,7 @@ def by_folds(reader: Reader, some: Labelled, C: float) -> np.ndarray:
 
 
 def few_labels(
-    reader: Reader, english: Labelled, some: Labelled, sizes: Sequence[int] = LABELS
+    reader: Reader, english: Labeled, some: Labeled, sizes: Sequence[int] = LABELS
 ) -> dict[str, Any]:
     """How many labels of the language itself is English worth?
 
@@ -220,12 +220,12 @@ def few_labels(
     test = some.take(range(half, len(some)))
     truth = np.array(test.labels)
 
-    def score(lessons: Labelled) -> float:
+    def score(lessons: Labeled) -> float:
         if len(set(lessons.labels)) < 2:
             return round(macro_f1(np.full(len(test), lessons.labels[0]), truth, 2), 4)
         return round(macro_f1(fit_classifier(reader, lessons, best).says(test.texts), truth, 2), 4)
 
-    def sample(n: int, k: int) -> Labelled:
+    def sample(n: int, k: int) -> Labeled:
         return some.take(random.Random(f"labels {n} {k}").sample(range(half), n))
 
     return {

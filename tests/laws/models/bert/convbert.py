@@ -27,7 +27,7 @@ from laws import (
 from laws.models.bert.bert import FIVE, SMALL, encoder
 
 ORACLE = "transformers ConvBertForMaskedLM"
-NEIGHBOURS = Fails("the convolution reads neighbours")
+NEIGHBORS = Fails("the convolution reads neighbours")
 
 
 @case("convbert", Bert)
@@ -85,7 +85,7 @@ def _() -> Case:
         laws={
             "no_leak": Refuses("its convolution reads a row ahead"),
             "cache": Refuses("its convolution reads a row ahead"),
-            "order": NEIGHBOURS,
+            "order": NEIGHBORS,
         },
     )
 
@@ -114,7 +114,7 @@ def _() -> Case:
         refusals={"an even kernel": lambda: SpanConvolution(16, 4, 4, 2)},
         laws={
             "no_leak": Fails("it reads both sides; the layer around it refuses a causal mask"),
-            "order": NEIGHBOURS,
+            "order": NEIGHBORS,
             "cache": NotApplicable("it reads a row ahead; the layer around it refuses a cache"),
             "hooks": NO_WEIGHTS,
         },

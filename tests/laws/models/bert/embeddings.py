@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.bert import albert, roberta
-from deepdive.models.bert.albert import FactorisedEmbeddings
+from deepdive.models.bert.albert import FactorizedEmbeddings
 from deepdive.models.bert.embeddings import BertEmbeddings
 from deepdive.models.bert.roberta import RobertaEmbeddings
 from deepdive.models.efficient import fnet
@@ -69,10 +69,10 @@ def _() -> Case:
     )
 
 
-@case("albert/FactorisedEmbeddings", FactorisedEmbeddings)
+@case("albert/FactorizedEmbeddings", FactorizedEmbeddings)
 def _() -> Case:
-    def make(d_model: int = 32) -> FactorisedEmbeddings:
-        return FactorisedEmbeddings.of(albert.TINY.but(d_model=d_model, max_length=8))
+    def make(d_model: int = 32) -> FactorizedEmbeddings:
+        return FactorizedEmbeddings.of(albert.TINY.but(d_model=d_model, max_length=8))
 
     limits = {
         "as wide as the stream, no projection: BertEmbeddings": no_projection(lambda: make(8))

@@ -5,7 +5,7 @@
 import torch
 from torch import Tensor, nn
 
-from deepdive.evaluate.similarity import neighbours
+from deepdive.evaluate.similarity import neighbors
 from deepdive.models.classic.bilm import BiLM, DirectedLM, bilm
 from deepdive.models.classic.character_cnn import CharacterCNN
 from deepdive.models.classic.elmo import ELMo, tiny
@@ -85,7 +85,7 @@ def _() -> Case:
             "no counts": lambda: objectives.noise(torch.zeros(4)),
             "no threshold": lambda: objectives.keep_probability(torch.ones(4), 0.0),
             "a batch of sentences": lambda: objectives.skip_gram_pairs(torch.zeros(2, 3).long(), 2),
-            "another width": lambda: neighbours(torch.zeros(4, 3), torch.zeros(2)),
+            "another width": lambda: neighbors(torch.zeros(4, 3), torch.zeros(2)),
         },
         laws=ALONE,
     )

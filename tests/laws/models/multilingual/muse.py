@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from deepdive.layers.heads.pretraining import AttentionPooling
-from deepdive.models.bert.sbert import mean, normalise
+from deepdive.models.bert.sbert import mean, normalize
 from deepdive.models.multilingual.muse import Muse, root_sum, tiny
 from laws import ALONE, ORDERED, Case, NotApplicable, case, padding_of, random_rows, set_weights
 from laws.models.bert.bert import FIVE, ROW
@@ -27,7 +27,7 @@ def _() -> Case:
     def one_token() -> tuple[Tensor, Tensor]:
         """Divided by the root of 1: its state, of length 1."""
         model = tiny().double()
-        return model(ROW[:, :1]), normalise(model.encoder(ROW[:, :1])[:, 0])
+        return model(ROW[:, :1]), normalize(model.encoder(ROW[:, :1])[:, 0])
 
     def the_mean() -> tuple[Tensor, Tensor]:
         """A root of the number moves no direction: with the mean the same vectors."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from deepdive.core import PreNorm
-from deepdive.layers.quantiser import Quantiser
+from deepdive.layers.quantizer import Quantizer
 from deepdive.layers.speech_frontend import (
     ChannelNorm,
     ConvPositionalEmbedding,
@@ -290,10 +290,10 @@ def _() -> Case:
     )
 
 
-@case("wav2vec2/Quantiser", Quantiser)
+@case("wav2vec2/Quantizer", Quantizer)
 def _() -> Case:
-    def make() -> Quantiser:
-        return Quantiser(16, 2, 5, 8)
+    def make() -> Quantizer:
+        return Quantizer(16, 2, 5, 8)
 
     def codes(module: Any, x: Tensor, mask: Any = None, state: Any = None) -> Tensor:
         """Seeded, so that in training the noise is the same at each call."""
@@ -301,11 +301,11 @@ def _() -> Case:
         return module(x).codes
 
     def one_entry() -> tuple[Tensor, Tensor]:
-        module = Quantiser(16, 2, 1, 8).double().eval()
+        module = Quantizer(16, 2, 1, 8).double().eval()
         return module(random_rows(2, 3, 16)).codes, module.table.flatten().expand(2, 3, 8)
 
     def one_entry_in_training() -> tuple[Tensor, Tensor]:
-        module = Quantiser(16, 1, 1, 8).double().train()
+        module = Quantizer(16, 1, 1, 8).double().train()
         return module(random_rows(2, 3, 16)).codes, module.table.flatten().expand(2, 3, 8)
 
     return Case(
@@ -313,7 +313,7 @@ def _() -> Case:
         run=codes,
         parity="transformers Wav2Vec2ForPreTraining",
         limits={"one entry: that": one_entry, "one entry, with noise": one_entry_in_training},
-        refusals={"codebooks that do not divide": lambda: Quantiser(16, 3, 5, 8)},
+        refusals={"codebooks that do not divide": lambda: Quantizer(16, 3, 5, 8)},
         laws={
             "no_leak": NotApplicable("each row is looked at by itself"),
             "cache": NotApplicable("each row is looked at by itself"),

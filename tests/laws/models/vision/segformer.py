@@ -29,7 +29,7 @@ ORACLE = "transformers SegformerForSemanticSegmentation"
 GRID = NotApplicable("a grid has no order of rows, and no attention is there")
 NO_ROWS = dict.fromkeys(("no_leak", "padding", "cache", "order", "hooks"), GRID)
 LOST = "a batch norm takes away what is added everywhere"
-NEIGHBOURS = Fails("zeros beyond the edges, and neighbours, tell the places apart")
+NEIGHBORS = Fails("zeros beyond the edges, and neighbours, tell the places apart")
 
 
 def as_image(x: Tensor) -> Tensor:
@@ -182,7 +182,7 @@ def _() -> Case:
 
 @case("segformer/ConvolvedFeedForward", ConvolvedFeedForward)
 def _() -> Case:
-    def neighbours_ignored() -> tuple[Tensor, Tensor]:
+    def neighbors_ignored() -> tuple[Tensor, Tensor]:
         """A kernel of its middle alone: `FeedForward`."""
         module, grid = ConvolvedFeedForward(16, 32).double(), random_rows(2, 4, 4, 16)
         module.depthwise.weight.data.zero_()
@@ -196,9 +196,9 @@ def _() -> Case:
         make=partial(ConvolvedFeedForward, 16, 32),
         run=lambda module, x, mask, state: module(as_grid(x))[:, 0],
         parity=ORACLE,
-        limits={"a kernel of its middle alone: FeedForward": neighbours_ignored},
+        limits={"a kernel of its middle alone: FeedForward": neighbors_ignored},
         refusals={
             "another width": lambda: ConvolvedFeedForward(8, 16)(random_rows(1, 2, 2, 16).float())
         },
-        laws={**NO_ROWS, "order": NEIGHBOURS},
+        laws={**NO_ROWS, "order": NEIGHBORS},
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from deepdive._fast.factorised import chunk_tiles, near_and_far
+from deepdive._fast.factorized import chunk_tiles, near_and_far
 from deepdive._fast.tiled_attention import attend
 from deepdive.attention.patterns import PatternAttention
 from deepdive.attention.structure import all_real
@@ -49,7 +49,7 @@ class StridedAttention(PatternAttention):
         keys of query t = t - stride ... t,  and  t - i * stride for all i       # one softmax
 
     In `fast`, chunks of `stride` queries attend to their chunk and the one before; positions of one
-    remainder modulo the stride attend to each other. Causal by itself; honours `Causal` and
+    remainder modulo the stride attend to each other. Causal by itself; honors `Causal` and
     `Padding`. This is the paper's merged head; its two sets in separate heads or layers:
     `WindowAttention(stride)`, and a stride with `DilatedAttention`.
 
@@ -100,7 +100,7 @@ class FixedAttention(PatternAttention):
 
         keys of query t = its chunk up to t,  and  the last `summary` of each chunk before
 
-    A chunk's last positions summarize it for later chunks. Causal by itself; honours
+    A chunk's last positions summarize it for later chunks. Causal by itself; honors
     `Causal` and `Padding`.
 
     Raises ValueError unless 1 <= summary <= stride.

@@ -4,8 +4,8 @@
     Q4_1   x = d * q + m       d and m in half precision, q from 0 to 15          5 bits
     Q4_0   x = d * (q - 8)     d in half precision, q from 0 to 15                4.5 bits
 
-    blocks = quantise("Q4_1", x)            # bytes (..., n / 32 * 20), x (..., n)
-    dequantise("Q4_1", blocks)              # float32 (..., n), at most about d / 2 from x
+    blocks = quantize("Q4_1", x)            # bytes (..., n / 32 * 20), x (..., n)
+    dequantize("Q4_1", blocks)              # float32 (..., n), at most about d / 2 from x
 
 The rounding error is at most d / 2, where d is the block's range / 15 (Q4_1), or its largest
 absolute value / 127 (Q8_0) or / 8 (Q4_0). Half precision adds |q| * d / 2048, and |m| / 2048. In
@@ -44,7 +44,7 @@ class Kind:
     pack: Callable[[Floats], Bytes]
 
 
-def quantise(kind: str, x: Floats) -> Bytes:
+def quantize(kind: str, x: Floats) -> Bytes:
     """Quantize floats x (..., n) to bytes (..., n / block * size).
 
     Raises ValueError for a type that is not supported, for a last axis that is not a multiple of
@@ -62,7 +62,7 @@ def quantise(kind: str, x: Floats) -> Bytes:
     return blocks.reshape(*x.shape[:-1], -1)
 
 
-def dequantise(kind: str, blocks: Bytes) -> Floats:
+def dequantize(kind: str, blocks: Bytes) -> Floats:
     """Dequantize bytes (..., n / block * size) to float32 (..., n).
 
     Raises ValueError for a type that is not supported, and for rows that end within a block.

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from deepdive.published import quantised
-from deepdive.published.quantised import KINDS, dequantise, quantise
+from deepdive.published import quantized
+from deepdive.published.quantized import KINDS, dequantize, quantize
 
 HALF = 2.0**-11  # what half precision may lose of a number, as a part of it
 TINY = 2.0**-25  # and at least this, below its normal numbers
@@ -41,11 +41,11 @@ def test_a_block_of_each_kind_by_hand() -> None:
         "F32": (struct.pack("<2f", 1e-9, 3.0), np.array([1e-9, 3.0], np.float32)),
     }
     for kind, (block, expected) in by_hand.items():
-        assert dequantise(kind, np.frombuffer(block, np.uint8)).tolist() == expected.tolist(), kind
-    low = dequantise("Q4_1", np.frombuffer(half(1) + half(0) + b"\xf1" + b"\0" * 15, np.uint8))
+        assert dequantize(kind, np.frombuffer(block, np.uint8)).tolist() == expected.tolist(), kind
+    low = dequantize("Q4_1", np.frombuffer(half(1) + half(0) + b"\xf1" + b"\0" * 15, np.uint8))
     assert (low[0], low[16]) == (1.0, 15.0)  # low halves first
     negative = np.frombuffer(half(1.0) + b"\xff" * 32, np.uint8)
-    assert (dequantise("Q8_0", negative) == -1).all()
+    assert (dequantize("Q8_0", negative) == -1).all()
 
 
 def alike(x: NDArray[np.float32]) -> None:
@@ -53,10 +53,10 @@ def alike(x: NDArray[np.float32]) -> None:
         theirs = getattr(GGMLQuantizationType, kind.name)
         with np.errstate(all="ignore"):
             expected = quants.quantize(x, theirs).view(np.uint8)
-        blocks = quantise(kind.name, x)
+        blocks = quantize(kind.name, x)
         assert blocks.shape == (*x.shape[:-1], x.shape[-1] // kind.block * kind.size)
         assert np.array_equal(blocks, expected), kind.name
-        assert np.array_equal(dequantise(kind.name, blocks), quants.dequantize(blocks, theirs))
+        assert np.array_equal(dequantize(kind.name, blocks), quants.dequantize(blocks, theirs))
 
 
 # Theirs divides by a scale that half precision rounds to 0.
@@ -91,38 +91,38 @@ def bound(kind: str, x: NDArray[np.float32]) -> NDArray[np.float64]:
 @pytest.mark.parametrize("kind", ["Q4_0", "Q4_1", "Q8_0"])
 @given(x=BLOCKS)
 def test_rounding_costs_half_a_step(kind: str, x: NDArray[np.float32]) -> None:
-    lost = np.abs(dequantise(kind, quantise(kind, x)).astype(np.float64) - x)
+    lost = np.abs(dequantize(kind, quantize(kind, x)).astype(np.float64) - x)
     assert (lost <= bound(kind, x)).all(), (lost - bound(kind, x)).max()
 
 
 def test_more_bits_lose_less() -> None:
     x = np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)
-    lost = [np.square(dequantise(k, quantise(k, x)) - x).mean() for k in ("Q4_0", "Q4_1", "Q8_0")]
+    lost = [np.square(dequantize(k, quantize(k, x)) - x).mean() for k in ("Q4_0", "Q4_1", "Q8_0")]
     assert lost[0] > lost[1] > 100 * lost[2] > 0
-    assert not np.array_equal(dequantise("F16", quantise("F16", x)), x)
-    assert np.array_equal(dequantise("F32", quantise("F32", x)), x)
+    assert not np.array_equal(dequantize("F16", quantize("F16", x)), x)
+    assert np.array_equal(dequantize("F32", quantize("F32", x)), x)
 
 
 def test_a_block_of_one_number_stays_it() -> None:
     for kind in ("Q4_0", "Q4_1", "Q8_0"):
         for number in (0.0, 1.0, -2.0):
             x = np.full((2, 32), number, np.float32)
-            found = dequantise(kind, quantise(kind, x))
+            found = dequantize(kind, quantize(kind, x))
             assert np.abs(found - x).max() <= abs(number) * HALF, (kind, number)
 
 
 def test_what_no_block_can_hold_is_refused() -> None:
     x = np.zeros((2, 32), np.float32)
     with pytest.raises(ValueError, match=r"'Q3_K', expected one of F32, F16, Q4_0, Q4_1, Q8_0"):
-        quantise("Q3_K", x)
+        quantize("Q3_K", x)
     with pytest.raises(ValueError, match="last axis of 31; Q4_1 has blocks of 32"):
-        quantise("Q4_1", x[:, :31])
+        quantize("Q4_1", x[:, :31])
     with pytest.raises(ValueError, match="NaN or infinite"):
-        quantise("Q8_0", x + np.inf)
+        quantize("Q8_0", x + np.inf)
     with pytest.raises(ValueError, match="half precision ends at 65,504"):
-        quantise("Q4_1", np.linspace(-1e7, 1e7, 32, dtype=np.float32))
+        quantize("Q4_1", np.linspace(-1e7, 1e7, 32, dtype=np.float32))
     with pytest.raises(ValueError, match="rows of 21 bytes; Q4_1 has blocks of 20"):
-        dequantise("Q4_1", np.zeros(21, np.uint8))
+        dequantize("Q4_1", np.zeros(21, np.uint8))
 
 
 MUTATIONS: dict[str, tuple[str, Any]] = {
@@ -144,5 +144,5 @@ def test_a_mutation_is_seen(name: str) -> None:
     x = np.random.default_rng(0).standard_normal((2, 64)).astype(np.float32)
     alike(x)
     target, wrong = MUTATIONS[name]
-    with mock.patch.object(quantised, target, wrong), pytest.raises(AssertionError):
+    with mock.patch.object(quantized, target, wrong), pytest.raises(AssertionError):
         alike(x)

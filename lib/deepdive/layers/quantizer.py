@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from deepdive.core.checks import positive
 
 
-class Quantised(NamedTuple):
+class Quantized(NamedTuple):
     """codes (B, T, d_code); usage (B, T, codebooks, codes): the probability of each entry, in
     training; in evaluation 1 for the selected entry.
     """
@@ -19,7 +19,7 @@ class Quantised(NamedTuple):
     usage: Tensor
 
 
-class Quantiser(nn.Module):
+class Quantizer(nn.Module):
     """Gumbel-softmax quantizer: a code is one entry of each codebook, concatenated.
 
         scores = W x + b                             # (B, T, codebooks, codes)
@@ -42,17 +42,17 @@ class Quantiser(nn.Module):
         nn.init.normal_(self.scores.weight)
         nn.init.zeros_(self.scores.bias)
 
-    def forward(self, features: Tensor) -> Quantised:
+    def forward(self, features: Tensor) -> Quantized:
         """Return the codes of features (B, T, d_in), and the probability of each entry."""
         scores = self.scores(features).unflatten(-1, (self.codebooks, -1))  # (B, T, G, V)
         if not self.training:
             one_hot = torch.zeros_like(scores).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
-            return Quantised(self.entries(one_hot), one_hot)
+            return Quantized(self.entries(one_hot), one_hot)
         noise = -torch.empty_like(scores).exponential_().log()
         soft = ((scores + noise) / self.temperature).softmax(-1)
         one_hot = torch.zeros_like(soft).scatter_(-1, soft.argmax(-1, keepdim=True), 1.0)
         one_hot = one_hot - soft.detach() + soft  # forward the entry, backward the softmax
-        return Quantised(self.entries(one_hot), scores.softmax(-1))
+        return Quantized(self.entries(one_hot), scores.softmax(-1))
 
     def entries(self, one_hot: Tensor) -> Tensor:
         """Return the entries (B, T, d_code) of `one_hot` (B, T, codebooks, codes)."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.hooks import HookPoint, record
-from deepdive.explain.activations.maximisation import maximise, nearest
+from deepdive.explain.activations.maximization import maximize, nearest
 from deepdive.layers.heads import Classifier
 from deepdive.models.bert import bert
 
@@ -33,7 +33,7 @@ def test_the_maximum_of_a_linear_model_is_known() -> None:
     w = torch.randn(3, 4).double()
     w[2] = 0
     model, seed = Of(lambda x: (x[0] * w).sum()[None]), torch.Generator().manual_seed(0)
-    rows, reached = maximise(model, "rows", lambda: model(X), 2.0, generator=seed)
+    rows, reached = maximize(model, "rows", lambda: model(X), 2.0, generator=seed)
     torch.testing.assert_close(rows[:2], 2 * w[:2] / w[:2].norm(dim=-1, keepdim=True))
     assert reached == pytest.approx(2 * w.norm(dim=-1).sum().item())
     torch.testing.assert_close(rows.norm(dim=-1), torch.full((3,), 2.0).double())
@@ -43,7 +43,7 @@ def test_the_maximum_of_a_quadratic_form_is_its_largest_eigenvalue() -> None:
     a = torch.randn(4, 4).double()
     a = a @ a.T
     model = Of(lambda x: (x[0, 0] @ a @ x[0, 0])[None])
-    rows, reached = maximise(model, "rows", lambda: model(X), 1.0, steps=300)
+    rows, reached = maximize(model, "rows", lambda: model(X), 1.0, steps=300)
     values, vectors = torch.linalg.eigh(a)
     assert reached == pytest.approx(values[-1].item(), rel=1e-4)
     assert (rows[0] @ vectors[:, -1]).abs().item() == pytest.approx(1, abs=1e-3)
@@ -52,7 +52,7 @@ def test_the_maximum_of_a_quadratic_form_is_its_largest_eigenvalue() -> None:
 def test_the_planted_word_is_the_nearest() -> None:
     table = torch.randn(20, 8)
     model = Of(lambda x: (x[0] @ table[7]).tanh().sum()[None])
-    rows, _ = maximise(model, "rows", lambda: model(torch.zeros(1, 2, 8)), 1.0)
+    rows, _ = maximize(model, "rows", lambda: model(torch.zeros(1, 2, 8)), 1.0)
     found = nearest(rows, table, 3)
     assert found.shape == (2, 3)
     assert (found[:, 0] == 7).all()
@@ -65,7 +65,7 @@ def test_no_text_of_a_classifier_says_as_much_as_its_maximum() -> None:
     with record(model, point) as seen, torch.no_grad():
         said = model(tokens)[:, 0]
     norm = seen[point][0].norm(dim=-1).mean().item()
-    rows, reached = maximise(model, point, lambda: model(tokens[:1])[0, :1], norm, steps=30)
+    rows, reached = maximize(model, point, lambda: model(tokens[:1])[0, :1], norm, steps=30)
     assert reached > said.max().item() + 0.01
     assert rows.shape == (5, 32)
 
@@ -73,9 +73,9 @@ def test_no_text_of_a_classifier_says_as_much_as_its_maximum() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     model = Of(lambda x: x[0, 0, :2])
     with pytest.raises(ValueError, match=r"returned \(2,\), expected one number"):
-        maximise(model, "rows", lambda: model(X), 1.0)
+        maximize(model, "rows", lambda: model(X), 1.0)
     with pytest.raises(ValueError, match=r"norm: got .*, expected above 0"):
-        maximise(model, "rows", lambda: model(X), 0.0)
+        maximize(model, "rows", lambda: model(X), 0.0)
     with pytest.raises(ValueError, match="1 to 20, the words"):
         nearest(torch.randn(2, 8), torch.randn(20, 8), 21)
 

@@ -7,7 +7,7 @@ the words nearest to them.
 System: activation_maximisation
 Parent: saliency
 What differs:
-- the gradient is followed, not displayed: gradient ascent on the embeddings (`maximise`)
+- the gradient is followed, not displayed: gradient ascent on the embeddings (`maximize`)
 - each embedding's norm is fixed, or the output could grow without bound; the result is not the
   embedding of any word, so the nearest words (`nearest`) are a hint, not what was found
 Source: Simonyan, Vedaldi and Zisserman 2014, section 2 (there a penalty, not a length); Erhan et
@@ -23,7 +23,7 @@ from deepdive.core.hooks import replace
 from deepdive.explain.tracing import Output, traced
 
 
-def maximise(
+def maximize(
     model: nn.Module,
     point: str,
     output: Output,

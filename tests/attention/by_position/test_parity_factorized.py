@@ -11,7 +11,7 @@ from parity_proofs import real, rows
 from parity_registry import equal, equal_gradients, parity
 from torch import Tensor
 
-from deepdive._fast import factorised
+from deepdive._fast import factorized
 from deepdive.attention import (
     AdaptiveSpanAttention,
     AxialAttention,
@@ -167,9 +167,9 @@ def test_what_a_proof_must_see(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(AssertionError):
         adaptive_span()
-    padded = factorised._with_the_one_before
+    padded = factorized._with_the_one_before
     monkeypatch.setattr(
-        factorised, "_with_the_one_before", lambda rows: padded(rows).roll(1, dims=3)
+        factorized, "_with_the_one_before", lambda rows: padded(rows).roll(1, dims=3)
     )
     with pytest.raises(AssertionError):
         strided()
