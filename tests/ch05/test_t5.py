@@ -14,8 +14,9 @@ from checkout import ROOT
 from small_t5 import a_t5
 
 from deepdive.evaluate import t_interval
-from deepdive_book.ch05.figures.t5_architecture import ALT, t5_architecture
+from deepdive_book.ch05.figures.t5_architecture import t5_architecture
 from deepdive_book.ch05.runs import t5 as runs
+from deepdive_book.site.pages import drawings, find
 
 
 def test_splits_are_disjoint_and_of_their_sizes() -> None:
@@ -122,9 +123,10 @@ def test_the_table_of_pretraining_compares_with_both_controls() -> None:
 
 def test_the_diagram_has_the_parts_of_its_alternative_text() -> None:
     drawn = t5_architecture()
+    ((_, alt),) = drawings.shown(find("5.10", ROOT))
     for part in ("self-attention", "cross-attention", "feed-forward", "embedding", "softmax"):
         assert part in drawn
-        assert part in ALT
+        assert part in alt
 
 
 def blocks() -> list[str]:

@@ -6,16 +6,18 @@ import math
 
 import pytest
 import torch
+from checkout import ROOT
 from matplotlib.figure import Figure
 
 from deepdive.data.errors import DataError
 from deepdive.evaluate import Interval, t_interval
 from deepdive.training.objectives.set_prediction import by_order, costs, hungarian, set_loss
-from deepdive_book.ch06b.figures.detr_architecture import ALT, detr_architecture
+from deepdive_book.ch06b.figures.detr_architecture import detr_architecture
 from deepdive_book.ch06b.figures.query_attention import query_attention
 from deepdive_book.ch06b.runs import detr
 from deepdive_book.ch06b.toys.scene_detr import scene_detr, scene_encoder
 from deepdive_book.data.scenes import generated_scenes
+from deepdive_book.site.pages import drawings, find
 
 COST = torch.tensor([[1.0, 2], [2, 9], [6, 5]])
 
@@ -162,7 +164,8 @@ def test_attention_inside_a_box_counts_the_positions_it_overlaps() -> None:
 def test_figures_of_the_page() -> None:
     drawn = detr_architecture()
     assert all(word in drawn for word in ("encoder", "decoder", "object queries", "bipartite"))
-    assert "cross-attends" in ALT
+    ((_, alt),) = drawings.shown(find("6b.6", ROOT))
+    assert "cross-attends" in alt
     scenes, model = detr.scenes(4, seed=3), scene_detr()
     attention = detr.cross_attention(model, detr.pixels(scenes))
     assert attention.shape == (4, 16, 8, 8)

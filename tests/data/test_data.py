@@ -69,7 +69,7 @@ def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> No
     assert len(registry()) == 33
     for name, data in registry().items():
         assert data.name == name
-        for field in ("title", "licence", "licence_evidence", "citation", "columns", "made"):
+        for field in ("title", "license", "license_evidence", "citation", "columns", "made"):
             assert getattr(data, field), f"{name}: no {field}"
         assert data.bytes == sum(file.bytes for file in data.files) > 0
         assert data.upstream.startswith("https://")

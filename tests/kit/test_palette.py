@@ -31,7 +31,7 @@ def test_words_in_a_role_s_colour_can_be_read_on_both_papers(role: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "colours",
+    "colors",
     [PALETTE, tuple(ROLES.values()), tuple(c.dark for c in COLORS.values())],
     ids=["series", "marks", "dark"],
 )

@@ -43,7 +43,7 @@ def test_queries_go_down_and_keys_across_with_tokens_as_ticks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "limits", "colours"),
+    ("values", "limits", "colors"),
     [
         (WEIGHTS, (0.0, 0.9), "Blues"),
         (WEIGHTS - 0.5, (-0.5, 0.5), "RdBu_r"),
