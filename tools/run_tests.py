@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def forget_history() -> None:
     config.write_text("c.HistoryManager.enabled = False\n", encoding="utf-8")
 
 
+def build_book(site: Path) -> None:
+    """Build the book for all workers, which wait while the mark is there; see tests/conftest.py."""
+    build = [sys.executable, ROOT / "tests" / "book_build.py", site]
+    try:
+        subprocess.run(build, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+    finally:
+        site.with_suffix(".building").unlink()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=["lint", "tests"], help="leave the other half out")
@@ -77,11 +87,11 @@ def main() -> int:
     if options.only != "lint":
         shutil.rmtree(OUT, ignore_errors=True)  # no page goes on from an earlier run's checkpoint
         forget_history()
-    # On one core, while style and types are checked on the other: two workers would wait for it.
-    site = OUT / "site"
-    build = [sys.executable, ROOT / "tests" / "book_build.py", site]
     whole = options.only is None and not rest
-    book = subprocess.Popen(build, cwd=ROOT, stdout=subprocess.DEVNULL) if whole else None
+    site = OUT / "site"
+    if whole:  # on one core, while style and types are checked on the other
+        site.with_suffix(".building").touch()
+        threading.Thread(target=build_book, args=(site,), daemon=True).start()
     if options.only != "tests":
         for name, command in LINT.items():
             step(name, command)
@@ -92,7 +102,7 @@ def main() -> int:
         import kernels
 
         more = {} if rest else {"DEEPDIVE_WHOLE": "1"}  # tests/proofs.py: is the atlas proved?
-        if book is not None and book.wait() == 0:
+        if whole:
             more["DEEPDIVE_SITE"] = str(site)
         with kernels.Server(OUT, environment()) as server:
             step("tests", pytest_command(rest), environment() | server.environment | more)
