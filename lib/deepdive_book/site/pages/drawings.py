@@ -67,7 +67,9 @@ def addressed(text: str, page: Page) -> str:
 
 
 def shown(page: Page) -> list[tuple[str, str]]:
-    """Return the drawings of a committed page as (SVG, alternative text)."""
+    """Return the drawings of a committed page as (SVG, alternative text); none before its build."""
+    if not page.notebook.is_file():
+        return []
     notebook = _nbformat.read(page.notebook, as_version=4)
     cells = as_outputs(notebook, page.source.parent).cells
     drawn = [cell.outputs[0].data for cell in cells if cell.get("execution_count") == 0]
