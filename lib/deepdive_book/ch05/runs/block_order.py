@@ -46,13 +46,11 @@ def rotary() -> RotaryPosition:
     return RotaryPosition(D_MODEL // HEADS)
 
 
-def decoder(vocab_size: int, order: str, d_ff: int = D_FF) -> DecoderOnly:
+def decoder(vocab_size: int, order: str, d_ff: int = D_FF, initial: str = "GPT-2") -> DecoderOnly:
     """Build a language model with sublayers in this order, or of `MACARON` blocks; no biases."""
     if order == MACARON:
         blocks = [
-            macaron_block(
-                D_MODEL, HEADS, d_ff, activation=gelu_tanh, bias=False, position=rotary()
-            )
+            macaron_block(D_MODEL, HEADS, d_ff, activation=gelu_tanh, bias=False, position=rotary())
             for _ in range(3)
         ]
         stack = Stack(lambda i: blocks[i], 3, LayerNorm(D_MODEL))
@@ -60,11 +58,15 @@ def decoder(vocab_size: int, order: str, d_ff: int = D_FF) -> DecoderOnly:
         stack = sublayer_stack(
             order, D_MODEL, HEADS, d_ff, activation=gelu_tanh, bias=False, position=rotary
         )
-    return begun(around_stack(stack, vocab_size, D_MODEL, LENGTH), 6)
+    return begun(around_stack(stack, vocab_size, D_MODEL, LENGTH), 6, initial)
 
 
-def begun(model: DecoderOnly, sublayers: int) -> DecoderOnly:
-    """Initialize as GPT-2 is: small normal weights, and smaller ones where a sublayer ends."""
+def begun(model: DecoderOnly, sublayers: int, initial: str = "GPT-2") -> DecoderOnly:
+    """Initialize as GPT-2 is: small normal weights, and smaller ones where a sublayer ends. For
+    `initial="library"`, leave the weights as the library initializes them.
+    """
+    if initial == "library":
+        return model
     initialize(model)
     for name, weight in model.named_parameters():
         if name.endswith((".out.weight", ".W.weight")) and "position" not in name:
@@ -76,6 +78,20 @@ def step_flops(model: nn.Module, vocab_size: int) -> int:
     """Return the operations of one step, forward and backward."""
     batch = torch.randint(vocab_size, (ROWS, LENGTH + 1))
     return count_flops(lambda: loss(model, batch).backward())
+
+
+def bigram_loss(text: Text) -> float:
+    """Return the test loss of a table of character pairs, counted in the training text: the
+    simplest baseline, which uses one character of context (0.1 is added to each count).
+    """
+    kinds = len(text.letters)
+    counts = torch.full((kinds, kinds), 0.1)
+    pairs = text.train[:-1], text.train[1:]
+    counts.index_put_(pairs, torch.ones(len(pairs[0])), accumulate=True)
+    windows = sequential_windows(text.test, LENGTH)[:EVALUATED]
+    return -float(
+        (counts / counts.sum(1, keepdim=True)).log()[windows[:, :-1], windows[:, 1:]].mean()
+    )
 
 
 def train(model: nn.Module, text: Text, rate: float, seed: int, steps: int) -> None:
@@ -116,10 +132,11 @@ def measure(
 
 
 def measure_order(
-    text: Text, order: str, rate: float, seed: int, steps: int = STEPS
+    text: Text, order: str, rate: float, seed: int, steps: int = STEPS, initial: str = "GPT-2"
 ) -> dict[str, Any]:
     """Measure one order of three attention and three feed-forward sublayers."""
-    return measure(text, lambda: decoder(len(text.letters), order), rate, seed, steps)
+    kinds = len(text.letters)
+    return measure(text, lambda: decoder(kinds, order, initial=initial), rate, seed, steps)
 
 
 def measure_candidate(
@@ -169,9 +186,10 @@ def measure_search(
     }
 
 
-RATES, TUNING_SEED, SEEDS = (0.004, 0.008, 0.016), 100, (0, 1, 2, 3, 4)
+RATES, TUNING_SEED, SEEDS = (0.004, 0.007, 0.012, 0.02), 100, (0, 1, 2, 3, 4)
 ARMS = (*ORDERS, MACARON)
-SEARCH_RATES, SEARCH_STEPS, SEARCH_SEEDS = (0.008,), 250, (0, 1, 2)
+PUBLISHED = ("sfsfsf", "ssfsff", "sssfff", MACARON)  # interleaved, Sandwich, Macaron
+SEARCH_RATES, SEARCH_STEPS, SEARCH_SEEDS = (0.008, 0.016), 250, (0, 1, 2)
 ALPHA_RATES, RUNS = (0.01, 0.05), (0, 1, 2, 3, 4, 5)  # of the search
 
 
@@ -200,9 +218,22 @@ def order_rows(text: Text, path: Path | None, minutes: float | None = None) -> l
     ])  # fmt: skip
 
 
+def changed_rows(text: Text, rows: Rows, path: Path | None) -> list[Row]:
+    """Train the published orders again, each at its tuned rate: four times as long, and from
+    the library's own initial weights instead of GPT-2's.
+    """
+    rates = best_rates(rows, "order")
+    points = [
+        {"order": arm, "rate": rates[arm], "seed": seed, "steps": round(times * STEPS * share()),
+         "initial": initial}
+        for times, initial in ((4, "GPT-2"), (1, "library")) for seed in SEEDS for arm in PUBLISHED
+    ]  # fmt: skip
+    return sweep(partial(measure_order, text), points, path, data=DATA)
+
+
 def space_rows(text: Text, path: Path | None, minutes: float | None = None) -> list[Row]:
-    """Train all 64 architectures of the search space, at one learning rate: on one seed for a
-    search to select by, and on three others to rank them.
+    """Train all 64 architectures of the search space: two learning rates on one seed, then the
+    better rate on three others, to rank them.
     """
     run = partial(sweep, partial(measure_candidate, text), path=path, data=DATA, minutes=minutes)
     steps = round(SEARCH_STEPS * share())

@@ -185,5 +185,3 @@ def _() -> Case:
         refusals={"decoding": lambda: darts.tiny().step(ROW, darts.tiny().begin())},
         laws={**ORDER, "cache": Refuses(MixedLayer.instead)},
     )
-
-
