@@ -1,6 +1,8 @@
 """DARTS: search for a stack of sublayers by gradient descent. Liu, Simonyan and Yang 2019, "DARTS:
 Differentiable Architecture Search".
 
+Long because no parent has a mixed layer, nor a training that alternates.
+
 System: darts
 Parent: sandwich
 What differs:

@@ -1,6 +1,8 @@
 """Sandwich Transformer: the same sublayers, attention first and feed-forward last. Press, Smith and
 Levy 2020, "Improving Transformer Models by Reordering their Sublayers".
 
+Long because no parent is a sequence of single sublayers, in any order.
+
 System: sandwich
 Parent: transformer
 What differs:
@@ -29,6 +31,7 @@ from deepdive.core import (
     relu,
 )
 from deepdive.core.block import Residual
+from deepdive.core.checks import positive
 from deepdive.core.feed_forward import Activation
 from deepdive.core.stack import Stack
 from deepdive.layers.convolution import Convolution
@@ -92,11 +95,12 @@ def sublayer_stack(
     """Build the sublayers that `order` names, and a final norm: s self-attention, f feed-forward,
     c causal convolution over `kernel` positions, i identity, which adds no sublayer.
 
-    Raises ValueError for other letters.
+    Raises ValueError for other letters, and a kernel below 1.
     """
+    positive(kernel=kernel)
     if odd := sorted({*order} - {*"sfci"}):
         raise ValueError(f"order={order!r} has {odd}: expected the letters s, f, c, and i")
-    make = {
+    make: dict[str, Callable[[], nn.Module]] = {
         "s": lambda: MultiHeadAttention(
             d_model, n_heads, bias=bias, position=position and position()
         ),

@@ -104,7 +104,7 @@ def rank_correlation(losses: np.ndarray) -> tuple[float, float, float]:
     between two single seeds, over all pairs of seeds.
     """
     ranks = losses.argsort(0).argsort(0)
-    pairs = np.corrcoef(ranks.T)[np.triu_indices(losses.shape[1], 1)]
+    pairs = np.asarray(np.corrcoef(ranks.T))[np.triu_indices(losses.shape[1], 1)]
     return float(pairs.mean()), float(pairs.min()), float(pairs.max())
 
 
