@@ -123,6 +123,19 @@ def against_median(rows: Rows, arm: str, contrasts: int = len(PUBLISHED)) -> Int
     return t_interval(np.array(losses[arm]) - middle, 1 - 0.05 / contrasts)
 
 
+def starting_with(rows: Rows, letter: str) -> np.ndarray:
+    """Return the test losses (orders, seeds) of the ten orders that start with this sublayer."""
+    return matrix(rows)[[order[0] == letter for order in ORDERS]]
+
+
+def first_sublayer(rows: Rows) -> Interval:
+    """Return the mean loss of the ten orders that start with a feed-forward sublayer minus that of
+    the ten that start with attention, paired by seed: a t interval.
+    """
+    f, s = (starting_with(rows, letter).mean(0) for letter in "fs")
+    return t_interval(f - s)
+
+
 def order_table(rows: Rows) -> Html:
     """Show the published orders, and the best, median, and worst of the 20."""
     if not rows:
@@ -150,7 +163,37 @@ def order_table(rows: Rows) -> Html:
                  f"interval, Bonferroni-corrected for {len(PUBLISHED)} comparisons].")  # fmt: skip
 
 
+def changed_table(runs: Runs) -> Html:
+    """Show four orders after 400 steps, after 1,600, and from other initial weights, each minus
+    the interleaved order under the same conditions.
+    """
+    if not runs.orders or not runs.changed:
+        return table([{"order": NOT_HERE}])
+    seeds = {row["seed"] for row in runs.changed}
+    conditions = {
+        "400 steps": [row for row in runs.orders if row["seed"] in seeds],
+        "1,600 steps": [row for row in runs.changed if row["initial"] == "GPT-2"],
+        "other initialization": [row for row in runs.changed if row["initial"] == "library"],
+    }
+    losses = {name: final_losses(rows, "order") for name, rows in conditions.items()}
+    lines = []
+    for arm in block_order.REPEATED:
+        line = {"order": "hsh hsh hsh" if arm == MACARON else arm}
+        for name, found in losses.items():
+            line[name] = f"{mean(found[arm]):.3f}"
+            if arm != "sfsfsf":
+                pairs = zip(found[arm], found["sfsfsf"], strict=True)
+                each = t_interval([a - b for a, b in pairs], 1 - 0.05 / 9)
+                line[name] += f", {shown_interval(each)}"
+        lines.append(line)
+    return table(lines, caption="Test loss in nats per character, mean of three seeds, then the "
+                 "difference from sfsfsf under the same conditions, paired by seed [95% t "
+                 "interval, Bonferroni-corrected for nine comparisons]. Other initialization: "
+                 "400 steps from the library's initial weights.")  # fmt: skip
+
+
 def shown_interval(each: Interval) -> str:
+    """Return an interval as text, with signs."""
     return f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
 
 
