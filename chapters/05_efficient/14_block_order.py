@@ -20,7 +20,7 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# SHORT_ANSWER
+# to do
 #
 # </details>
 #
@@ -201,7 +201,8 @@ mixed = MixedOperation([Toy("s"), Toy("f"), Toy("i")])
 mixed.alpha.data = torch.tensor([1.0, 2.0, 1.0]).log()
 y = mixed(torch.tensor(4.0))
 ((y - 8) ** 2 / 2).backward()
-print("mixed", round(y.item(), 4), "gradient of alpha", [round(g, 4) for g in mixed.alpha.grad.tolist()])
+gradient = [round(g, 4) for g in mixed.alpha.grad.tolist()]
+print("mixed", round(y.item(), 4), "gradient of alpha", gradient)
 
 # %% [markdown]
 # The next cell copies the weights of `deepdive`'s modules into ours and compares outputs and
@@ -252,4 +253,342 @@ alphas = [torch.autograd.grad(e, m.alpha)[0] for e, m in zip(losses, (ours, thei
 assert torch.allclose(*alphas, atol=1e-6)
 theirs.alpha.data = torch.tensor([0.0, -1e4, -1e4])  # one-hot: only attention is left
 assert torch.allclose(theirs(x, mask=Causal()), parts["s"](x, mask=Causal()))
-EXPERIMENTS
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# All models predict the next character of tinyshakespeare, a file of Shakespeare's plays, from up
+# to 32 previous characters. Each stack has three attention and three feed-forward sublayers of
+# width 32, rotary positions, pre-norm, and no biases. There are 20 such orders, so we train **all
+# of them**, plus a stack of three Macaron blocks. The training code is in
+# `deepdive_book.ch05.runs.block_order`.
+#
+# - **Equal parameters and compute.** The 20 orders have the same modules, and the table below shows
+#   the parameters and FLOPs (floating-point operations) of each row. A run takes 400 steps of 16
+#   sequences.
+# - **Learning rate.** Each order gets the best of four learning rates, selected by the validation
+#   loss of one training seed. Five other seeds are then evaluated on a separate test text.
+# - **Pairing.** Runs with the same seed see the same batches, so differences are computed for each
+#   seed. The loss is the cross-entropy per character in **nats** (units of the natural logarithm).
+#
+# ### 1. Are the published orders better than the median order?
+
+# %% The saved runs
+from deepdive_book.ch05.runs import block_order
+from deepdive_book.ch05.runs import block_order_results as results
+
+runs = results.load_runs()
+print(len(block_order.ORDERS), "orders:", *block_order.ORDERS[:4], "...")
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "Among the 20 orders at equal parameters and compute, where does Sandwich with k = 1 (ssfsff) "
+    "rank by test loss?",
+    ["1 to 5", "6 to 10", "11 to 15", "16 to 20"],
+    answer=3,
+    explain="It ranks 19. Every order that starts with attention ranks below every order that "
+    "starts with a feed-forward sublayer, and two of the three worst are Sandwich orders.",
+    key="05_efficient/order-sandwich",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Published orders among all 20 tags=["slide", "surprise", "nbval-check-output"]
+results.order_table(runs.orders)
+
+# %% All 20 orders, one dot per seed tags=["fold"]
+from statistics import mean
+
+from matplotlib.figure import Figure
+
+from deepdive_book.kit.palette import ROLES
+from deepdive_book.kit.plotting import with_alt
+
+by_order = results.final_losses(runs.orders, "order")
+ranked = sorted(block_order.ORDERS, key=lambda order: mean(by_order[order]))
+figure = Figure(figsize=(6.4, 3.4))
+axes = figure.subplots()
+for place, order in enumerate(ranked):
+    color = ROLES["value" if order[0] == "f" else "query"]
+    axes.plot([place] * len(by_order[order]), by_order[order], "o", color=color, ms=3.5, alpha=0.7)
+    axes.plot(place, mean(by_order[order]), "_", color=color, ms=14, mew=2.5)
+axes.axhline(runs.baseline[0]["test"], color=ROLES["score"], ls="--", lw=1)
+axes.set_xticks(range(20), ranked, rotation=90, family="monospace", fontsize=9)
+axes.set_ylabel("test loss (nats per character)")
+with_alt(figure, "Test losses of the 20 orders, sorted by their mean. The ten orders that start "
+         "with a feed-forward sublayer have the ten lowest means, about 2.26 to 2.28; the "
+         "orders that start with attention follow, and those that start with two or three "
+         "attention sublayers come last.")  # fmt: skip
+
+# %% [markdown]
+# *Test loss of the 20 orders, sorted by their mean (bars); dots are seeds. Green: starts with a
+# feed-forward sublayer. Orange: starts with attention. Dashed: a bigram table, the simplest
+# baseline, which predicts from the previous character only.*
+#
+# **No published order is better than the median of the 20.** The intervals of the interleaved
+# order and of Macaron include zero, so these two comparisons are inconclusive. Both Sandwich
+# orders are worse than the median, by 0.148 nats each, and their intervals exclude zero. Their
+# mean loss is close to that of the bigram table, 2.453, which looks at one character only. So
+# after 400 steps, their attention has barely begun to help.
+#
+# The plot shows a simpler rule. The ten orders that start with a feed-forward sublayer rank 1 to
+# 10, and the ten that start with attention rank 11 to 20.
+#
+# Is this spread larger than chance? We split the variance of the 100 runs into a part due to the
+# order, a part due to the seed, and the rest, and we run a **permutation test**. The test shuffles
+# the 20 losses within each seed, which destroys any effect of the order, and counts how often the
+# shuffled means of the orders vary as much as the real ones.
+
+# %% Variance components and permutation tests tags=["nbval-check-output"]
+groups = {"all 20 orders": results.matrix(runs.orders)}  # (orders, seeds)
+for letter in "fs":
+    groups[f"the 10 that start with {letter}"] = results.starting_with(runs.orders, letter)
+for name, losses in groups.items():
+    parts = ", ".join(f"{k} {v:.3f}" for k, v in results.variance_parts(losses).items())
+    print(f"{name}: standard deviations {parts}; p = {results.permutation_p(losses):.4f}")
+print("f first minus s first:", results.shown_interval(results.first_sublayer(runs.orders)))
+correlation = results.rank_correlation(groups["all 20 orders"])
+print("rank correlation of two seeds, mean, lowest, highest:",
+      *(f"{value:.2f}" for value in correlation))
+print(f"bigram table: {runs.baseline[0]['test']:.3f}")
+
+# %% [markdown]
+# The order matters: with all 20 orders, the shuffled means never vary as much as the real ones (p
+# = 0.0001, the smallest possible value). But nearly all of this is the first sublayer. Among the
+# ten orders that start with a feed-forward sublayer, the test finds no effect of the order (p =
+# 0.15). On average, these ten have a loss 0.106 nats lower than the others [0.035, 0.178]. We
+# noticed this rule in the plot, so treat its interval as a description of our runs and not as a
+# test.
+#
+# A single seed is a weak basis for a ranking. The rank correlation between two seeds is 0.47 on
+# average, and for one pair of seeds it is only 0.06. If you trained 20 orders once each and
+# published the winner, you would mostly publish noise.
+#
+# Why does the first sublayer matter? Probably because the first feed-forward sublayer can turn
+# each character's embedding into features before attention mixes the characters. We didn't test
+# this explanation. The rates could also play a role, because for nine of the 20 orders the best
+# learning rate is the highest one we tried.
+#
+# ### 2. Do longer training or other initial weights change the result?
+#
+# A common objection to such comparisons is that the loser was only trained too briefly. So we
+# trained the published orders four times as long, 1,600 steps. Another objection is the
+# initialization: our runs start as GPT-2 does, with small weights. So we also repeated the 400
+# steps from the library's own initial weights. Both checks use each order's tuned learning rate and
+# three seeds.
+
+# %% Longer training and another initialization tags=["slide", "nbval-check-output"]
+results.changed_table(runs)
+
+# %% [markdown]
+# to do
+#
+# ### 3. Does DARTS find a better stack than random search?
+#
+# To rank what a search finds, you need a **search space** small enough to enumerate. Ours has three
+# sublayers, and each is attention (s), a causal convolution over four characters (c), a
+# feed-forward layer (f), or the identity (i): $4^3 = 64$ stacks. The three real sublayers have
+# equally many parameters, $4 d^2$ each. We trained all 64 stacks from scratch, for 250 steps and
+# with one learning rate, as architecture searches usually do.
+#
+# DARTS searches for 250 pairs of steps, with the weights on the first half of the training text and
+# $\alpha$ on the second. **Random search** with the same compute trains $n$ random stacks and
+# selects the one with the lowest validation loss. Because we know all 64 losses, its expected
+# result is computed exactly, over all draws of $n$ stacks. The final losses come from three other
+# seeds.
+
+# %% DARTS against random search tags=["slide", "nbval-check-output"]
+results.search_table(runs)
+
+# %% What DARTS chose, and the best five of 64 tags=["nbval-check-output"]
+for rate in block_order.ALPHA_RATES:
+    print(f"learning rate of alpha {rate}:", *results.choices(runs, rate))
+ranked = sorted(results.ranks(runs.space).items(), key=lambda pair: pair[1])
+print("best five:", *(name for name, _ in ranked[:5]))
+
+# %% [markdown]
+# to do
+#
+# The cell below runs the same code for a few steps on your machine. Its losses are far from those
+# of the tables.
+
+# %% A few steps of both measurements
+from deepdive_book.kit.profile import pick, profile
+
+text, steps = results.corpus(), pick(ci=3, laptop=40, gpu=200)
+data = "generated: one repeated line" if profile() == "ci" else "tinyshakespeare (real)"
+row = block_order.measure_order(text, "sfsfsf", 0.012, 0, steps)
+found = block_order.measure_search(text, 0.008, 0.05, 0, steps)
+print(f"{data}; {steps} steps: sfsfsf {row['test']:.2f} nats, DARTS chooses {found['choice']}")
+
+# %% [markdown]
+# ## With the real library: a Macaron block in transformers
+#
+# transformers has Macaron blocks in its Conformer models. The layer below is the one of
+# `Wav2Vec2Conformer`; with the last matrix of its convolution module set to zero, only the two half
+# steps and attention are left, followed by one more norm. Our `stack("hsh", ...)` with the same
+# weights gives the same output.
+
+# %% Wav2Vec2Conformer's layer equals hsh tags=["nbval-check-output"]
+import transformers
+from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
+
+config = transformers.Wav2Vec2ConformerConfig(
+    hidden_size=16, num_attention_heads=2, intermediate_size=32, hidden_act="relu",
+    position_embeddings_type=None)  # fmt: skip
+config._attn_implementation = "eager"
+layer = conformer.Wav2Vec2ConformerEncoderLayer(config).eval()
+nn.init.zeros_(layer.conv_module.pointwise_conv2.weight)  # the convolution now adds nothing
+first, attention, second = block = stack("hsh", 16, 64)[:3]
+attn, inner = layer.self_attn, attention.sublayer
+for name in ("weight", "bias"):
+    k, v = (getattr(linear, name).data for linear in (attn.linear_k, attn.linear_v))
+    getattr(inner.kv, name).data = torch.cat([k, v])
+inner.q.load_state_dict(attn.linear_q.state_dict())
+inner.out.load_state_dict(attn.linear_out.state_dict())
+for half, ff in ((first.sublayer, layer.ffn1), (second.sublayer, layer.ffn2)):
+    half.inner.load_state_dict(ff.intermediate_dense.state_dict())
+    half.out.load_state_dict(ff.output_dense.state_dict())
+x, causal = torch.randn(2, 7, 16), torch.full((7, 7), -1e9).triu(1)[None, None]
+expected = layer(x, attention_mask=causal)
+print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=1e-5))
+
+# %% [markdown]
+# (The norms of both are fresh, so they needn't be copied.) For Sandwich, the package
+# [x-transformers](https://github.com/lucidrains/x-transformers) has the argument `sandwich_coef`,
+# and `macaron=True` for Macaron blocks. The package isn't installed here, so we can't show its
+# output. Version 2.31.10 with `depth=6, sandwich_coef=3` builds three attention layers, three
+# pairs, and three feed-forward layers.
+#
+# ## How it differs
+#
+# | | Transformer | Macaron | Sandwich | DARTS |
+# |---|---|---|---|---|
+# | order | (sf)ⁿ | (hsh)ⁿ | sᵏ(sf)ⁿ⁻ᵏfᵏ | learned |
+# | weight matrices | baseline | same total | same | supernet: all candidates |
+# | extra parameters | none | one norm per block | none | one $\alpha$ per candidate |
+# | extra cost | none | none | none | a search before training |
+#
+# ## Common mistake: comparing a search with nothing
+#
+# **Symptom:** a search returns an architecture that beats an old baseline, so the search is
+# credited. **Fix:** compare it with random search in the same space and at the same compute, over
+# several seeds of the search. A good search space can make every method look good.
+#
+# ## In practice
+#
+# - **Keep the interleaved order unless you have measured another one on your task.** It is what
+#   libraries, kernels, and pretrained weights expect.
+# - **Check the cache when you reorder.** Only attention (and convolution) sublayers store states.
+#   In `SublayerStack`, slot i of the cache belongs to the i-th such sublayer, not to the i-th
+#   sublayer.
+# - **Discretize, then retrain.** The weights of the supernet were trained for the mixture, so its
+#   validation loss says little about the chosen stack.
+#
+# ## Summary
+#
+# to do
+#
+# ## Check your understanding
+#
+# 1. What does Sandwich with $k = n$ look like, and how does it differ from $k = n - 1$?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    $k = n$ gives $s^n f^n$. With $k = n - 1$, the one remaining pair $sf$ is between $s^{n-1}$ and
+#    $f^{n-1}$, which gives the same string.
+#
+#    </details>
+# 2. Why does a Macaron block have as many weight matrices' entries as a plain block although it has
+#    one more sublayer?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Each of its two feed-forward layers has half of the hidden units. Only the third norm is extra.
+#
+#    </details>
+# 3. Why does DARTS train $\alpha$ on other data than the weights?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    On the same data, $\alpha$ would favor the candidate that fits the training text best. The
+#    second part of the data measures how well a candidate generalizes.
+#
+#    </details>
+# 4. Why must the permutation test shuffle within a seed?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Because runs with the same seed share their batches. Shuffling across seeds would mix the
+#    effect of the seed into the comparison of the orders.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 4 min)* Compute the stream of the toy example for the orders fsfs and ssff,
+#    starting from $x = 2$.
+#
+#    <details><summary>Answer</summary>
+#
+#    fsfs: $2 \to 4 \to 8 \to 10 \to 20$. ssff: $2 \to 4 \to 8 \to 10 \to 12$.
+#
+#    </details>
+# 2. *(on paper, 5 min)* For the mixed operation by hand, take $x = 4$, $\alpha = (0, 0, \ln 2)$,
+#    and the target 8. Compute the output and the derivative with respect to each $\alpha_i$.
+#
+#    <details><summary>Answer</summary>
+#
+#    The weights are $\tfrac14, \tfrac14, \tfrac12$, the output is $2 + 1.5 + 2 = 5.5$, and $y - 8 =
+#    -2.5$. The derivatives are $-2.5 \cdot \tfrac14 \cdot 2.5 = -1.5625$, $-2.5 \cdot \tfrac14
+#    \cdot 0.5 = -0.3125$, and $-2.5 \cdot \tfrac12 \cdot (-1.5) = 1.875$. They add up to 0.
+#
+#    </details>
+# 3. *(in code, 10 min)* Write `macaron_order(n)` and count the parameters of `stack("sf" * 3, 16,
+#    64)` and `stack(macaron_order(3), 16, 64)`. Explain the difference.
+#
+#    <details><summary>Answer</summary>
+#
+#    `"hsh" * n`. The difference is 144: three more norms of $2 \cdot 16$ entries, and three more
+#    output biases of 16 entries. The hidden biases have the same total.
+#
+#    </details>
+# 4. *(measure, 15 min of machine time)* Does any order that starts with ss recover with a rate that
+#    we didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)` for
+#    rates of 0.002 and 0.03 and two seeds. Report the test losses next to the one of the bigram
+#    table.
+#
+#    <details><summary>Answer</summary>
+#
+#    We haven't run these rates. State the seeds and that two values at the edges of the grid can't
+#    exclude a good rate between them.
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+for order in ("fsfs", "ssff"):
+    print(order, int(nn.Sequential(*map(Toy, order))(torch.tensor(2))))
+mixed.alpha.data, mixed.alpha.grad = torch.tensor([1.0, 1.0, 2.0]).log(), None
+((mixed(torch.tensor(4.0)) - 8) ** 2 / 2).backward()
+print([round(g, 4) for g in mixed.alpha.grad.tolist()])
+sizes = [sum(p.numel() for p in stack(o * 3, 16, 64).parameters()) for o in ("sf", "hsh")]
+print(sizes[1] - sizes[0])
+
+# %% [markdown]
+# ## Further reading
+#
+# - Lu et al. (2019), [*Understanding and Improving Transformer From a Multi-Particle Dynamic System
+#   Point of View*](https://arxiv.org/abs/1906.02762): Macaron.
+# - Press et al. (2020), [*Improving Transformer Models by Reordering their
+#   Sublayers*](https://arxiv.org/abs/1911.03864): random orders, then Sandwich.
+# - Liu et al. (2019), [*DARTS: Differentiable Architecture
+#   Search*](https://arxiv.org/abs/1806.09055).
+# - Zhao et al. (2021), *Memory-Efficient Differentiable Transformer Architecture Search*, Findings
+#   of ACL: the search that the book's table 1.1 cites.
+# - So et al. (2019), [*The Evolved Transformer*](https://arxiv.org/abs/1901.11117): an evolutionary
+#   search over Transformer blocks.
+#
+# *Book table 1.1, "Different architectures".*

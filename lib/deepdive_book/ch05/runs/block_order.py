@@ -80,7 +80,7 @@ def step_flops(model: nn.Module, vocab_size: int) -> int:
     return count_flops(lambda: loss(model, batch).backward())
 
 
-def bigram_loss(text: Text) -> float:
+def measure_baseline(text: Text, order: str) -> dict[str, Any]:
     """Return the test loss of a table of character pairs, counted in the training text: the
     simplest baseline, which uses one character of context (0.1 is added to each count).
     """
@@ -89,9 +89,8 @@ def bigram_loss(text: Text) -> float:
     pairs = text.train[:-1], text.train[1:]
     counts.index_put_(pairs, torch.ones(len(pairs[0])), accumulate=True)
     windows = sequential_windows(text.test, LENGTH)[:EVALUATED]
-    return -float(
-        (counts / counts.sum(1, keepdim=True)).log()[windows[:, :-1], windows[:, 1:]].mean()
-    )
+    logs = (counts / counts.sum(1, keepdim=True)).log()
+    return {"parameters": kinds**2, "test": -float(logs[windows[:, :-1], windows[:, 1:]].mean())}
 
 
 def train(model: nn.Module, text: Text, rate: float, seed: int, steps: int) -> None:
@@ -218,6 +217,11 @@ def order_rows(text: Text, path: Path | None, minutes: float | None = None) -> l
     ])  # fmt: skip
 
 
+def baseline_rows(text: Text, path: Path | None) -> list[Row]:
+    """Measure the bigram table."""
+    return sweep(partial(measure_baseline, text), [{"order": "bigram table"}], path, data=DATA)
+
+
 def changed_rows(text: Text, rows: Rows, path: Path | None) -> list[Row]:
     """Train four orders again, each at its tuned rate: four times as long, and from the library's
     own initial weights instead of GPT-2's.
@@ -226,7 +230,8 @@ def changed_rows(text: Text, rows: Rows, path: Path | None) -> list[Row]:
     points = [
         {"order": arm, "rate": rates[arm], "seed": seed, "steps": round(times * STEPS * share()),
          "initial": initial}
-        for times, initial in ((4, "GPT-2"), (1, "library")) for seed in SEEDS[:3] for arm in REPEATED
+        for times, initial in ((4, "GPT-2"), (1, "library"))
+        for seed in SEEDS[:3] for arm in REPEATED
     ]  # fmt: skip
     return sweep(partial(measure_order, text), points, path, data=DATA)
 

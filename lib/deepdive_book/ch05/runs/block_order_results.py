@@ -30,8 +30,9 @@ PUBLISHED = {
 
 
 class Runs(NamedTuple):
-    """The saved rows of the four measurements."""
+    """The saved rows of the five measurements."""
 
+    baseline: list[dict[str, Any]]
     orders: list[dict[str, Any]]
     changed: list[dict[str, Any]]
     space: list[dict[str, Any]]
@@ -48,18 +49,19 @@ def corpus() -> Text:
 def load_runs() -> Runs:
     """Return the saved runs; in the profile `experiment`, measure those that are missing first."""
     names = (
-        "block_order", "block_order_changed", "architecture_space", "architecture_search",
+        "bigram", "block_order", "block_order_changed", "architecture_space", "architecture_search",
     )  # fmt: skip
     paths = [results_path("05_efficient", name) for name in names]
     if profile() != "experiment":
         return Runs(*(load_rows(path) for path in paths))
     text = corpus()
-    orders = block_order.order_rows(text, paths[0])
+    orders = block_order.order_rows(text, paths[1])
     return Runs(
+        block_order.baseline_rows(text, paths[0]),
         orders,
-        block_order.changed_rows(text, orders, paths[1]),
-        block_order.space_rows(text, paths[2]),
-        block_order.search_rows(text, paths[3]),
+        block_order.changed_rows(text, orders, paths[2]),
+        block_order.space_rows(text, paths[3]),
+        block_order.search_rows(text, paths[4]),
     )
 
 
