@@ -92,7 +92,6 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "vectors": lambda: random_rows(64, 16).float(),
     "kind": lambda: GRU,
     "embedding": lambda: TokenEmbedding(20, 16),
-    "order": lambda: "sfc",
     "stack": lambda: Stack(lambda _: nn.Identity(), 0),
 }
 # Arguments for which 0 says something: none of what they count, or the first place.

@@ -21,10 +21,10 @@ from transformers.models.wav2vec2_conformer.modeling_wav2vec2_conformer import (
 
 from deepdive.core import MultiHeadAttention
 from deepdive.core.masks import Causal, Padding
+from deepdive.layers.mixed_layer import MixedLayer
+from deepdive.layers.sublayers import Sublayer, SublayerStack, sublayer_stack
 from deepdive.models.transformer import darts, macaron, sandwich
-from deepdive.models.transformer.darts import MixedLayer
 from deepdive.models.transformer.macaron import HalfFeedForward, macaron_block
-from deepdive.models.transformer.sandwich import Sublayer, SublayerStack, sublayer_stack
 
 
 def attention_of(ours: MultiHeadAttention, theirs: nn.Module) -> None:
@@ -131,7 +131,7 @@ def test_a_sandwich() -> None:
 
 def test_a_macaron_block_has_as_many_weights_as_a_plain_one() -> None:
     half = macaron_block(16, 4, 64, bias=False)
-    plain = sandwich.sublayer_stack("sf", 16, 4, 64, bias=False).blocks
+    plain = sublayer_stack("sf", 16, 4, 64, bias=False).blocks
     matrices = [
         sum(p.numel() for p in model.parameters() if p.ndim == 2) for model in (half, plain)
     ]

@@ -1,8 +1,6 @@
 """DARTS: search for a stack of sublayers by gradient descent. Liu, Simonyan and Yang 2019, "DARTS:
 Differentiable Architecture Search".
 
-Long because no parent has a mixed layer, nor a training that alternates.
-
 System: darts
 Parent: sandwich
 What differs:
@@ -15,53 +13,23 @@ Source: Liu, Simonyan and Yang 2019, the continuous relaxation and the first-ord
 Book: table 1.1
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
 
-from deepdive.core import Context, Layer, LayerNorm, Position, relu
+from deepdive.core import LayerNorm, Position, relu
 from deepdive.core.feed_forward import Activation
 from deepdive.core.stack import Stack
+from deepdive.layers.mixed_layer import MixedLayer
+from deepdive.layers.sublayers import sublayer_stack
 from deepdive.models.transformer.decoder_only import DecoderOnly, around_stack
-from deepdive.models.transformer.sandwich import sublayer_stack
 
 Loss = Callable[[nn.Module, Tensor], Tensor]
 
 
-class MixedLayer(Layer):
-    """sum over candidates i of softmax(alpha)[i] * candidate_i(x): a mixed operation.
-
-    `candidates` are layers by name, each with its own residual connection; a module that is no
-    `Layer`, such as `nn.Identity`, only gets x. A one-hot mixture equals that candidate.
-    Raises ValueError without candidates.
-    Source: Liu, Simonyan and Yang 2019, the continuous relaxation.
-    """
-
-    reads = ("mask", "positions")
-    instead = "a mixed layer is for the search: decode with the chosen sublayers (`chosen_order`)"
-
-    def __init__(self, candidates: Mapping[str, nn.Module]) -> None:
-        super().__init__()
-        if not candidates:
-            raise ValueError("candidates is empty: a mixture needs at least one layer")
-        self.candidates = nn.ModuleDict(candidates)
-        self.alpha = nn.Parameter(torch.zeros(len(candidates)))
-
-    def forward(self, x: Tensor, context: Context) -> Tensor:
-        """Return the weighted sum (B, T, d_model) of all candidates' outputs."""
-        total = torch.zeros_like(x)
-        for weight, layer in zip(self.alpha.softmax(0), self.candidates.values(), strict=True):
-            total = total + weight * (layer(x, context) if isinstance(layer, Layer) else layer(x))
-        return total
-
-    def chosen(self) -> str:
-        """Return the name of the candidate with the largest weight, the first of equals."""
-        return [*self.candidates][int(self.alpha.argmax())]
-
-
 def chosen_order(model: nn.Module) -> str:
-    """Return the names of the chosen candidates of all mixed layers, such as "sfi"."""
+    """Return the chosen candidates of all mixed layers, such as "sfi"."""
     return "".join(m.chosen() for m in model.modules() if isinstance(m, MixedLayer))
 
 
@@ -110,11 +78,10 @@ def supernet(
         )
         return stack.blocks[0] if stack.blocks else nn.Identity()
 
-    stack = Stack(
-        lambda _: MixedLayer({name: candidate(name) for name in names}),
-        n_layers,
-        LayerNorm(d_model),
-    )
+    def mixed(_layer: int) -> MixedLayer:
+        return MixedLayer({name: candidate(name) for name in names})
+
+    stack = Stack(mixed, n_layers, LayerNorm(d_model))
     return around_stack(stack, vocab_size, d_model, max_length)
 
 

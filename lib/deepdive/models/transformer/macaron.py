@@ -16,17 +16,10 @@ from functools import partial
 
 from torch import Tensor
 
-from deepdive.core import (
-    Block,
-    FeedForward,
-    LayerNorm,
-    MultiHeadAttention,
-    Position,
-    PreNorm,
-    relu,
-)
+from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm, relu
 from deepdive.core.block import Residual
 from deepdive.core.feed_forward import Activation
+from deepdive.core.position import Position
 from deepdive.core.stack import Stack
 from deepdive.models.transformer.decoder_only import DecoderOnly, around_stack
 

@@ -20,10 +20,11 @@ from torch import nn
 from deepdive.core import LayerNorm, gelu_tanh
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialize
-from deepdive.models.transformer.darts import MixedLayer, search, supernet
+from deepdive.layers.mixed_layer import MixedLayer
+from deepdive.layers.sublayers import sublayer_stack
+from deepdive.models.transformer.darts import search, supernet
 from deepdive.models.transformer.decoder_only import DecoderOnly, around_stack
 from deepdive.models.transformer.macaron import macaron_block
-from deepdive.models.transformer.sandwich import sublayer_stack
 from deepdive.positions import RotaryPosition
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch06a.runs.decoder_ablations import Text, loss
@@ -187,7 +188,7 @@ def measure_search(
 
 RATES, TUNING_SEED, SEEDS = (0.004, 0.007, 0.012, 0.02), 100, (0, 1, 2, 3, 4)
 ARMS = (*ORDERS, MACARON)
-REPEATED = ("fsfsfs", "sfsfsf", "ssfsff")  # trained longer, and from other weights
+REPEATED = ("fsfsfs", "sfsfsf", "ssfsff")  # trained four times as long as well
 SEARCH_RATES, SEARCH_STEPS, SEARCH_SEEDS = (0.008,), 250, (0, 1, 2)
 ALPHA_RATES, RUNS = (0.01, 0.05), (0, 1, 2, 3, 4, 5)  # of the search
 
@@ -223,15 +224,15 @@ def baseline_rows(text: Text, path: Path | None) -> list[Row]:
 
 
 def changed_rows(text: Text, rows: Rows, path: Path | None) -> list[Row]:
-    """Train three orders again, each at its tuned rate: four times as long, and from the library's
-    own initial weights instead of GPT-2's.
+    """Train orders again, each at its tuned rate, with three seeds: the orders `REPEATED` four
+    times as long, and all 20 from the library's own initial weights instead of GPT-2's.
     """
     rates = best_rates(rows, "order")
     points = [
         {"order": arm, "rate": rates[arm], "seed": seed, "steps": round(times * STEPS * share()),
          "initial": initial}
-        for times, initial in ((4, "GPT-2"), (1, "library"))
-        for seed in SEEDS[:3] for arm in REPEATED
+        for times, initial, arms in ((4, "GPT-2", REPEATED), (1, "library", ORDERS))
+        for seed in SEEDS[:3] for arm in arms
     ]  # fmt: skip
     return sweep(partial(measure_order, text), points, path, data=DATA)
 

@@ -110,6 +110,18 @@ def rank_correlation(losses: np.ndarray) -> tuple[float, float, float]:
     return float(pairs.mean()), float(pairs.min()), float(pairs.max())
 
 
+def library_start(runs: Runs) -> list[dict[str, Any]]:
+    """Return the runs of all 20 orders that start from the library's own initial weights."""
+    return [row for row in runs.changed if row["initial"] == "library"]
+
+
+def agreement(runs: Runs) -> float:
+    """Return the rank correlation of the 20 orders' mean losses between both initializations."""
+    means = [matrix(rows).mean(1) for rows in (runs.orders, library_start(runs))]
+    ranked = [values.argsort().argsort() for values in means]
+    return float(np.asarray(np.corrcoef(ranked))[0, 1])
+
+
 def matrix(rows: Rows) -> np.ndarray:
     """Return the test losses (20 orders, seeds)."""
     losses = final_losses(rows, "order")
@@ -175,7 +187,7 @@ def changed_table(runs: Runs) -> Html:
     conditions = {
         "400 steps": [row for row in runs.orders if row["seed"] in seeds],
         "1,600 steps": [row for row in runs.changed if row["initial"] == "GPT-2"],
-        "other initialization": [row for row in runs.changed if row["initial"] == "library"],
+        "other initialization": library_start(runs),
     }
     losses = {name: final_losses(rows, "order") for name, rows in conditions.items()}
     lines = []

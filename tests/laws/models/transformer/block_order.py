@@ -4,16 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PreNorm
+from deepdive.layers.mixed_layer import MixedLayer
+from deepdive.layers.sublayers import Sublayer, SublayerStack, sublayer_stack
 from deepdive.models.transformer import darts, macaron, sandwich
-from deepdive.models.transformer.darts import MixedLayer
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.macaron import HalfFeedForward, macaron_block
-from deepdive.models.transformer.sandwich import (
-    Sublayer,
-    SublayerStack,
-    sandwich_order,
-    sublayer_stack,
-)
+from deepdive.models.transformer.sandwich import sandwich_order
 from laws import ANY_ROWS, Case, Fails, Refuses, case, random_rows, set_weights
 from laws.models.transformer.transformer import ORDER, ROW, step_or_all
 
