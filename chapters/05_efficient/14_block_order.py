@@ -287,7 +287,7 @@ from deepdive_book.ch05.runs import block_order_results as results
 runs = results.load_runs()
 print(len(block_order.ORDERS), "orders:", *block_order.ORDERS[:4], "...")
 
-# %% tags=["fold"]
+# %% Predict the rank of Sandwich
 from deepdive_book.kit.predictions import predict
 
 predict(
@@ -306,29 +306,8 @@ predict(
 # %% Published orders among all 20 tags=["slide", "surprise", "nbval-check-output"]
 results.order_table(runs.orders)
 
-# %% All 20 orders, one dot per seed tags=["fold"]
-from statistics import mean
-
-from matplotlib.figure import Figure
-
-from deepdive_book.kit.palette import ROLES
-from deepdive_book.kit.plotting import with_alt
-
-by_order = results.final_losses(runs.orders, "order")
-ranked = sorted(block_order.ORDERS, key=lambda order: mean(by_order[order]))
-figure = Figure(figsize=(6.4, 3.4))
-axes = figure.subplots()
-for place, order in enumerate(ranked):
-    color = ROLES["value" if order[0] == "f" else "query"]
-    axes.plot([place] * len(by_order[order]), by_order[order], "o", color=color, ms=3.5, alpha=0.7)
-    axes.plot(place, mean(by_order[order]), "_", color=color, ms=14, mew=2.5)
-axes.axhline(runs.baseline[0]["test"], color=ROLES["score"], ls="--", lw=1)
-axes.set_xticks(range(20), ranked, rotation=90, family="monospace", fontsize=9)
-axes.set_ylabel("test loss (nats per character)")
-with_alt(figure, "Test losses of the 20 orders, sorted by their mean. The ten orders that start "
-         "with a feed-forward sublayer have the ten lowest means, about 2.26 to 2.28; the "
-         "orders that start with attention follow, and the last three start with two or more "
-         "attention sublayers.")  # fmt: skip
+# %% All 20 orders, one dot per seed
+results.order_plot(runs)
 
 # %% [markdown]
 # *Test loss of the 20 orders, sorted by their mean (bars); dots are seeds. Green: starts with a

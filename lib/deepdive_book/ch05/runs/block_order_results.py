@@ -11,6 +11,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from deepdive.evaluate import Interval, t_interval
 from deepdive_book.ch05.runs import block_order
@@ -19,6 +20,8 @@ from deepdive_book.ch06a.runs import decoder_ablations
 from deepdive_book.ch06a.runs.decoder_ablations import Text
 from deepdive_book.kit.experiments import load_rows, results_path
 from deepdive_book.kit.markup import Html
+from deepdive_book.kit.palette import ROLES
+from deepdive_book.kit.plotting import with_alt
 from deepdive_book.kit.profile import profile
 from deepdive_book.kit.tables import NOT_HERE, table
 
@@ -135,6 +138,32 @@ def against_median(rows: Rows, arm: str, contrasts: int = len(PUBLISHED)) -> Int
     losses = final_losses(rows, "order")
     middle = np.median(matrix(rows), axis=0)
     return t_interval(np.array(losses[arm]) - middle, 1 - 0.05 / contrasts)
+
+
+def order_plot(runs: Runs) -> Figure:
+    """Plot the test losses of the 20 orders, sorted by their mean, one dot per seed."""
+    if not runs.orders:
+        return with_alt(Figure(), NOT_HERE)
+    by_order = final_losses(runs.orders, "order")
+    ranked = sorted(ORDERS, key=lambda order: mean(by_order[order]))
+    figure = Figure(figsize=(6.4, 3.4))
+    axes = figure.subplots()
+    for place, order in enumerate(ranked):
+        color = ROLES["value" if order[0] == "f" else "query"]
+        axes.plot(
+            [place] * len(by_order[order]), by_order[order], "o", color=color, ms=3.5, alpha=0.7
+        )
+        axes.plot(place, mean(by_order[order]), "_", color=color, ms=14, mew=2.5)
+    axes.axhline(runs.baseline[0]["test"], color=ROLES["score"], ls="--", lw=1)
+    axes.set_xticks(range(20), ranked, rotation=90, family="monospace", fontsize=9)
+    axes.set_ylabel("test loss (nats per character)")
+    alt = (
+        "Test losses of the 20 orders, sorted by their mean. The ten orders that start with a "
+        "feed-forward sublayer have the ten lowest means, about 2.26 to 2.28; the orders that "
+        "start with attention follow, and the last three start with two or more attention "
+        "sublayers."
+    )
+    return with_alt(figure, alt)
 
 
 def starting_with(rows: Rows, letter: str) -> np.ndarray:
