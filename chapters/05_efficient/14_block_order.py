@@ -287,7 +287,7 @@ from deepdive_book.ch05.runs import block_order_results as results
 runs = results.load_runs()
 print(len(block_order.ORDERS), "orders:", *block_order.ORDERS[:4], "...")
 
-# %% Predict the rank of Sandwich
+# %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
 
 predict(
