@@ -357,7 +357,8 @@ print(f"bigram table: {runs.baseline[0]['test']:.3f}")
 # each character's embedding into features before attention mixes the characters. We didn't test
 # this explanation. The rates could also play a role, because for nine of the 20 orders the best
 # learning rate is the highest one we tried.
-#
+
+# %% [markdown]
 # ### 2. Do longer training or other initial weights change the result?
 #
 # A common objection to such comparisons is that the loser was only trained too briefly. So we
