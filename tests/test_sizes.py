@@ -25,6 +25,7 @@ from torch import Tensor, nn
 import deepdive
 from deepdive.core.checks import divides, not_negative, positive
 from deepdive.core.embeddings import TokenEmbedding
+from deepdive.core.stack import Stack
 from deepdive.models.classic import boltzmann
 from deepdive.models.efficient import yoso
 from deepdive.recurrent import GRU
@@ -91,12 +92,14 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "vectors": lambda: random_rows(64, 16).float(),
     "kind": lambda: GRU,
     "embedding": lambda: TokenEmbedding(20, 16),
+    "stack": lambda: Stack(lambda _: nn.Identity(), 0),
 }
 # Arguments for which 0 says something: none of what they count, or the first place.
 ZERO_SAYS_SOMETHING = {
     "last",
     "local_before",
     "local_after",
+    "k",  # of a sandwich: attention and feed-forward layers alternate throughout
     "n_layers",
     "n_decoder_layers",
     "n_vertical",

@@ -73,6 +73,15 @@ def decoder_only(
     return DecoderOnly(decoder, TiedHead(embedding))
 
 
+def around_stack(
+    stack: Stack, vocab_size: int, d_model: int, max_length: int = 1024, dropout: float = 0.0
+) -> DecoderOnly:
+    """Build a decoder-only model around a stack: embeddings, learned positions, a tied head."""
+    embedding = TokenEmbedding(vocab_size, d_model)
+    decoder = Decoder(embedding, LearnedPosition(max_length, d_model), stack, dropout)
+    return DecoderOnly(decoder, TiedHead(embedding))
+
+
 def tiny(vocab_size: int = 32) -> DecoderOnly:
     """Return a model for tests and toys: 2 layers, d_model 32, 4 heads, 64 positions."""
     return decoder_only(

@@ -101,7 +101,7 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
-from deepdive.models.transformer import fsmt, transformer
+from deepdive.models.transformer import darts, fsmt, macaron, sandwich, transformer
 from deepdive.models.vision import (
     data2vec,
     deit,
@@ -443,6 +443,9 @@ EXAMPLES: dict[str, Example] = {
         lambda model, x: model(x).mean(1, keepdim=True).expand(-1, x.shape[1], -1),
     ),
     "r_transformer": _tokens(r_transformer.tiny),
+    "macaron": _tokens(macaron.tiny),
+    "sandwich": _tokens(sandwich.tiny),
+    "darts": _tokens(darts.tiny),
     "set_transformer": Example(
         set_transformer.tiny, lambda model, x: model(x)[:, :1].expand(-1, x.shape[1], -1)
     ),

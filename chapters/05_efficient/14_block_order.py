@@ -1,0 +1,632 @@
+# %% [markdown] tags=["slide"]
+# # Block order and architecture search: Macaron, Sandwich, DARTS
+#
+# A Transformer alternates self-attention and feed-forward sublayers. The **Macaron Transformer**
+# puts attention between two half feed-forward steps, the **Sandwich Transformer** moves attention
+# to the bottom and feed-forward layers to the top, and **DARTS** lets gradient descent choose.
+# **With equal parameters and compute, does the block order matter, and can a search find a good
+# one?**
+#
+# **What it is.** A **sublayer order** is a string such as `sfsfsf`, read from the input to the
+# output, where s is a self-attention sublayer and f a feed-forward sublayer.
+# [Macaron](https://arxiv.org/abs/1906.02762) and [Sandwich](https://arxiv.org/abs/1911.03864) are
+# two such orders, designed by hand. [DARTS](https://arxiv.org/abs/1806.09055) (differentiable
+# architecture search) replaces each sublayer by a weighted sum of candidates and learns the
+# weights.
+#
+# **What you'll be able to do.** Build a stack from any order string, implement DARTS's mixed
+# operation and its alternating search, and test an architecture claim against the obvious
+# baselines: all other orders, random search, longer training.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# The order matters, but not in the published way. We trained all 20 orders of three attention and
+# three feed-forward sublayers on Shakespeare's plays. The interleaved order ranks 12, and
+# Sandwich with $k = 1$ loses 0.148 **nats** (units of the natural logarithm) per character to the
+# median order (95% confidence interval from 0.023 to 0.273). All ten orders that start with a
+# feed-forward sublayer beat all ten that start with attention, also from other initial weights.
+# DARTS beats random search with the same compute by 0.027 nats [0.004, 0.050] at one of its two
+# learning rates, but not at the other.
+#
+# </details>
+#
+# <small>Prerequisites: [residuals and norms](../02_transformer/09_residuals_norms.ipynb), [the
+# decoder](../02_transformer/12_decoder.ipynb), [learning rates and
+# ablations](../06a_text/02_gpt2_to_llama.ipynb) · 16 min · runs on a laptop; results of the long
+# runs are included · book table 1.1</small>
+
+# %% Four ways to arrange sublayers [markdown] tags=["slide"] figure="ch05.sublayer_orders"
+# ![Three stacks of equal size and one mixed layer. Transformer: attention and feed-forward
+# alternate, three times. Macaron: each attention sublayer is between two feed-forward sublayers of
+# half the size. Sandwich with k = 1: attention, attention, feed-forward, attention, feed-forward,
+# feed-forward. DARTS: self-attention, convolution, feed-forward, and identity side by side, with
+# weights of 0.10, 0.25, 0.60, and 0.05, and their weighted sum.](figures/14_block_order.svg)
+#
+# *Orders of sublayers, from the input (bottom) to the output (top); each box has its own residual
+# connection and norm. The first three stacks have the same weight matrices in total. Right: one
+# mixed layer during DARTS's search, with invented weights.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+
+# %% [markdown]
+# ## The three methods
+#
+# ### Macaron: two half steps
+#
+# [Lu et al. (2019)](https://arxiv.org/abs/1906.02762) view a residual block as a numerical step of
+# a differential equation, in which attention is the interaction between the tokens and the
+# feed-forward layer moves each token separately. A more accurate scheme splits the second part:
+# half a step before attention, half a step after. So a Macaron block computes
+#
+# $$x \leftarrow x + \tfrac12 \mathrm{FF}_1(x), \qquad x \leftarrow x + \mathrm{Attn}(x), \qquad
+# x \leftarrow x + \tfrac12 \mathrm{FF}_2(x).$$
+#
+# We give each of the two feed-forward layers half of the hidden units, so the block has as many
+# weights as before. The [Conformer](../06c_speech/05_alignment.ipynb), a common speech encoder,
+# uses this block with a convolution after attention.
+#
+# ### Sandwich: attention first, feed-forward last
+#
+# [Press et al. (2020)](https://arxiv.org/abs/1911.03864) treat the sublayers of a language model as
+# a sequence that can be reordered. The **sandwich coefficient** $k$ moves $k$ attention sublayers
+# to the bottom and $k$ feed-forward sublayers to the top:
+#
+# $$s^k \, (sf)^{n-k} \, f^k .$$
+#
+# With $k = 0$ this is the **interleaved** order of the Transformer. No weight is added or removed.
+#
+# ### DARTS: a weighted sum of candidates
+#
+# [Liu et al. (2019)](https://arxiv.org/abs/1806.09055) make the choice of a layer differentiable.
+# A **mixed operation** runs all candidate layers $o_i$ and adds their outputs, weighted by the
+# softmax of **architecture parameters** $\alpha_i$:
+#
+# $$\bar o(x) = \sum_i \mathrm{softmax}(\alpha)_i \; o_i(x).$$
+#
+# The model of mixed operations is the **supernet**. Its search is **bilevel**: the weights minimize
+# the loss on one part of the training data, the $\alpha$ on another part. The **first-order** form
+# alternates single gradient steps of both and treats the weights as constants in the step of
+# $\alpha$. At the end, **discretization** replaces each mixed operation by the candidate with the
+# largest $\alpha$, and this stack is trained again from scratch.
+
+# %% [markdown] tags=["slide"]
+# ## By hand: three orders and one mixed operation
+#
+# **Orders.** Take a residual stream of one number, $x = 1$, and toy sublayers without norms:
+# attention adds $x$ (so it doubles the stream), the feed-forward layer adds 2, and its half step
+# adds 1.
+#
+# | order | stream after each sublayer |
+# |---|---|
+# | sf | $1 \to 2 \to 4$ |
+# | fs | $1 \to 3 \to 6$ |
+# | Macaron, hsh | $1 \to 2 \to 4 \to 5$ |
+# | sfsf, interleaved | $1 \to 2 \to 4 \to 8 \to 10$ |
+# | ssff, Sandwich with $k = 1$ | $1 \to 2 \to 4 \to 6 \to 8$ |
+#
+# The same sublayers give different results in a different order, and Macaron's 5 is exactly halfway
+# between the 4 of sf and the 6 of fs.
+#
+# **A mixed operation.** For $x = 4$ the candidates return 8 (attention), 6 (feed-forward), and 4
+# (identity). With $\alpha = (0, \ln 2, 0)$ the softmax weights are $\tfrac14, \tfrac12, \tfrac14$,
+# so the output is $2 + 3 + 1 = 6$. Suppose the target is 8 and the loss is $\tfrac12 (y - 8)^2$,
+# whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is $-2 \, w_i (o_i
+# - y)$, where $w_i$ is the softmax weight: $-2 \cdot \tfrac14 \cdot 2 = -1$ for attention, 0 for
+# the feed-forward layer, and $+1$ for the identity. A gradient step therefore raises attention's
+# $\alpha$, because attention's output is on the target's side of the mixture, and lowers the
+# identity's.
+
+# %% [markdown]
+# ## In code: a stack for any order
+#
+# The letter h is Macaron's half step. In the comments, B is the batch size, T the number of tokens,
+# H the number of heads, and d the width.
+
+# %% Any order of sublayers, and a mixed operation tags=["concept", "slide"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, d, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.q, self.kv, self.out = nn.Linear(d, d), nn.Linear(d, 2 * d), nn.Linear(d, d)
+
+    def forward(self, x):  # (B, T, d), causal
+        q, k, v = (y.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, d / H)
+                   for y in (self.q(x), *self.kv(x).chunk(2, -1)))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d, d_ff):
+        super().__init__()
+        self.inner, self.out = nn.Linear(d, d_ff), nn.Linear(d_ff, d)
+
+    def forward(self, x):
+        return self.out(self.inner(x).relu())
+
+
+class Sublayer(nn.Module):
+    """x + step * sublayer(norm(x)): s attention, f feed-forward, h half-step feed-forward."""
+
+    def __init__(self, letter, d, d_ff):
+        super().__init__()
+        self.norm, self.step = nn.LayerNorm(d), 0.5 if letter == "h" else 1.0
+        units = d_ff // 2 if letter == "h" else d_ff
+        self.sublayer = Attention(d) if letter == "s" else FeedForward(d, units)
+
+    def forward(self, x):
+        return x + self.step * self.sublayer(self.norm(x))
+
+
+def stack(order, d, d_ff):  # "sf" * 3: Transformer, "hsh" * 3: Macaron
+    return nn.Sequential(*(Sublayer(letter, d, d_ff) for letter in order), nn.LayerNorm(d))
+
+
+def sandwich(n, k):
+    return "s" * k + "sf" * (n - k) + "f" * k
+
+
+class MixedOperation(nn.Module):
+    def __init__(self, candidates):
+        super().__init__()
+        self.candidates = nn.ModuleList(candidates)
+        self.alpha = nn.Parameter(torch.zeros(len(candidates)))
+
+    def forward(self, x):
+        return sum(w * o(x) for w, o in zip(self.alpha.softmax(0), self.candidates, strict=True))
+
+# %% The examples by hand tags=["nbval-check-output"]
+class Toy(nn.Module):
+    """One sublayer of the example, residual connection included."""
+
+    def __init__(self, letter):
+        super().__init__()
+        self.letter = letter
+
+    def forward(self, x):
+        return {"s": 2 * x, "f": x + 2, "h": x + 1, "i": x}[self.letter]
+
+
+for order in ("sf", "fs", "hsh", sandwich(2, 0), sandwich(2, 1)):
+    print(order, int(nn.Sequential(*map(Toy, order))(torch.tensor(1))))
+mixed = MixedOperation([Toy("s"), Toy("f"), Toy("i")])
+mixed.alpha.data = torch.tensor([1.0, 2.0, 1.0]).log()
+y = mixed(torch.tensor(4.0))
+((y - 8) ** 2 / 2).backward()
+gradient = [round(g, 4) for g in mixed.alpha.grad.tolist()]
+print("mixed", round(y.item(), 4), "gradient of alpha", gradient)
+
+# %% [markdown]
+# The next cell copies the weights of `deepdive`'s modules into ours and compares outputs and
+# gradients: a Sandwich stack, a Macaron block, and a mixed layer.
+
+# %% Equal to deepdive tags=["equals-library"]
+from deepdive.core.masks import Causal
+from deepdive.layers.mixed_layer import MixedLayer
+from deepdive.layers.sublayers import sublayer_stack
+from deepdive.models.transformer.macaron import macaron_block
+from deepdive.models.transformer.sandwich import sandwich_order
+
+torch.manual_seed(0)
+x = torch.randn(2, 7, 16, requires_grad=True)
+
+
+def same(ours, theirs):
+    (y, z), w = (ours(x), theirs(x, mask=Causal())), torch.randn(2, 7, 16)
+    assert torch.allclose(y, z, atol=1e-5)
+    grads = [torch.autograd.grad((out * w).sum(), x)[0] for out in (y, z)]
+    assert torch.allclose(*grads, atol=1e-5)
+
+
+def copy(ours, theirs, norm):
+    ours.norm.load_state_dict(norm.state_dict())
+    ours.sublayer.load_state_dict(theirs.state_dict())
+
+
+assert sandwich(3, 1) == sandwich_order(3, 1) == "ssfsff"
+ours, theirs = stack("ssfsff", 16, 64), sublayer_stack("ssfsff", 16, 2, 64)
+for mine, other in zip(ours, theirs.blocks, strict=False):  # the seventh of ours is the final norm
+    copy(mine, other.sublayer, other.residual.norm)
+same(ours, theirs)
+ours, theirs = stack("hsh", 16, 64)[:3], macaron_block(16, 2, 64)
+for mine, name in zip(ours, theirs.order, strict=True):
+    copy(mine, getattr(theirs, name), getattr(theirs, f"{name}_residual").norm)
+same(ours, theirs)
+
+# %% The mixed operation, gradients of alpha included tags=["equals-library"]
+ours = MixedOperation([Sublayer("s", 16, 64), Sublayer("f", 16, 64), nn.Identity()])
+parts = {letter: sublayer_stack(letter, 16, 2, 64).blocks[0] for letter in "sf"}
+theirs = MixedLayer({**parts, "i": nn.Identity()})
+for mine, other in zip(ours.candidates, parts.values(), strict=False):
+    copy(mine, other.sublayer, other.residual.norm)
+ours.alpha.data = theirs.alpha.data = torch.tensor([0.5, -1.0, 2.0])
+same(ours, theirs)
+losses = ours(x).pow(3).mean(), theirs(x, mask=Causal()).pow(3).mean()
+alphas = [torch.autograd.grad(e, m.alpha)[0] for e, m in zip(losses, (ours, theirs), strict=True)]
+assert torch.allclose(*alphas, atol=1e-6)
+theirs.alpha.data = torch.tensor([0.0, -1e4, -1e4])  # one-hot: only attention is left
+assert torch.allclose(theirs(x, mask=Causal()), parts["s"](x, mask=Causal()))
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# All models predict the next character of tinyshakespeare, a file of Shakespeare's plays, from up
+# to 32 previous characters. Each stack has three attention and three feed-forward sublayers of
+# width 32, rotary positions, pre-norm, and no biases. There are 20 such orders, so we train **all
+# of them**, plus a stack of three Macaron blocks. The training code is in
+# `deepdive_book.ch05.runs.block_order`.
+#
+# - **Equal parameters and compute.** The 20 orders have the same modules, and the table below shows
+#   the parameters and FLOPs (floating-point operations) of each row. A run takes 400 steps of 16
+#   sequences.
+# - **Learning rate.** Each order gets the best of four learning rates, selected by the validation
+#   loss of one training seed. Five other seeds are then evaluated on a separate test text.
+# - **Pairing.** Runs with the same seed see the same batches, so differences are computed for each
+#   seed. The loss is the cross-entropy per character in **nats** (units of the natural logarithm).
+#
+# ### 1. Are the published orders better than the median order?
+
+# %% The saved runs
+from deepdive_book.ch05.runs import block_order
+from deepdive_book.ch05.runs import block_order_results as results
+
+runs = results.load_runs()
+print(len(block_order.ORDERS), "orders:", *block_order.ORDERS[:4], "...")
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "Among the 20 orders at equal parameters and compute, where does Sandwich with k = 1 (ssfsff) "
+    "rank by test loss?",
+    ["1 to 5", "6 to 10", "11 to 15", "16 to 20"],
+    answer=3,
+    explain="It ranks 19. Every order that starts with attention ranks below every order that "
+    "starts with a feed-forward sublayer, and two of the three worst are Sandwich orders.",
+    key="05_efficient/order-sandwich",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Published orders among all 20 tags=["slide", "surprise", "nbval-check-output"]
+results.order_table(runs.orders)
+
+# %% All 20 orders, one dot per seed
+results.order_plot(runs)
+
+# %% [markdown]
+# *Test loss of the 20 orders, sorted by their mean (bars); dots are seeds. Green: starts with a
+# feed-forward sublayer. Orange: starts with attention. Dashed: a bigram table, the simplest
+# baseline, which predicts from the previous character only.*
+#
+# **No published order is better than the median of the 20.** The intervals of the interleaved
+# order and of Macaron include zero, so these two comparisons are inconclusive. Both Sandwich
+# orders are worse than the median, by 0.148 nats each, and their intervals exclude zero. Their
+# mean loss is close to that of the bigram table, 2.453, which looks at one character only. So
+# after 400 steps, their attention has barely begun to help.
+#
+# The plot shows a simpler rule. The ten orders that start with a feed-forward sublayer rank 1 to
+# 10, and the ten that start with attention rank 11 to 20.
+#
+# Is this spread larger than chance? We split the variance of the 100 runs into a part due to the
+# order, a part due to the seed, and the rest, and we run a **permutation test**. The test shuffles
+# the 20 losses within each seed, which destroys any effect of the order, and counts how often the
+# shuffled means of the orders vary as much as the real ones.
+
+# %% Variance components and permutation tests tags=["nbval-check-output"]
+groups = {"all 20 orders": results.matrix(runs.orders)}  # (orders, seeds)
+for letter in "fs":
+    groups[f"the 10 that start with {letter}"] = results.starting_with(runs.orders, letter)
+for name, losses in groups.items():
+    parts = ", ".join(f"{k} {v:.3f}" for k, v in results.variance_parts(losses).items())
+    print(f"{name}: standard deviations {parts}; p = {results.permutation_p(losses):.4f}")
+print("f first minus s first:", results.shown_interval(results.first_sublayer(runs.orders)))
+correlation = results.rank_correlation(groups["all 20 orders"])
+print("rank correlation of two seeds, mean, lowest, highest:",
+      *(f"{value:.2f}" for value in correlation))
+print(f"bigram table: {runs.baseline[0]['test']:.3f}")
+
+# %% [markdown]
+# The order matters: with all 20 orders, the shuffled means never vary as much as the real ones (p
+# = 0.0001, the smallest possible value). But nearly all of this is the first sublayer. Among the
+# ten orders that start with a feed-forward sublayer, the test finds no effect of the order (p =
+# 0.15). On average, these ten have a loss 0.106 nats lower than the others [0.035, 0.178]. We
+# noticed this rule in the plot, so treat its interval as a description of our runs and not as a
+# test.
+#
+# A single seed is a weak basis for a ranking. The rank correlation between two seeds is 0.47 on
+# average, and for one pair of seeds it is only 0.06. If you trained 20 orders once each and
+# published the winner, you would mostly publish noise.
+#
+# Why does the first sublayer matter? Probably because the first feed-forward sublayer can turn
+# each character's embedding into features before attention mixes the characters. We didn't test
+# this explanation. The rates could also play a role, because for nine of the 20 orders the best
+# learning rate is the highest one we tried.
+
+# %% [markdown]
+# ### 2. Do longer training or other initial weights change the result?
+#
+# A common objection to such comparisons is that the loser was only trained too briefly. So we
+# trained three orders four times as long, 1,600 steps. Another objection is the initialization: our
+# runs start as GPT-2 does, with small weights. So we also repeated the 400 steps of all 20 orders
+# from the library's own, larger initial weights. Both checks use each order's tuned learning rate
+# and three seeds.
+
+# %% Longer training and another initialization tags=["slide", "nbval-check-output"]
+results.changed_table(runs)
+
+# %% All 20 orders from the other initial weights tags=["nbval-check-output"]
+other = results.library_start(runs)
+means = dict(zip(block_order.ORDERS, results.matrix(other).mean(1), strict=True))
+ranked = sorted(means, key=means.__getitem__)
+print("best:", *ranked[:4], "- worst:", *ranked[-4:])
+shown = ("fsfsfs", "sfsfsf", "ssfsff", "sssfff")
+print("ranks:", {order: ranked.index(order) + 1 for order in shown})
+print("f first minus s first:", results.shown_interval(results.first_sublayer(other)))
+print(f"rank correlation of both initializations: {results.agreement(runs):.2f}")
+
+# %% [markdown]
+# **The other initialization changes the ranking, except for the first sublayer.** All losses are
+# lower, and Sandwich with $k = 1$ now has a lower mean than the interleaved order, which ranks 18
+# of 20. So "Sandwich is worse" holds for one initialization only. But the ten orders that start
+# with a feed-forward sublayer are the best ten again, with a loss 0.079 nats lower [0.063,
+# 0.095]. Because we had noticed this rule before these runs, this interval is a test of it,
+# though on the same text and batches. The two rankings have a correlation of 0.81.
+#
+# **Longer training shrinks the differences.** After 1,600 steps, all three orders are within
+# 0.033 nats of each other. The order that starts with a feed-forward sublayer still has the
+# lowest loss with every seed, but with three seeds the corrected intervals include zero. So part
+# of what an order gains at 400 steps is a faster start.
+#
+# ### 3. Does DARTS find a better stack than random search?
+#
+# To rank what a search finds, you need a **search space** small enough to enumerate. Ours has three
+# sublayers, and each is attention (s), a causal convolution over four characters (c), a
+# feed-forward layer (f), or the identity (i): $4^3 = 64$ stacks. The three real sublayers have
+# equally many parameters, $4 d^2$ each, but attention needs more FLOPs. We trained all 64 stacks
+# from scratch, for 250 steps and with one learning rate, as architecture searches usually do.
+#
+# DARTS searches for 250 pairs of steps, with the weights on the first half of the training text and
+# $\alpha$ on the second. **Random search** with the same compute trains $n$ random stacks and
+# selects the one with the lowest validation loss. Because we know all 64 losses, its expected
+# result is computed exactly, over all draws of $n$ stacks. The final losses come from three other
+# seeds.
+
+# %% DARTS against random search tags=["slide", "nbval-check-output"]
+results.search_table(runs)
+
+# %% What DARTS chose, and the best five of 64 tags=["nbval-check-output"]
+for rate in block_order.ALPHA_RATES:
+    print(f"learning rate of alpha {rate}:", *results.choices(runs, rate))
+ranked = sorted(results.ranks(runs.space).items(), key=lambda pair: pair[1])
+print("best five:", *(name for name, _ in ranked[:5]))
+twice = results.shown_interval(results.regret(runs, block_order.ALPHA_RATES[0], 2))
+print("DARTS, 0.01, minus random search with twice the compute:", twice)
+
+# %% [markdown]
+# **At one of its two learning rates, DARTS beats random search with the same compute.** With a
+# rate of 0.01 for $\alpha$, its choices rank 3.0 of 64 on average, and the loss is 0.027 nats
+# lower than with random search [0.004, 0.050]. Three of the six searches return the best stack of
+# all, `cff`. With a rate of 0.05, however, one search returns `iif`, which ranks 54, and the
+# comparison is inconclusive.
+#
+# You don't know the better rate in advance. A random search that may spend the compute of both
+# rates trains 14 stacks, and the advantage of DARTS shrinks to 0.008 nats, with an interval that
+# includes zero. So in this space, DARTS finds good stacks, but we can't show that it's better
+# than random search once its own tuning is paid for.
+#
+# Two details matter in practice. First, 7 of the 12 choices contain an identity, so the search
+# tends to return a smaller stack than the space allows. Second, none of the four best stacks
+# contains attention. At 250 steps, a convolution over four characters learns faster, so the
+# search space and the budget decide what "the best architecture" is.
+#
+# The cell below runs the same code for a few steps on your machine. Its losses are far from those
+# of the tables.
+
+# %% A few steps of both measurements
+from deepdive_book.kit.profile import pick, profile
+
+text, steps = results.corpus(), pick(ci=3, laptop=40, gpu=200)
+data = "generated: one repeated line" if profile() == "ci" else "tinyshakespeare (real)"
+row = block_order.measure_order(text, "sfsfsf", 0.012, 0, steps)
+found = block_order.measure_search(text, 0.008, 0.05, 0, steps)
+print(f"{data}; {steps} steps: sfsfsf {row['test']:.2f} nats, DARTS chooses {found['choice']}")
+
+# %% [markdown]
+# ## With the real library: a Macaron block in transformers
+#
+# transformers has Macaron blocks in its Conformer models. The layer below is the one of
+# `Wav2Vec2Conformer`; with the last matrix of its convolution module set to zero, only the two half
+# steps and attention are left, followed by one more norm. Our `stack("hsh", ...)` with the same
+# weights gives the same output.
+
+# %% Wav2Vec2Conformer's layer equals hsh tags=["nbval-check-output"]
+import transformers
+from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
+
+config = transformers.Wav2Vec2ConformerConfig(
+    hidden_size=16, num_attention_heads=2, intermediate_size=32, hidden_act="relu",
+    position_embeddings_type=None)  # fmt: skip
+config._attn_implementation = "eager"
+layer = conformer.Wav2Vec2ConformerEncoderLayer(config).eval()
+nn.init.zeros_(layer.conv_module.pointwise_conv2.weight)  # the convolution now adds nothing
+first, attention, second = block = stack("hsh", 16, 64)[:3]
+attn, inner = layer.self_attn, attention.sublayer
+for name in ("weight", "bias"):
+    k, v = (getattr(linear, name).data for linear in (attn.linear_k, attn.linear_v))
+    getattr(inner.kv, name).data = torch.cat([k, v])
+inner.q.load_state_dict(attn.linear_q.state_dict())
+inner.out.load_state_dict(attn.linear_out.state_dict())
+for half, ff in ((first.sublayer, layer.ffn1), (second.sublayer, layer.ffn2)):
+    half.inner.load_state_dict(ff.intermediate_dense.state_dict())
+    half.out.load_state_dict(ff.output_dense.state_dict())
+x, causal = torch.randn(2, 7, 16), torch.full((7, 7), -1e9).triu(1)[None, None]
+expected = layer(x, attention_mask=causal)
+print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=1e-5))
+
+# %% [markdown]
+# (The norms of both are fresh, so they needn't be copied.) For Sandwich, the package
+# [x-transformers](https://github.com/lucidrains/x-transformers) has the argument `sandwich_coef`,
+# and `macaron=True` for Macaron blocks. The package isn't installed here, so we can't show its
+# output. Version 2.31.10 with `depth=6, sandwich_coef=3` builds three attention layers, three
+# pairs, and three feed-forward layers.
+#
+# ## How it differs
+#
+# | | Transformer | Macaron | Sandwich | DARTS |
+# |---|---|---|---|---|
+# | order | (sf)ⁿ | (hsh)ⁿ | sᵏ(sf)ⁿ⁻ᵏfᵏ | learned |
+# | weight matrices | baseline | same total | same | supernet: all candidates |
+# | extra parameters | none | one norm per block | none | one $\alpha$ per candidate |
+# | extra cost | none | none | none | a search before training |
+#
+# ## Common mistake: comparing a search with nothing
+#
+# **Symptom:** a search returns an architecture that beats an old baseline, so the search is
+# credited. **Fix:** compare it with random search in the same space and at the same compute, over
+# several seeds of the search. A good search space can make every method look good.
+#
+# ## In practice
+#
+# - **Keep the interleaved order unless you have measured another one on your task.** It is what
+#   libraries, kernels, and pretrained weights expect.
+# - **Check the cache when you reorder.** Only attention (and convolution) sublayers store states.
+#   In `SublayerStack`, slot i of the cache belongs to the i-th such sublayer, not to the i-th
+#   sublayer.
+# - **Discretize, then retrain.** The weights of the supernet were trained for the mixture, so its
+#   validation loss says little about the chosen stack.
+#
+# ## Summary
+#
+# At this scale the order of sublayers matters, but the published orders don't win. Among all 20
+# orders of three attention and three feed-forward sublayers, the interleaved order ranks 12 and
+# Sandwich with $k = 1$ ranks 19. Both Sandwich orders lose 0.148 nats to the median order, and
+# the interleaved order and Macaron can't be distinguished from it. Nearly all of the effect is
+# the first sublayer, because the ten orders that start with a feed-forward sublayer are the best
+# ten. With other initial weights these ten are the best again (0.079 nats [0.063, 0.095]), while
+# Sandwich and the interleaved order swap places.
+#
+# DARTS finds stacks in the top 9 of 64 at one learning rate of $\alpha$ and beats random search
+# with the same compute by 0.027 nats [0.004, 0.050]. At the other rate it doesn't, and against
+# random search with twice the compute its advantage isn't significant.
+#
+# **What we didn't reproduce.** Press et al. report that Sandwich improves a large word-level
+# language model, and Lu et al. report gains of Macaron in translation and language understanding.
+# Those models are far deeper and wider than ours and train far longer, so our result doesn't
+# contradict theirs. We quote none of their numbers, because we couldn't check them here.
+#
+# ## Check your understanding
+#
+# 1. What does Sandwich with $k = n$ look like, and how does it differ from $k = n - 1$?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    $k = n$ gives $s^n f^n$. With $k = n - 1$, the one remaining pair $sf$ is between $s^{n-1}$ and
+#    $f^{n-1}$, which gives the same string.
+#
+#    </details>
+# 2. Why does a Macaron block have as many weight matrices' entries as a plain block although it has
+#    one more sublayer?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Each of its two feed-forward layers has half of the hidden units. Only the third norm is extra.
+#
+#    </details>
+# 3. Why does DARTS train $\alpha$ on other data than the weights?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    On the same data, $\alpha$ would favor the candidate that fits the training text best. The
+#    second part of the data measures how well a candidate generalizes.
+#
+#    </details>
+# 4. Why must the permutation test shuffle within a seed?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Because runs with the same seed share their batches. Shuffling across seeds would mix the
+#    effect of the seed into the comparison of the orders.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 4 min)* Compute the stream of the toy example for the orders fsfs and ssff,
+#    starting from $x = 2$.
+#
+#    <details><summary>Answer</summary>
+#
+#    fsfs: $2 \to 4 \to 8 \to 10 \to 20$. ssff: $2 \to 4 \to 8 \to 10 \to 12$.
+#
+#    </details>
+# 2. *(on paper, 5 min)* For the mixed operation by hand, take $x = 4$, $\alpha = (0, 0, \ln 2)$,
+#    and the target 8. Compute the output and the derivative with respect to each $\alpha_i$.
+#
+#    <details><summary>Answer</summary>
+#
+#    The weights are $\tfrac14, \tfrac14, \tfrac12$, the output is $2 + 1.5 + 2 = 5.5$, and $y - 8 =
+#    -2.5$. The derivatives are $-2.5 \cdot \tfrac14 \cdot 2.5 = -1.5625$, $-2.5 \cdot \tfrac14
+#    \cdot 0.5 = -0.3125$, and $-2.5 \cdot \tfrac12 \cdot (-1.5) = 1.875$. They add up to 0.
+#
+#    </details>
+# 3. *(in code, 10 min)* Write `macaron_order(n)` and count the parameters of `stack("sf" * 3, 16,
+#    64)` and `stack(macaron_order(3), 16, 64)`. Explain the difference.
+#
+#    <details><summary>Answer</summary>
+#
+#    `"hsh" * n`. The difference is 144: three more norms of $2 \cdot 16$ entries, and three more
+#    output biases of 16 entries. The hidden biases have the same total.
+#
+#    </details>
+# 4. *(measure, 15 min of machine time)* Does any order that starts with ss recover with a rate that
+#    we didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)` for
+#    rates of 0.002 and 0.03 and two seeds. Report the test losses next to the one of the bigram
+#    table.
+#
+#    <details><summary>Answer</summary>
+#
+#    We haven't run these rates. State the seeds and that two values at the edges of the grid can't
+#    exclude a good rate between them.
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+for order in ("fsfs", "ssff"):
+    print(order, int(nn.Sequential(*map(Toy, order))(torch.tensor(2))))
+mixed.alpha.data, mixed.alpha.grad = torch.tensor([1.0, 1.0, 2.0]).log(), None
+((mixed(torch.tensor(4.0)) - 8) ** 2 / 2).backward()
+print([round(g, 4) for g in mixed.alpha.grad.tolist()])
+sizes = [sum(p.numel() for p in stack(o * 3, 16, 64).parameters()) for o in ("sf", "hsh")]
+print(sizes[1] - sizes[0])
+
+# %% [markdown]
+# ## Further reading
+#
+# - Lu et al. (2019), [*Understanding and Improving Transformer From a Multi-Particle Dynamic System
+#   Point of View*](https://arxiv.org/abs/1906.02762): Macaron.
+# - Press et al. (2020), [*Improving Transformer Models by Reordering their
+#   Sublayers*](https://arxiv.org/abs/1911.03864): random orders, then Sandwich.
+# - Liu et al. (2019), [*DARTS: Differentiable Architecture
+#   Search*](https://arxiv.org/abs/1806.09055).
+# - Zhao et al. (2021), *Memory-Efficient Differentiable Transformer Architecture Search*, Findings
+#   of ACL: the search that the book's table 1.1 cites.
+# - So et al. (2019), [*The Evolved Transformer*](https://arxiv.org/abs/1901.11117): an evolutionary
+#   search over Transformer blocks.
+#
+# *Book table 1.1, "Different architectures".*
