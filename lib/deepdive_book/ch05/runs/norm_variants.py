@@ -1,0 +1,191 @@
+"""Trainability of deep decoders by residual connection, each at its own learning rate. Page 5.15.
+
+    rows = load()                                     # the saved runs
+    row = measure("ReZero", 24, 1e-3, seed=0, steps=150)     # {"test": 2.6, "parameters": ...}
+
+Characters of tinyshakespeare, width 32, 4 heads, batches of 8 windows of 32 characters; Glorot
+initialization, AdamW without weight decay, gradients clipped to norm 1, warm-up over the first
+tenth of the steps, cosine decay to a tenth of the peak. The last tenth of the text is held out:
+its first half selects the learning rate, its second is the test.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive.core import Block, FeedForward, MultiHeadAttention, gelu_tanh
+from deepdive.core.embeddings import TiedHead, TokenEmbedding
+from deepdive.core.norms import LayerNorm, RMSNorm
+from deepdive.core.residual import NoNorm, PostNorm, PreNorm, ReZero
+from deepdive.core.stack import Stack
+from deepdive.models.transformer.decoder_only import DecoderOnly
+from deepdive.models.transformer.transformer import Decoder
+from deepdive.positions import LearnedPosition
+from deepdive.training.optim import adam, cosine
+from deepdive_book.ch06a.runs.decoder_ablations import Text, cut, loss, shakespeare
+from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.profile import profile
+from deepdive_book.tasks.stream import random_windows, sequential_windows
+
+D_MODEL, HEADS, LENGTH, WINDOWS, STEPS = 32, 4, 32, 8, 150
+DEPTHS, SEEDS, TUNING_SEED = (4, 12, 24), 5, 100
+GRID = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
+FIRST = (1e-3, 3e-3, 1e-2)  # tried first; a best rate at an edge extends the search
+SCALED = "no norm, scaled"
+
+# How each variant joins a sublayer with the stream, the norm at the end of the stack, and whether
+# the last matrix of each branch is divided by sqrt(2 n_layers) at initialization.
+Variant = tuple[Callable[[int], nn.Module], Callable[[int], nn.Module] | None, bool]
+VARIANTS: dict[str, Variant] = {
+    "post-norm": (PostNorm, None, False),
+    "pre-norm": (PreNorm, LayerNorm, False),
+    "pre-norm, RMSNorm": (partial(PreNorm, norm=RMSNorm), RMSNorm, False),
+    "ReZero": (ReZero, None, False),
+    "no norm": (NoNorm, None, False),
+    SCALED: (NoNorm, None, True),
+}
+
+
+@cache
+def corpus() -> Text:
+    """Return tinyshakespeare; in the profile `ci` a repeated line."""
+    return cut("to be or not to be, that is " * 400) if profile() == "ci" else shakespeare()
+
+
+def decoder(vocab_size: int, variant: str, n_layers: int, d_model: int = D_MODEL) -> DecoderOnly:
+    """Build a decoder whose layers use the residual connection `variant`."""
+    residual, last, scaled = VARIANTS[variant]
+
+    def block(_layer: int) -> Block:
+        ff = FeedForward(d_model, 4 * d_model, gelu_tanh)
+        return Block(MultiHeadAttention(d_model, HEADS), ff, residual=residual)
+
+    embedding = TokenEmbedding(vocab_size, d_model)
+    stack = Stack(block, n_layers, None if last is None else last(d_model))
+    model = DecoderOnly(
+        Decoder(embedding, LearnedPosition(LENGTH, d_model), stack), TiedHead(embedding)
+    )
+    if scaled:
+        for name, weight in model.named_parameters():
+            if name.endswith("out.weight"):
+                weight.data /= (2 * n_layers) ** 0.5
+    return model
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, ids: Tensor, windows: int = 256) -> float:
+    """Return the mean loss in nats per character over the first windows of a text."""
+    model.eval()
+    parts = sequential_windows(ids, LENGTH)[:windows].split(64)
+    return sum(float(loss(model, part)) * len(part) for part in parts) / sum(map(len, parts))
+
+
+def train(model: nn.Module, text: Text, rate: float, seed: int, steps: int) -> bool:
+    """Train in place; return whether every loss on the way was finite."""
+    optimizer, rates = adam(model, rate, eps=1e-8), cosine(rate, steps // 10, steps, rate / 10)
+    model.train()
+    batches = random_windows(text.train, LENGTH, rows=WINDOWS, steps=steps, seed=seed)
+    for step, batch in zip(range(1, steps + 1), batches, strict=False):
+        for group in optimizer.param_groups:
+            group["lr"] = rates(step)
+        optimizer.zero_grad()
+        now = loss(model, batch)
+        if not torch.isfinite(now):
+            return False
+        now.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return True
+
+
+def measure(variant: str, n_layers: int, rate: float, seed: int, steps: int) -> dict[str, Any]:
+    """Train one decoder; a loss that isn't finite is None.
+
+    test        nats per character, with `chosen` on the half that selects the learning rate
+    alpha       mean |alpha| after training, for ReZero
+    """
+    text = corpus()
+    torch.manual_seed(seed)
+    model = decoder(len(text.letters), variant, n_layers)
+    finite = train(model, text, rate, seed, steps)
+    parts = {"chosen": text.chosen, "test": text.test}
+    found = {name: evaluate(model, ids) if finite else float("nan") for name, ids in parts.items()}
+    alphas = [float(p.detach().abs()) for n, p in model.named_parameters() if n.endswith("alpha")]
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        **{name: value if isfinite(value) else None for name, value in found.items()},
+        "alpha": sum(alphas) / len(alphas) if alphas else None,
+    }
+
+
+def gradient_norms(
+    variant: str, n_layers: int, seed: int = 0, d_model: int = D_MODEL
+) -> list[float]:
+    """Return the norm of the loss's gradient by layer, all of its parameters, at initialization."""
+    text = corpus()
+    torch.manual_seed(seed)
+    model = decoder(len(text.letters), variant, n_layers, d_model)
+    batch = next(iter(random_windows(text.train, LENGTH, rows=WINDOWS, steps=1, seed=seed)))
+    loss(model, batch).backward()
+    return [
+        float(sum(p.grad.square().sum() for p in block.parameters() if p.grad is not None) ** 0.5)
+        for block in model.decoder.stack.blocks
+    ]
+
+
+def unigram_loss(text: Text) -> float:
+    """Return the validation loss of the characters' frequencies in the training text."""
+    counts = torch.bincount(text.train, minlength=len(text.letters)).double() + 1
+    return float(-(counts / counts.sum()).log()[text.chosen].mean())
+
+
+def best_rate(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the learning rate of the lowest validation loss; a loss that is None is the worst."""
+
+    def key(row: Mapping[str, Any]) -> float:
+        return float("inf") if row["chosen"] is None else row["chosen"]
+
+    return float(min(rows, key=key)["rate"])
+
+
+def run_all(variants: Sequence[str] = tuple(VARIANTS), depths: Sequence[int] = DEPTHS) -> None:
+    """Measure every point into results/norm_variants.json: the search for the learning rate on a
+    seed of its own, then `SEEDS` seeds at the best rate.
+
+    The search goes on beyond `FIRST` while the best rate is at an edge, and to lower rates while no
+    rate beats `unigram_loss`.
+    """
+    path = results_path("05_efficient", "norm_variants")
+    steps = round(share() * STEPS)
+
+    def point(variant: str, depth: int, rate: float, seed: int) -> dict[str, Any]:
+        return {"variant": variant, "n_layers": depth, "rate": rate, "seed": seed, "steps": steps}
+
+    def measured(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        return sweep(measure, points, path, data="tinyshakespeare")
+
+    for depth in depths:
+        for variant in variants:
+            rates = list(FIRST)
+            while True:
+                rows = measured([point(variant, depth, rate, TUNING_SEED) for rate in rates])
+                best, at = best_rate(rows), [GRID.index(rate) for rate in rates]
+                failed = all((row["chosen"] or 99.0) > unigram_loss(corpus()) for row in rows)
+                if best == max(rates) and max(at) + 1 < len(GRID):
+                    rates.append(GRID[max(at) + 1])
+                elif (best == min(rates) or failed) and min(at) > 0:
+                    rates.insert(0, GRID[min(at) - 1])
+                else:
+                    break
+            measured([point(variant, depth, best, seed) for seed in range(SEEDS)])
+
+
+def load() -> list[dict[str, Any]]:
+    """Return the saved runs; in the profile `experiment` measure the missing ones first."""
+    if profile() == "experiment":
+        run_all()
+    return load_rows(results_path("05_efficient", "norm_variants"))
