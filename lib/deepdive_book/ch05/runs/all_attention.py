@@ -29,7 +29,7 @@ from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import LearnedPosition
 from deepdive.training import fit
 from deepdive.training.optim import adam, cosine
-from deepdive_book.ch05.runs.norm_variants import GRID, best_rate, corpus
+from deepdive_book.ch05.runs.norm_variants import SEEDS, corpus, search
 from deepdive_book.ch06a.runs.decoder_ablations import evaluate, loss
 from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
 from deepdive_book.kit.flops import count_flops
@@ -37,8 +37,6 @@ from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import random_windows
 
 D_MODEL, HEADS, D_FF, LENGTH, WINDOWS, STEPS = 64, 4, 256, 64, 12, 300
-SEEDS, TUNING_SEED = 5, 100
-FIRST = (1e-3, 3e-3, 1e-2)
 
 
 class Variant(NamedTuple):
@@ -134,34 +132,20 @@ def measure(variant: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
 
 
 def run_all(variants: Sequence[str] = tuple(VARIANTS)) -> None:
-    """Measure every point into results/all_attention.json: the search for the learning rate on a
-    seed of its own, then `SEEDS` seeds at the best rate.
+    """Measure every point into results/all_attention.json: the search for the learning rate on
+    seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "all_attention")
-    steps = round(share() * STEPS)
-
-    def measured(
-        variant: str, rates: Sequence[float], seeds: Sequence[int]
-    ) -> list[dict[str, Any]]:
-        points = [
-            {"variant": variant, "rate": rate, "seed": seed, "steps": steps}
-            for seed in seeds
-            for rate in rates
-        ]
-        return sweep(measure, points, path, data="tinyshakespeare")
-
     for variant in variants:
-        rates = list(FIRST)
-        while True:
-            best = best_rate(measured(variant, rates, [TUNING_SEED]))
-            at = [GRID.index(rate) for rate in rates]
-            if best == max(rates) and max(at) + 1 < len(GRID):
-                rates.append(GRID[max(at) + 1])
-            elif best == min(rates) and min(at) > 0:
-                rates.insert(0, GRID[min(at) - 1])
-            else:
-                break
-        measured(variant, [best], range(SEEDS))
+
+        def one(rate: float, seed: int, variant: str = variant) -> dict[str, Any]:
+            point = {"variant": variant, "rate": rate, "seed": seed,
+                     "steps": round(share() * STEPS)}  # fmt: skip
+            return sweep(measure, [point], path, data="tinyshakespeare")[0]
+
+        best = search(one)
+        for seed in SEEDS:
+            one(best, seed)
 
 
 def load() -> list[dict[str, Any]]:

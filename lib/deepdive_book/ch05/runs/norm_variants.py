@@ -32,10 +32,12 @@ from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import random_windows, sequential_windows
 
 D_MODEL, HEADS, LENGTH, WINDOWS, STEPS = 32, 4, 32, 8, 150
-DEPTHS, SEEDS, TUNING_SEED = (4, 12, 24), 5, 100
+SEEDS, TUNING_SEEDS = range(5), (100, 101, 102)
+DEEP, LONG = (24, STEPS), (4, 4 * STEPS)  # layers and steps
+SETTINGS = ((4, STEPS), DEEP, LONG)
 GRID = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 FIRST = (1e-3, 3e-3, 1e-2)  # tried first; a best rate at an edge extends the search
-SCALED = "no norm, scaled"
+SCALED, FINAL = "no norm, scaled", "scaled, final norm"
 
 # How each variant joins a sublayer with the stream, the norm at the end of the stack, and whether
 # the last matrix of each branch is divided by sqrt(2 n_layers) at initialization.
@@ -47,6 +49,7 @@ VARIANTS: dict[str, Variant] = {
     "ReZero": (ReZero, None, False),
     "no norm": (NoNorm, None, False),
     SCALED: (NoNorm, None, True),
+    FINAL: (NoNorm, LayerNorm, True),
 }
 
 
@@ -118,7 +121,7 @@ def measure(variant: str, n_layers: int, rate: float, seed: int, steps: int) -> 
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         **{name: value if isfinite(value) else None for name, value in found.items()},
-        "alpha": sum(alphas) / len(alphas) if alphas else None,
+        "alpha": sum(alphas) / len(alphas) if alphas and finite else None,
     }
 
 
@@ -137,51 +140,78 @@ def gradient_norms(
     ]
 
 
-def unigram_loss(text: Text) -> float:
-    """Return the validation loss of the characters' frequencies in the training text."""
+def unigram_loss(text: Text, on: str = "chosen") -> float:
+    """Return the loss of the characters' frequencies in the training text, on one of its parts."""
     counts = torch.bincount(text.train, minlength=len(text.letters)).double() + 1
-    return float(-(counts / counts.sum()).log()[text.chosen].mean())
+    return float(-(counts / counts.sum()).log()[getattr(text, on)].mean())
+
+
+def bigram_loss(text: Text, on: str = "chosen") -> float:
+    """Return the loss of the frequencies of character pairs in the training text, plus one each."""
+    n = len(text.letters)
+    pairs = torch.bincount(text.train[:-1] * n + text.train[1:], minlength=n * n).view(n, n) + 1.0
+    ids = getattr(text, on)
+    return float(-(pairs / pairs.sum(1, keepdim=True)).log()[ids[:-1], ids[1:]].mean())
+
+
+def mean_loss(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the mean validation loss, infinity where a run has none."""
+    return sum(float("inf") if r["chosen"] is None else r["chosen"] for r in rows) / len(rows)
 
 
 def best_rate(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Return the learning rate of the lowest validation loss; a loss that is None is the worst."""
+    """Return the learning rate of the lowest mean validation loss, of those with most seeds."""
+    by_rate: dict[float, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_rate.setdefault(row["rate"], []).append(row)
+    most = max(map(len, by_rate.values()))
+    candidates = {rate: mean_loss(of) for rate, of in by_rate.items() if len(of) == most}
+    return min(candidates, key=lambda rate: candidates[rate])
 
-    def key(row: Mapping[str, Any]) -> float:
-        return float("inf") if row["chosen"] is None else row["chosen"]
 
-    return float(min(rows, key=key)["rate"])
+def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("inf")) -> float:
+    """Return a variant's learning rate, from `tune(rate, seed)` with seeds of its own.
+
+    With one seed, the search starts with `FIRST` and goes on while the best rate is at an edge, and
+    to lower rates while no loss is below `floor`. The two best rates are then compared with all
+    `TUNING_SEEDS`, because one seed can select the wrong one.
+    """
+    first, found = TUNING_SEEDS[0], {}
+    rates = list(FIRST)
+    while True:
+        found |= {rate: tune(rate, first) for rate in rates if rate not in found}
+        best, at = best_rate([*found.values()]), [GRID.index(rate) for rate in rates]
+        failed = all(mean_loss([row]) > floor for row in found.values())
+        if best == max(rates) and max(at) + 1 < len(GRID):
+            rates.append(GRID[max(at) + 1])
+        elif (best == min(rates) or failed) and min(at) > 0:
+            rates.insert(0, GRID[min(at) - 1])
+        else:
+            break
+    two = sorted(found, key=lambda rate: mean_loss([found[rate]]))[:2]
+    return best_rate([tune(rate, seed) for rate in two for seed in TUNING_SEEDS])
 
 
-def run_all(variants: Sequence[str] = tuple(VARIANTS), depths: Sequence[int] = DEPTHS) -> None:
-    """Measure every point into results/norm_variants.json: the search for the learning rate on a
-    seed of its own, then `SEEDS` seeds at the best rate.
-
-    The search goes on beyond `FIRST` while the best rate is at an edge, and to lower rates while no
-    rate beats `unigram_loss`.
+def run_all(
+    variants: Sequence[str] = tuple(VARIANTS), settings: Sequence[tuple[int, int]] = SETTINGS
+) -> None:
+    """Measure every point into results/norm_variants.json: the search for the learning rate on
+    seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "norm_variants")
-    steps = round(share() * STEPS)
-
-    def point(variant: str, depth: int, rate: float, seed: int) -> dict[str, Any]:
-        return {"variant": variant, "n_layers": depth, "rate": rate, "seed": seed, "steps": steps}
-
-    def measured(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        return sweep(measure, points, path, data="tinyshakespeare")
-
-    for depth in depths:
+    for depth, long in settings:
         for variant in variants:
-            rates = list(FIRST)
-            while True:
-                rows = measured([point(variant, depth, rate, TUNING_SEED) for rate in rates])
-                best, at = best_rate(rows), [GRID.index(rate) for rate in rates]
-                failed = all((row["chosen"] or 99.0) > unigram_loss(corpus()) for row in rows)
-                if best == max(rates) and max(at) + 1 < len(GRID):
-                    rates.append(GRID[max(at) + 1])
-                elif (best == min(rates) or failed) and min(at) > 0:
-                    rates.insert(0, GRID[min(at) - 1])
-                else:
-                    break
-            measured([point(variant, depth, best, seed) for seed in range(SEEDS)])
+
+            def one(
+                rate: float, seed: int, variant: str = variant, depth: int = depth, long: int = long
+            ) -> dict[str, Any]:
+                point = {"variant": variant, "n_layers": depth, "rate": rate, "seed": seed,
+                         "steps": round(share() * long)}  # fmt: skip
+                return sweep(measure, [point], path, data="tinyshakespeare")[0]
+
+            best = search(one, unigram_loss(corpus()))
+            for seed in SEEDS:
+                one(best, seed)
 
 
 def load() -> list[dict[str, Any]]:

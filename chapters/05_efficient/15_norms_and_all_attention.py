@@ -1,0 +1,305 @@
+# %% [markdown] tags=["slide"]
+# # RMSNorm, ReZero, and all-attention: which parts of a layer can go?
+#
+# A Transformer layer has four parts: attention, a feed-forward layer, residual connections, and
+# normalization. **RMSNorm** shortens the normalization, **ReZero** removes it, and
+# **all-attention** removes the feed-forward layer. **What does each removal cost, once every
+# variant has its own learning rate?**
+#
+# **What it is.** Layer normalization subtracts a vector's mean and divides by its standard
+# deviation. **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) only divides,
+# by the root mean square. **ReZero** ([Bachlechner et al.
+# 2021](https://arxiv.org/abs/2003.04887)) uses no normalization. Instead, a learned number
+# $\alpha$, which is 0 at initialization, multiplies each **branch** of the residual connection.
+# **All-attention** ([Sukhbaatar et al. 2019](https://arxiv.org/abs/1907.01470)) replaces the
+# feed-forward layer by **persistent memory vectors**: learned keys and values that every query
+# attends to, next to the tokens'.
+#
+# **What you'll be able to do.** Implement RMSNorm, ReZero, and an all-attention layer in 40 lines,
+# compute each by hand, and compare residual connections at the learning rate that suits each one.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# SHORT
+#
+# </details>
+#
+# <small>Prerequisites: [residual connections and
+# norms](../02_transformer/09_residuals_norms.ipynb), [the feed-forward
+# layer](../02_transformer/10_feed_forward.ipynb),
+# [ablations](../02_transformer/16_variations.ipynb) · 20 min · data: Shakespeare's plays · runs on
+# a laptop; results of the long runs are included · book 1.2.1.2</small>
+
+# %% Four residual connections, and a layer without feed-forward [markdown] tags=["slide"] figure="ch05.sublayer_variants"
+# ![Top: four residual connections, each with a stream from the bottom to the top and a branch.
+# Post-norm: the norm is on the stream, after the addition. Pre-norm: the norm is in the branch,
+# before the sublayer. ReZero: no norm, and alpha multiplies the branch. No norm: only the sublayer.
+# Bottom: a Transformer layer has self-attention, then a feed-forward layer. An all-attention layer
+# has attention only, whose softmax is over the keys of the tokens and N learned
+# keys.](figures/15_norms_and_all_attention.svg)
+#
+# *Top: where the normalization is. The blue line is the **residual stream**, the vector that a
+# token carries from layer to layer. A **sublayer** is attention or the feed-forward layer. Bottom:
+# the sublayers of two layers, drawn without their residual connections.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+# %% [markdown] tags=["slide"]
+# ## By hand: one vector, four sublayers, three keys
+#
+# **RMSNorm.** Take the vector $(-1, 7, 5, 5)$. The mean of the squares is $(1 + 49 + 25 + 25) / 4 =
+# 25$, so RMSNorm divides by 5 and gives $(-0.2, 1.4, 1, 1)$. Layer normalization first subtracts
+# the mean 4, which leaves $(-5, 3, 1, 1)$. Its variance is $(25 + 9 + 1 + 1) / 4 = 9$, so it
+# divides by 3 and gives $(-1.67, 1, 0.33, 0.33)$.
+#
+# **Residual connections.** Suppose that every sublayer computes $f(x) = 2x$, and two layers have
+# four sublayers.
+#
+# | residual connection | one sublayer | after four, from $x = 1$ |
+# |---|---|---|
+# | no norm | $x + 2x = 3x$ | $3^4 = 81$ |
+# | no norm, branch scaled by $1/\sqrt{4}$ | $x + x = 2x$ | $2^4 = 16$ |
+# | ReZero at initialization | $x + 0 \cdot 2x = x$ | $1^4 = 1$ |
+#
+# The second line is a control that we use below: scaling each branch by $1 / \sqrt{2L}$ for $L$
+# layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, also tames the growth, with
+# no learned number at all. In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own
+# weights, because the branch's gradient is multiplied by $\alpha$. The gradient of $\alpha$ is
+# $f(x)$ times the gradient of the output, so $\alpha$ moves first.
+#
+# **All-attention.** A query sees two tokens with exponentiated scores 1 and 2 and values 6 and 3.
+# Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
+# exponentiated score of 5 and the value 20. The softmax runs over all three:
+# $(1 \cdot 6 + 2 \cdot 3 + 5 \cdot 20) / 8 = 14$.
+#
+# **How many vectors?** A feed-forward layer has two matrices of $d \cdot d_{ff}$ weights. With $N$
+# vectors per head, $H$ heads of width $d / H$ have $N \cdot d$ numbers for the keys and as many for
+# the values. So $N = d_{ff}$ gives equally many parameters, and also equally many multiplications
+# per token.
+
+# %% [markdown]
+# ## In code: RMSNorm, ReZero, and an all-attention layer
+#
+# In the comments, B is the batch size, T the number of tokens, H the number of heads, N the number
+# of persistent vectors per head, and d the head width.
+
+# %% RMSNorm, ReZero, all-attention tags=["concept", "slide"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
+
+    def forward(self, x):  # (..., d_model)
+        return self.weight * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps)
+
+
+class ReZero(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.zeros(()))  # one number, 0 at initialization
+
+    def forward(self, x, sublayer):
+        return x + self.alpha * sublayer(x)
+
+
+class AllAttention(nn.Module):
+    """Causal self-attention; N learned keys and values per head join those of the tokens."""
+
+    def __init__(self, d_model, n_heads, n_vectors):
+        super().__init__()
+        self.n_heads, self.d = n_heads, d_model // n_heads
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+        self.k, self.v = (nn.Parameter(torch.randn(n_heads, n_vectors, self.d)) for _ in range(2))
+
+    def forward(self, x):  # (B, T, d_model)
+        B, T, _ = x.shape
+        q, k, v = (y.unflatten(-1, (self.n_heads, self.d)).transpose(1, 2)  # (B, H, T, d)
+                   for y in self.qkv(x).chunk(3, -1))
+        k, v = (torch.cat([y, own.expand(B, -1, -1, -1)], 2)  # (B, H, T + N, d)
+                for y, own in ((k, self.k), (v, self.v)))
+        visible = torch.ones(T, T, dtype=torch.bool).tril()  # earlier tokens and itself
+        visible = F.pad(visible, (0, self.k.shape[1]), value=True)  # (T, T + N), vectors: always
+        scores = q @ k.mT / self.d**0.5  # (B, H, T, T + N)
+        weights = scores.masked_fill(~visible, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))  # (B, T, d_model)
+
+# %% The examples by hand tags=["nbval-check-output"]
+x = torch.tensor([-1.0, 7.0, 5.0, 5.0])
+print("RMSNorm:", [round(y, 2) for y in RMSNorm(4)(x).tolist()])
+print("LayerNorm:", [round(y, 2) for y in F.layer_norm(x, (4,)).tolist()])
+stream, plain, scaled = (torch.tensor(1.0) for _ in range(3))
+joint = ReZero()
+for _ in range(4):
+    plain, scaled = plain + 2 * plain, scaled + 2 * scaled / 4**0.5
+    stream = joint(stream, lambda y: 2 * y)
+print("after four sublayers:", plain.item(), scaled.item(), stream.item())
+scores, values = torch.tensor([1.0, 2.0, 5.0]).log(), torch.tensor([6.0, 3.0, 20.0])
+for n, name in ((2, "tokens alone"), (3, "with a persistent vector")):
+    print(f"{name}: {(scores[:n].softmax(0) @ values[:n]).item():.0f}")
+
+# %% [markdown]
+# The next cell copies weights into `deepdive`, the small library that accompanies this book, and
+# compares outputs and gradients. The library stores the persistent keys divided by $\sqrt{d}$ and
+# the values divided by $\sqrt{N}$, as the authors' code does, which changes how fast Adam moves
+# them but not what the layer computes.
+
+# %% Equal to the library tags=["equals-library", "nbval-check-output"]
+from deepdive import core
+from deepdive.attention import PersistentMemoryAttention
+from deepdive.core.masks import Causal
+
+torch.manual_seed(0)
+ours, memory = AllAttention(16, 4, 5), PersistentMemoryAttention(4, 5, 4)
+library = core.MultiHeadAttention(16, 4, mechanism=memory)
+with torch.no_grad():
+    library.q.weight.copy_(ours.qkv.weight[:16])
+    library.kv.weight.copy_(ours.qkv.weight[16:])
+    library.q.bias.copy_(ours.qkv.bias[:16])
+    library.kv.bias.copy_(ours.qkv.bias[16:])
+    library.out.load_state_dict(ours.out.state_dict())
+    memory.memory_keys.copy_(ours.k / 4**0.5)
+    memory.memory_values.copy_(ours.v / 5**0.5)
+x = torch.randn(2, 7, 16, requires_grad=True)
+a, b = ours(x), library(x, mask=Causal())
+assert torch.allclose(a, b, atol=1e-5)
+gradients = [torch.autograd.grad(y.pow(3).sum(), (x, k)) for y, k in
+             ((a, ours.k), (b, memory.memory_keys))]  # fmt: skip
+assert torch.allclose(gradients[0][0], gradients[1][0], atol=1e-4)
+assert torch.allclose(4**0.5 * gradients[0][1], gradients[1][1], atol=1e-4)
+
+# %% Equal to the library: norms and residuals tags=["equals-library", "nbval-check-output"]
+mine, theirs = ReZero(), core.ReZero(16)
+for joint in (mine, theirs):
+    joint.alpha.data.fill_(0.3)
+pairs = [
+    (RMSNorm(16)(x), core.RMSNorm(16)(x), x),
+    (mine(x, torch.sin), theirs(x, torch.sin), x),
+]
+for a, b, leaf in pairs:
+    assert torch.allclose(a, b, atol=1e-5)
+    both = [torch.autograd.grad(y.pow(3).sum(), leaf)[0] for y in (a, b)]
+    assert torch.allclose(*both, atol=1e-4)
+print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# ### 1. Which residual connection trains a deep decoder?
+#
+# We train decoders of increasing depth to predict the next character of Shakespeare's plays, with
+# the six residual connections of the table below. *No norm, scaled* is the control from the
+# example by hand: no norm, and at initialization the last matrix of each branch is divided by
+# $\sqrt{2L}$. First, look at the **gradient norm**, the length of the gradient of all parameters of
+# one layer, before any training.
+
+# %% Draw the gradient norms tags=["fold"]
+from matplotlib.figure import Figure
+
+from deepdive_book.ch05.runs import norm_variants
+from deepdive_book.kit.palette import PALETTE
+from deepdive_book.kit.plotting import with_alt
+from deepdive_book.kit.profile import pick
+
+depth = pick(ci=4, laptop=24, gpu=24)
+norms = {name: norm_variants.gradient_norms(name, depth) for name in norm_variants.VARIANTS}
+figure = Figure(figsize=(6.4, 3.0))
+axes = figure.subplots()
+for (name, values), color in zip(norms.items(), PALETTE, strict=False):
+    axes.semilogy(range(1, depth + 1), values, "o-", ms=3, lw=1.2, color=color, label=name)
+axes.set(xlabel="layer", ylabel="gradient norm", title="before training")
+axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+with_alt(
+    figure,
+    "Gradient norm by layer on a logarithmic axis, before training. No norm is far above all "
+    "others, ReZero lowest; post-norm, pre-norm, and the scaled control lie in between.",
+)
+
+# %% [markdown]
+# *Gradient norm by layer at initialization, one seed and one batch. Without a norm the stream grows
+# from layer to layer, and the gradients with it. In ReZero, only $\alpha$ has a gradient at
+# first.*
+
+# %% The largest and the smallest gradient norm of a layer
+for name, values in norms.items():
+    print(f"{name}: {min(values):.2g} to {max(values):.2g}")
+
+# %% [markdown]
+# GRADIENTS
+#
+# **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
+# initialization, gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the
+# first 15 steps, the same for all variants. The learning rate of each variant and depth is selected
+# on validation data with a training seed that isn't used again. The grid has two values per power
+# of ten, and the search continues while the best value is at its edge. Five other seeds give the
+# results. **Unigram loss** means the loss of a model that knows only how frequent each character
+# is, and a run that doesn't beat it hasn't learned anything from the context.
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "PREDICT",
+    ["a"],
+    answer=0,
+    explain="",
+    key="05_efficient/rezero",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Test loss by depth tags=["slide", "surprise", "nbval-check-output"]
+from deepdive_book.ch05.runs import sublayer_tables
+
+rows = norm_variants.load()
+sublayer_tables.trainability_table(rows)
+
+# %% Differences, corrected tags=["nbval-check-output"]
+sublayer_tables.contrast_table(rows)
+
+# %% [markdown]
+# RESULT1
+
+# %% Both pre-norm variants at two learning rates tags=["nbval-check-output"]
+sublayer_tables.two_rates_table(rows)
+
+# %% [markdown]
+# RESULT1B
+#
+# ### 2. Can attention replace the feed-forward layer?
+#
+# RESULT2INTRO
+
+# %% All-attention at equal parameters and FLOPs tags=["slide", "nbval-check-output"]
+from deepdive_book.ch05.runs import all_attention
+
+sublayer_tables.all_attention_table(all_attention.load())
+
+# %% [markdown]
+# RESULT2
+#
+# ### 3. Is RMSNorm faster than layer normalization?
+#
+# RESULT3INTRO
+
+# %% Time of RMSNorm divided by layer normalization's tags=["nbval-check-output"]
+from deepdive_book.ch05.runs import norm_timing
+
+sublayer_tables.timing_table(norm_timing.load())
+
+# %% [markdown]
+# RESULT3
+#

@@ -1,0 +1,117 @@
+"""The tables of page 5.15, from the saved runs of its three experiments."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from deepdive_book.ch05.runs import all_attention
+from deepdive_book.ch05.runs.norm_variants import (
+    DEEP,
+    SCALED,
+    SEEDS,
+    SETTINGS,
+    TUNING_SEEDS,
+    VARIANTS,
+    best_rate,
+)
+from deepdive_book.kit.markup import Html
+from deepdive_book.kit.rows import by_seed, interval, paired
+from deepdive_book.kit.tables import NOT_HERE, table
+
+Rows = Sequence[dict[str, Any]]
+NOT_SAVED = [{"variant": NOT_HERE}]
+# First minus second, both at their own learning rates.
+CONTRASTS = (
+    ("ReZero", "pre-norm"), ("ReZero", SCALED), ("pre-norm, RMSNorm", "pre-norm"),
+    ("post-norm", "pre-norm"),
+)  # fmt: skip
+
+
+def selected(rows: Rows, **fields: Any) -> list[dict[str, Any]]:
+    """Return a variant's runs at the rate that its tuning runs select."""
+    mine = [row for row in rows if fields.items() <= row.items()]
+    rate = best_rate([row for row in mine if row["seed"] in TUNING_SEEDS])
+    return [row for row in mine if row["rate"] == rate and row["seed"] in SEEDS]
+
+
+def settings() -> dict[str, dict[str, int]]:
+    """Return the fields of each setting, by its name."""
+    return {f"{n} layers, {steps} steps": {"n_layers": n, "steps": steps} for n, steps in SETTINGS}
+
+
+def _finite(rows: Rows) -> dict[int, float]:
+    return {row["seed"]: row["test"] for row in rows if row["test"] is not None}
+
+
+def trainability_table(rows: Rows) -> Html:
+    """Show each variant's test loss at each depth, at its own learning rate."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines: list[dict[str, Any]] = []
+    for name in VARIANTS:
+        deepest = selected(rows, variant=name, n_layers=DEEP[0], steps=DEEP[1])
+        line: dict[str, Any] = {"variant": name, "parameters": f"{deepest[0]['parameters']:,}"}
+        for setting, fields in settings().items():
+            runs = selected(rows, variant=name, **fields)
+            line[setting] = interval(list(_finite(runs).values()))
+            line[f"LR ({setting})"] = f"{runs[0]['rate']:g}"
+        lines.append(line)
+    return table(lines, caption="Test loss in nats per character, mean over five seeds [95% t "
+                 "interval], each variant at its own learning rate (LR). Parameters: with 24 "
+                 "layers.")  # fmt: skip
+
+
+def contrast_table(rows: Rows) -> Html:
+    """Show differences of test losses, paired by seed."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for first, second in CONTRASTS:
+        line: dict[str, Any] = {"difference": f"{first} minus {second}"}
+        for setting, fields in settings().items():
+            both = [_finite(selected(rows, variant=name, **fields)) for name in (first, second)]
+            line[setting] = interval(paired(*both), contrasts=len(CONTRASTS) * len(SETTINGS))
+        lines.append(line)
+    return table(lines, caption="Difference of the test losses in nats per character, paired by "
+                 "seed [95% t interval, Bonferroni-corrected for all differences of the table]. "
+                 "Negative: the first has the lower loss.")  # fmt: skip
+
+
+def all_attention_table(rows: Rows) -> Html:
+    """Compare all-attention with feed-forward layers and with attention alone."""
+    if not rows:
+        return table(NOT_SAVED)
+    full, lines = all_attention.FULL, []
+    base = by_seed(selected(rows, variant=full), "test")
+    for name in all_attention.VARIANTS:
+        runs = selected(rows, variant=name)
+        losses = by_seed(runs, "test")
+        line: dict[str, Any] = {
+            "variant": name, "parameters": f"{runs[0]['parameters']:,}",
+            "steps": f"{runs[0]['done']:,}", "LR": f"{runs[0]['rate']:g}",
+            "time per step": f"{median(row['step_ms'] for row in runs):.0f} ms",
+            "test loss": interval(list(losses.values())),
+        }  # fmt: skip
+        if name != full:
+            line[f"minus {full}"] = interval(
+                paired(losses, base), contrasts=len(all_attention.VARIANTS) - 1
+            )
+        lines.append(line)
+    return table(lines, caption="Test loss in nats per character at equal training FLOPs, mean "
+                 "over five seeds [95% t interval]; the difference is paired by seed and corrected "
+                 "for three comparisons. Time: median on two shared CPU cores, a rough "
+                 "number.")  # fmt: skip
+
+
+def timing_table(rows: Rows) -> Html:
+    """Show RMSNorm's time divided by layer normalization's."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for row in rows:
+        ratios = sorted(row["ratios"])
+        low, high = ratios[len(ratios) // 10], ratios[-1 - len(ratios) // 10]
+        lines.append({"code": row["kind"], "width": f"{row['width']}", "passes": row["passes"],
+                      "time ratio": f"{median(ratios):.2f} ({low:.2f} to {high:.2f})"})  # fmt: skip
+    return table(lines, caption="Time of RMSNorm divided by that of layer normalization: median of "
+                 "30 repetitions (10th to 90th percentile).")  # fmt: skip
