@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 import torch
@@ -40,7 +41,7 @@ def test_at_initialization_rezero_is_the_embedding_and_the_control_has_small_bra
     for found, name in ((plain, "no norm"), (scaled, norm_variants.SCALED)):
         torch.manual_seed(0)
         found += list(norm_variants.decoder(20, name, 8).decoder.stack.parameters())
-    ratios = {round(float(a.norm() / b.norm()), 4) for a, b in zip(plain, scaled, strict=True)
+    ratios = {round((a.norm() / b.norm()).item(), 4) for a, b in zip(plain, scaled, strict=True)
               if b.norm() > 0}  # fmt: skip
     assert ratios == {1.0, 4.0}  # sqrt(2 * 8)
 
@@ -50,7 +51,7 @@ def test_baselines_by_counts() -> None:
     share = (letters.count("e") + 1) / (len(letters) + len(TEXT.letters))
     one = TEXT._replace(chosen=TEXT.encode("e"))
     assert norm_variants.unigram_loss(one) == pytest.approx(-math.log(share))
-    after = [b for a, b in zip(letters, letters[1:], strict=False) if a == "q"]
+    after = [b for a, b in pairwise(letters) if a == "q"]
     pair = (after.count("u") + 1) / (len(after) + len(TEXT.letters))
     two = TEXT._replace(chosen=TEXT.encode("qu"))
     assert norm_variants.bigram_loss(two) == pytest.approx(-math.log(pair), abs=1e-5)

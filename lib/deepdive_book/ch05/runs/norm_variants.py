@@ -37,7 +37,7 @@ DEEP, LONG = (24, STEPS), (4, 4 * STEPS)  # layers and steps
 SETTINGS = ((4, STEPS), DEEP, LONG)
 GRID = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 FIRST = (1e-3, 3e-3, 1e-2)  # tried first; a best rate at an edge extends the search
-SCALED, FINAL = "no norm, scaled", "scaled, final norm"
+SCALED, FINAL, OPEN = "no norm, scaled", "no norm, scaled, final norm", "pre-norm, no final norm"
 
 # How each variant joins a sublayer with the stream, the norm at the end of the stack, and whether
 # the last matrix of each branch is divided by sqrt(2 n_layers) at initialization.
@@ -45,6 +45,7 @@ Variant = tuple[Callable[[int], nn.Module], Callable[[int], nn.Module] | None, b
 VARIANTS: dict[str, Variant] = {
     "post-norm": (PostNorm, None, False),
     "pre-norm": (PreNorm, LayerNorm, False),
+    OPEN: (PreNorm, None, False),
     "pre-norm, RMSNorm": (partial(PreNorm, norm=RMSNorm), RMSNorm, False),
     "ReZero": (ReZero, None, False),
     "no norm": (NoNorm, None, False),

@@ -7,6 +7,8 @@ from typing import Any
 from deepdive_book.ch05.runs import all_attention
 from deepdive_book.ch05.runs.norm_variants import (
     DEEP,
+    FINAL,
+    OPEN,
     SCALED,
     SEEDS,
     SETTINGS,
@@ -22,8 +24,8 @@ Rows = Sequence[dict[str, Any]]
 NOT_SAVED = [{"variant": NOT_HERE}]
 # First minus second, both at their own learning rates.
 CONTRASTS = (
-    ("ReZero", "pre-norm"), ("ReZero", SCALED), ("pre-norm, RMSNorm", "pre-norm"),
-    ("post-norm", "pre-norm"),
+    ("pre-norm, RMSNorm", "pre-norm"), ("ReZero", "pre-norm"), ("ReZero", SCALED),
+    (OPEN, "pre-norm"), (FINAL, SCALED),
 )  # fmt: skip
 
 
