@@ -103,4 +103,6 @@ def test_the_saved_rows_are_those_that_the_tables_need() -> None:
         for fields in sublayer_tables.settings().values():
             assert len(sublayer_tables.selected(rows, variant=name, **fields)) == 5
     for name in all_attention.VARIANTS:
-        assert len(sublayer_tables.selected(all_attention.load(), variant=name)) == 5
+        for steps in (all_attention.STEPS, all_attention.LONG):
+            runs = sublayer_tables.selected(all_attention.load(), variant=name, steps=steps)
+            assert len(runs) == 5

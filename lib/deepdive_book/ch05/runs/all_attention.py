@@ -37,6 +37,7 @@ from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import random_windows
 
 D_MODEL, HEADS, D_FF, LENGTH, WINDOWS, STEPS = 64, 4, 256, 64, 12, 300
+LONG = 3 * STEPS
 
 
 class Variant(NamedTuple):
@@ -131,21 +132,26 @@ def measure(variant: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
     }
 
 
-def run_all(variants: Sequence[str] = tuple(VARIANTS)) -> None:
+def run_all(
+    variants: Sequence[str] = tuple(VARIANTS), budgets: Sequence[int] = (STEPS, LONG)
+) -> None:
     """Measure every point into results/all_attention.json: the search for the learning rate on
     seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "all_attention")
-    for variant in variants:
+    for steps in budgets:
+        for variant in variants:
 
-        def one(rate: float, seed: int, variant: str = variant) -> dict[str, Any]:
-            point = {"variant": variant, "rate": rate, "seed": seed,
-                     "steps": round(share() * STEPS)}  # fmt: skip
-            return sweep(measure, [point], path, data="tinyshakespeare")[0]
+            def one(
+                rate: float, seed: int, variant: str = variant, steps: int = steps
+            ) -> dict[str, Any]:
+                point = {"variant": variant, "rate": rate, "seed": seed,
+                         "steps": round(share() * steps)}  # fmt: skip
+                return sweep(measure, [point], path, data="tinyshakespeare")[0]
 
-        best = search(one)
-        for seed in SEEDS:
-            one(best, seed)
+            best = search(one)
+            for seed in SEEDS:
+                one(best, seed)
 
 
 def load() -> list[dict[str, Any]]:

@@ -84,25 +84,33 @@ def all_attention_table(rows: Rows) -> Html:
     if not rows:
         return table(NOT_SAVED)
     full, lines = all_attention.FULL, []
-    base = by_seed(selected(rows, variant=full), "test")
+    budgets = (all_attention.STEPS, all_attention.LONG)
     for name in all_attention.VARIANTS:
-        runs = selected(rows, variant=name)
-        losses = by_seed(runs, "test")
+        first = selected(rows, variant=name, steps=budgets[0])
         line: dict[str, Any] = {
-            "variant": name, "parameters": f"{runs[0]['parameters']:,}",
-            "steps": f"{runs[0]['done']:,}", "LR": f"{runs[0]['rate']:g}",
-            "time per step": f"{median(row['step_ms'] for row in runs):.0f} ms",
-            "test loss": interval(list(losses.values())),
+            "variant": name, "parameters": f"{first[0]['parameters']:,}",
+            "time per step": f"{median(row['step_ms'] for row in first):.0f} ms",
         }  # fmt: skip
-        if name != full:
-            line[f"minus {full}"] = interval(
-                paired(losses, base), contrasts=len(all_attention.VARIANTS) - 1
-            )
+        for budget in budgets:
+            runs = selected(rows, variant=name, steps=budget)
+            losses = by_seed(runs, "test")
+            base = by_seed(selected(rows, variant=full, steps=budget), "test")
+            line[f"steps ({budget})"] = f"{runs[0]['done']:,}"
+            line[f"LR ({budget})"] = f"{runs[0]['rate']:g}"
+            line[f"test loss ({budget})"] = interval(list(losses.values()))
+            if name != full:
+                line[f"difference ({budget})"] = interval(
+                    paired(losses, base), contrasts=len(budgets) * (len(all_attention.VARIANTS) - 1)
+                )
         lines.append(line)
-    return table(lines, caption="Test loss in nats per character at equal training FLOPs, mean "
-                 "over five seeds [95% t interval]; the difference is paired by seed and corrected "
-                 "for three comparisons. Time: median on two shared CPU cores, a rough "
-                 "number.")  # fmt: skip
+    order = ["variant", "parameters", "time per step"]
+    order += [f"{what} ({n})" for n in budgets for what in ("steps", "LR", "test loss",
+                                                            "difference")]  # fmt: skip
+    return table(lines, order, caption="Test loss in nats per character at equal training FLOPs, "
+                 f"those of {budgets[0]} or {budgets[1]} steps of attention + feed-forward; mean "
+                 "over five seeds [95% t interval]. Difference: from attention + feed-forward, "
+                 "paired by seed and corrected for six comparisons. Time: median on two shared CPU "
+                 "cores, a rough number.")  # fmt: skip
 
 
 def timing_table(rows: Rows) -> Html:
