@@ -10,9 +10,10 @@ split, and evaluation are those of `deepdive_book.ch06a.runs.decoder_ablations`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -57,6 +58,11 @@ VARIANTS = {
     "attention alone": Variant(2, 0, 0),
     "attention alone, 6 layers": Variant(6, 0, 0),
 }
+TWICE = (
+    FULL,
+    "all-attention",
+    "attention alone",
+)  # the variants that are also trained for `LONG` steps
 
 
 def decoder(vocab_size: int, name: str) -> DecoderOnly:
@@ -133,13 +139,13 @@ def measure(variant: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
 
 
 def run_all(
-    variants: Sequence[str] = tuple(VARIANTS), budgets: Sequence[int] = (STEPS, LONG)
+    budgets: Mapping[int, Sequence[str]] = MappingProxyType({STEPS: [*VARIANTS], LONG: TWICE}),
 ) -> None:
     """Measure every point into results/all_attention.json: the search for the learning rate on
     seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "all_attention")
-    for steps in budgets:
+    for steps, variants in budgets.items():
         for variant in variants:
 
             def one(
