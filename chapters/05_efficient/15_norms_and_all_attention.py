@@ -247,21 +247,29 @@ for name, values in norms.items():
 # results. **Unigram loss** means the loss of a model that knows only how frequent each character
 # is, and a run that doesn't beat it hasn't learned anything from the context.
 
+# %% The same code, a few steps
+few = pick(ci=2, laptop=10, gpu=50)
+for name in ("pre-norm", "ReZero"):
+    row = norm_variants.measure(name, 4, 0.01, 0, few)
+    print(f"{name}: test loss {row['test']:.2f} after {few} steps")
+
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "PREDICT",
-    ["a"],
-    answer=0,
-    explain="",
-    key="05_efficient/rezero",
+    "24 layers, 150 steps, each at its own learning rate. How does ReZero's test loss compare with "
+    "that of the control without a norm and without a learned number (no norm, scaled)?",
+    ["lower by more than 0.1 nats", "less than 0.1 nats apart", "higher by more than 0.1 nats"],
+    answer=1,
+    explain="Because small branches at initialization are what both have in common, and they "
+    "matter more than how the branches become small.",
+    key="05_efficient/rezero-control",
 )
 
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
-# %% Test loss by depth tags=["slide", "surprise", "nbval-check-output"]
+# %% Test loss by residual connection tags=["slide", "surprise", "nbval-check-output"]
 from deepdive_book.ch05.runs import sublayer_tables
 
 rows = norm_variants.load()
@@ -272,12 +280,6 @@ sublayer_tables.contrast_table(rows)
 
 # %% [markdown]
 # RESULT1
-
-# %% Both pre-norm variants at two learning rates tags=["nbval-check-output"]
-sublayer_tables.two_rates_table(rows)
-
-# %% [markdown]
-# RESULT1B
 #
 # ### 2. Can attention replace the feed-forward layer?
 #
@@ -303,3 +305,177 @@ sublayer_tables.timing_table(norm_timing.load())
 # %% [markdown]
 # RESULT3
 #
+# ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
+#
+# PyTorch has RMSNorm, and it has persistent vectors under another name. With `add_bias_kv=True`,
+# `nn.MultiheadAttention` appends one learned key and one learned value, which is all-attention with
+# $N = 1$ vector per head. The next cell compares both with our code. PyTorch has no ReZero module,
+# and no option for more than one vector.
+
+# %% PyTorch's RMSNorm and its added key and value tags=["nbval-check-output"]
+torch.manual_seed(0)
+theirs = nn.MultiheadAttention(16, 4, add_bias_kv=True, batch_first=True)
+nn.init.normal_(theirs.in_proj_bias)
+ours = AllAttention(16, 4, n_vectors=1)
+with torch.no_grad():
+    ours.qkv.weight.copy_(theirs.in_proj_weight)
+    ours.qkv.bias.copy_(theirs.in_proj_bias)
+    ours.out.load_state_dict(theirs.out_proj.state_dict())
+    ours.k.copy_(theirs.bias_k.view(4, 1, 4))
+    ours.v.copy_(theirs.bias_v.view(4, 1, 4))
+x = torch.randn(2, 7, 16)
+later = torch.ones(7, 7, dtype=torch.bool).triu(1)  # True: hidden, PyTorch's convention
+print("add_bias_kv:", torch.allclose(theirs(x, x, x, attn_mask=later)[0], ours(x), atol=1e-5))
+print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), atol=1e-5))
+
+# %% [markdown]
+# ## How it differs
+#
+# | | pre-norm | pre-norm, RMSNorm | ReZero | no norm, scaled |
+# |---|---|---|---|---|
+# | one sublayer | $x + f(n(x))$ | $x + f(n(x))$ | $x + \alpha f(x)$ | $x + f(x)$ |
+# | learned numbers per sublayer | $2d$ | $d$ | 1 | 0 |
+# | at initialization | $x$ plus a branch of fixed size | the same | $x$ | $x$ plus a small branch |
+# | norm at the end of the stack | yes | yes | no | no |
+#
+# | | attention + feed-forward | all-attention |
+# |---|---|---|
+# | sublayers per layer | 2 | 1 |
+# | weight of unit or vector $i$ | activation of $k_i \cdot x$, each unit by itself | softmax of $k_i \cdot q$ over all tokens and vectors |
+# | output | sum of $v_i$, not bounded | average of the $v_i$ |
+# | per head | no | yes |
+#
+# A feed-forward layer is similar to attention over its units: the rows of its first matrix act as
+# keys, and the columns of its second act as values. What all-attention changes is the softmax,
+# through which tokens and vectors compete for the same total weight of 1.
+#
+# ## Common mistake: persistent vectors behind the causal mask
+#
+# You append $N$ learned keys after the $T$ tokens and build the causal mask for $T + N$ keys with
+# `torch.ones(T, T + N).tril()`. **Symptom:** the loss equals that of attention alone, and the
+# gradient of the learned keys is exactly zero, because every one of them counts as a later token.
+# **Fix:** build the mask for the tokens and extend it with `True`, as in the code above.
+
+# %% The mistake, and its symptom tags=["nbval-check-output"]
+T, N = 3, 2
+wrong = torch.ones(T, T + N, dtype=torch.bool).tril()
+right = F.pad(torch.ones(T, T, dtype=torch.bool).tril(), (0, N), value=True)
+for name, visible in (("wrong", wrong), ("right", right)):
+    print(f"{name}: learned vectors visible to each query:", visible[:, T:].sum(1).tolist())
+
+# %% [markdown]
+# ## In practice
+#
+# PRACTICE
+#
+# ## Summary
+#
+# SUMMARY
+#
+# ## Check your understanding
+#
+# 1. For which vectors does RMSNorm equal layer normalization, apart from learned factors?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    For vectors with mean 0: subtracting the mean then changes nothing, and the variance is the
+#    mean square.
+#
+#    </details>
+# 2. At initialization of ReZero, which parameters of a layer have a gradient that isn't zero?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Only $\alpha$. The gradient of every weight in the branch is multiplied by $\alpha = 0$.
+#
+#    </details>
+# 3. Why does $N = d_{ff}$ give all-attention as many parameters as a feed-forward layer, whatever
+#    the number of heads?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Each of $H$ heads has $N$ keys and $N$ values of width $d / H$, which makes $2 N d$ numbers. The
+#    feed-forward layer has two matrices with $d \cdot d_{ff}$ weights each.
+#
+#    </details>
+# 4. Why don't persistent vectors enlarge the KV cache during generation?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    They are parameters and the same for every sequence and step, so only the tokens' keys and
+#    values are cached.
+#
+#    </details>
+# 5. ReZero reaches a lower loss than pre-norm after 150 steps. Which two controls did we need
+#    before we could say why?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Branches that are scaled at initialization, without a learned number, and pre-norm without the
+#    norm at the end of the stack.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 3 min)* Compute RMSNorm of $(1, 7)$ and of $(2, 14)$.
+#
+#    <details><summary>Answer</summary>
+#
+#    The mean square of $(1, 7)$ is $(1 + 49) / 2 = 25$, so the result is $(0.2, 1.4)$. Doubling the
+#    vector doubles the root mean square too, so the result for $(2, 14)$ is the same.
+#
+#    </details>
+# 2. *(on paper, 5 min)* A model has width 512, 8 heads, and feed-forward layers of 2,048 units
+#    without biases. Compute how many persistent vectors per head have as many parameters as one
+#    feed-forward layer, and how many numbers each head then has.
+#
+#    <details><summary>Answer</summary>
+#
+#    2,048 vectors per head. Each head has $2 \cdot 2048 \cdot 64 = 262{,}144$ numbers, and 8 heads
+#    have 2,097,152, the same as $2 \cdot 512 \cdot 2048$.
+#
+#    </details>
+# 3. *(in code, 10 min)* Give `ReZero` one $\alpha$ per channel instead of one per branch. Check that
+#    it equals the original if all are 0.5, and compare it with
+#    `deepdive.core.residual.ScaledPreNorm`, which is known as LayerScale.
+#
+#    <details><summary>Answer</summary>
+#
+#    `self.alpha = nn.Parameter(torch.zeros(d_model))`; the forward pass stays the same, because
+#    $\alpha$ is broadcast over the tokens. LayerScale has such a vector too, but it keeps the norm
+#    in the branch and starts with a small value instead of 0.
+#
+#    </details>
+# 4. *(measure, 20 min of machine time)* Train `norm_variants.decoder` with 12 layers for 150 steps
+#    as ReZero and as *no norm, scaled*, at the rates 0.003, 0.01, and 0.03 and with three seeds
+#    each. Report the difference at each variant's best rate with a t interval.
+#
+#    <details><summary>Answer</summary>
+#
+#    `norm_variants.measure("ReZero", 12, 0.01, seed, 150)` returns one run. We haven't run this
+#    depth. Select the rate by the key `chosen`, report `test`, and use other seeds for the
+#    selection than for the result.
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+for values in ((1.0, 7.0), (2.0, 14.0)):
+    print([round(y, 2) for y in RMSNorm(2)(torch.tensor(values)).tolist()])
+print(2 * 2048 * 64, 8 * 2 * 2048 * 64, 2 * 512 * 2048)
+
+# %% [markdown]
+# ## Further reading
+#
+# - Zhang and Sennrich (2019), [*Root Mean Square Layer
+#   Normalization*](https://arxiv.org/abs/1910.07467).
+# - Bachlechner et al. (2021), [*ReZero is All You Need: Fast Convergence at Large
+#   Depth*](https://arxiv.org/abs/2003.04887), and [the authors'
+#   code](https://github.com/majumderb/rezero).
+# - Zhang, Dauphin, and Ma (2019), [*Fixup Initialization: Residual Learning Without
+#   Normalization*](https://arxiv.org/abs/1901.09321): an initialization that replaces the norm.
+# - Sukhbaatar et al. (2019), [*Augmenting Self-attention with Persistent
+#   Memory*](https://arxiv.org/abs/1907.01470), and [the authors'
+#   code](https://github.com/facebookresearch/adaptive-span).
+# - Xiong et al. (2020), [*On Layer Normalization in the Transformer
+#   Architecture*](https://arxiv.org/abs/2002.04745): post-norm and pre-norm.

@@ -99,9 +99,9 @@ def test_the_norms_that_are_timed_are_the_norms() -> None:
 
 def test_the_saved_rows_are_those_that_the_tables_need() -> None:
     rows = norm_variants.load()
-    for name in norm_variants.VARIANTS:
-        for fields in sublayer_tables.settings().values():
-            assert len(sublayer_tables.selected(rows, variant=name, **fields)) == 5
+    for setting, names in norm_variants.SETTINGS.items():
+        for name in names:
+            assert len(sublayer_tables.of_setting(rows, name, setting)) == 5
     saved = all_attention.load()
     for steps, names in ((all_attention.STEPS, [*all_attention.VARIANTS]),
                          (all_attention.LONG, all_attention.TWICE)):  # fmt: skip

@@ -117,13 +117,9 @@ def test_as_many_parameters_as_a_feed_forward_layer() -> None:
     assert sum(p.numel() for p in mechanism.parameters()) == 2 * 16 * 64
 
 
-def _without_root(self: PersistentMemoryAttention, *args: object) -> Tensor:
-    q, k, v, allowed, bias, scale = args
-    self.d_head = 1
-    try:
-        return STEPS(self, q, k, v, allowed, bias, scale)  # type: ignore[arg-type]
-    finally:
-        self.d_head = q.shape[-1]  # type: ignore[attr-defined]
+def _without_root(self: PersistentMemoryAttention, *args: Tensor) -> Tensor:
+    with mock.patch.object(self, "roots", (1.0, self.roots[1])):
+        return STEPS(self, *args)  # type: ignore[arg-type]
 
 
 STEPS = PersistentMemoryAttention.steps

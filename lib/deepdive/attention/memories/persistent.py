@@ -32,9 +32,10 @@ class PersistentMemoryAttention(SoftmaxAttention):
         positive(n_heads=n_heads, d_head=d_head)
         not_negative(n_slots=n_slots)
         self.n_heads, self.n_slots, self.d_head = n_heads, n_slots, d_head
+        self.roots = math.sqrt(d_head), math.sqrt(max(n_slots, 1))
         keys, values = (torch.randn(n_heads, n_slots, d_head) for _ in range(2))
-        self.memory_keys = nn.Parameter(keys / math.sqrt(d_head))
-        self.memory_values = nn.Parameter(values / math.sqrt(max(n_slots, 1)))
+        self.memory_keys = nn.Parameter(keys / self.roots[0])
+        self.memory_values = nn.Parameter(values / self.roots[1])
 
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}, n_slots={self.n_slots}, d_head={self.d_head}"
@@ -58,8 +59,7 @@ class PersistentMemoryAttention(SoftmaxAttention):
     ) -> Tensor:
         """Return the output of the three steps over S + n_slots keys."""
         B, S = k.shape[0], k.shape[2]
-        keys = math.sqrt(self.d_head) * self.memory_keys  # (H, n_slots, d_head)
-        values = math.sqrt(self.n_slots) * self.memory_values
+        keys, values = self.roots[0] * self.memory_keys, self.roots[1] * self.memory_values
         k = torch.cat((k, keys.expand(B, -1, -1, -1)), 2)  # (B, H, S + n_slots, d_head)
         v = torch.cat((v, values.expand(B, -1, -1, -1)), 2)
         return super().steps(

@@ -38,7 +38,7 @@ from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import random_windows
 
 D_MODEL, HEADS, D_FF, LENGTH, WINDOWS, STEPS = 64, 4, 256, 64, 12, 300
-LONG = 3 * STEPS
+LONG = 2 * STEPS
 
 
 class Variant(NamedTuple):

@@ -34,7 +34,6 @@ from deepdive_book.tasks.stream import random_windows, sequential_windows
 D_MODEL, HEADS, LENGTH, WINDOWS, STEPS = 32, 4, 32, 8, 150
 SEEDS, TUNING_SEEDS = range(5), (100, 101, 102)
 DEEP, LONG = (24, STEPS), (4, 4 * STEPS)  # layers and steps
-SETTINGS = ((4, STEPS), DEEP, LONG)
 GRID = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 FIRST = (1e-3, 3e-3, 1e-2)  # tried first; a best rate at an edge extends the search
 SCALED, FINAL, OPEN = "no norm, scaled", "no norm, scaled, final norm", "pre-norm, no final norm"
@@ -52,6 +51,11 @@ VARIANTS: dict[str, Variant] = {
     SCALED: (NoNorm, None, True),
     FINAL: (NoNorm, LayerNorm, True),
 }
+# (layers, steps) -> the variants that are trained so
+SETTINGS = {
+    (4, STEPS): tuple(VARIANTS), DEEP: tuple(VARIANTS),
+    LONG: ("post-norm", "pre-norm", "ReZero", SCALED),
+}  # fmt: skip
 
 
 @cache
@@ -177,8 +181,8 @@ def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("i
     to lower rates while no loss is below `floor`. The two best rates are then compared with all
     `TUNING_SEEDS`, because one seed can select the wrong one.
     """
-    first, found = TUNING_SEEDS[0], {}
-    rates = list(FIRST)
+    first, rates = TUNING_SEEDS[0], list(FIRST)
+    found: dict[float, dict[str, Any]] = {}
     while True:
         found |= {rate: tune(rate, first) for rate in rates if rate not in found}
         best, at = best_rate([*found.values()]), [GRID.index(rate) for rate in rates]
@@ -193,14 +197,12 @@ def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("i
     return best_rate([tune(rate, seed) for rate in two for seed in TUNING_SEEDS])
 
 
-def run_all(
-    variants: Sequence[str] = tuple(VARIANTS), settings: Sequence[tuple[int, int]] = SETTINGS
-) -> None:
+def run_all(settings: Mapping[tuple[int, int], Sequence[str]] = SETTINGS) -> None:
     """Measure every point into results/norm_variants.json: the search for the learning rate on
     seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "norm_variants")
-    for depth, long in settings:
+    for (depth, long), variants in settings.items():
         for variant in variants:
 
             def one(

@@ -36,9 +36,16 @@ def selected(rows: Rows, **fields: Any) -> list[dict[str, Any]]:
     return [row for row in mine if row["rate"] == rate and row["seed"] in SEEDS]
 
 
-def settings() -> dict[str, dict[str, int]]:
-    """Return the fields of each setting, by its name."""
-    return {f"{n} layers, {steps} steps": {"n_layers": n, "steps": steps} for n, steps in SETTINGS}
+def settings() -> dict[tuple[int, int], str]:
+    """Return the name of each setting, (layers, steps)."""
+    return {(n, steps): f"{n} layers, {steps} steps" for n, steps in SETTINGS}
+
+
+def of_setting(rows: Rows, name: str, setting: tuple[int, int]) -> list[dict[str, Any]]:
+    """Return a variant's runs in a setting, none where it wasn't trained so."""
+    if name not in SETTINGS[setting]:
+        return []
+    return selected(rows, variant=name, n_layers=setting[0], steps=setting[1])
 
 
 def _finite(rows: Rows) -> dict[int, float]:
@@ -51,12 +58,12 @@ def trainability_table(rows: Rows) -> Html:
         return table(NOT_SAVED)
     lines: list[dict[str, Any]] = []
     for name in VARIANTS:
-        deepest = selected(rows, variant=name, n_layers=DEEP[0], steps=DEEP[1])
+        deepest = of_setting(rows, name, DEEP)
         line: dict[str, Any] = {"variant": name, "parameters": f"{deepest[0]['parameters']:,}"}
-        for setting, fields in settings().items():
-            runs = selected(rows, variant=name, **fields)
-            line[setting] = interval(list(_finite(runs).values()))
-            line[f"LR ({setting})"] = f"{runs[0]['rate']:g}"
+        for setting, title in settings().items():
+            if runs := of_setting(rows, name, setting):
+                line[title] = interval(list(_finite(runs).values()))
+                line[f"LR ({title})"] = f"{runs[0]['rate']:g}"
         lines.append(line)
     return table(lines, caption="Test loss in nats per character, mean over five seeds [95% t "
                  "interval], each variant at its own learning rate (LR). Parameters: with 24 "
@@ -67,12 +74,15 @@ def contrast_table(rows: Rows) -> Html:
     """Show differences of test losses, paired by seed."""
     if not rows:
         return table(NOT_SAVED)
-    lines = []
+    pairs = [(pair, setting) for pair in CONTRASTS for setting in SETTINGS
+             if {*pair} <= {*SETTINGS[setting]}]  # fmt: skip
+    lines: list[dict[str, Any]] = []
     for first, second in CONTRASTS:
         line: dict[str, Any] = {"difference": f"{first} minus {second}"}
-        for setting, fields in settings().items():
-            both = [_finite(selected(rows, variant=name, **fields)) for name in (first, second)]
-            line[setting] = interval(paired(*both), contrasts=len(CONTRASTS) * len(SETTINGS))
+        for setting, title in settings().items():
+            if ((first, second), setting) in pairs:
+                both = [_finite(of_setting(rows, name, setting)) for name in (first, second)]
+                line[title] = interval(paired(*both), contrasts=len(pairs))
         lines.append(line)
     return table(lines, caption="Difference of the test losses in nats per character, paired by "
                  "seed [95% t interval, Bonferroni-corrected for all differences of the table]. "
