@@ -108,6 +108,7 @@ ZERO_SAYS_SOMETHING = {
     "n_global",
     "n_random",
     "n_highway",
+    "n_slots",  # all-attention without persistent vectors is attention alone; Luna refuses 0
     "pad",
     "shift",
     "start",

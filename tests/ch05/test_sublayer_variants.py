@@ -102,8 +102,5 @@ def test_the_saved_rows_are_those_that_the_tables_need() -> None:
     for setting, names in norm_variants.SETTINGS.items():
         for name in names:
             assert len(sublayer_tables.of_setting(rows, name, setting)) == 5
-    saved = all_attention.load()
-    for steps, names in ((all_attention.STEPS, [*all_attention.VARIANTS]),
-                         (all_attention.LONG, all_attention.TWICE)):  # fmt: skip
-        for name in names:
-            assert len(sublayer_tables.selected(saved, variant=name, steps=steps)) == 5
+    for name in all_attention.VARIANTS:
+        assert len(sublayer_tables.selected(all_attention.load(), variant=name, steps=300)) == 5

@@ -10,10 +10,8 @@ split, and evaluation are those of `deepdive_book.ch06a.runs.decoder_ablations`.
 """
 
 import time
-from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -38,7 +36,6 @@ from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import random_windows
 
 D_MODEL, HEADS, D_FF, LENGTH, WINDOWS, STEPS = 64, 4, 256, 64, 12, 300
-LONG = 2 * STEPS
 
 
 class Variant(NamedTuple):
@@ -58,11 +55,7 @@ VARIANTS = {
     "attention alone": Variant(2, 0, 0),
     "attention alone, 6 layers": Variant(6, 0, 0),
 }
-TWICE = (
-    FULL,
-    "all-attention",
-    "attention alone",
-)  # the variants that are also trained for `LONG` steps
+TWICE = (FULL, "all-attention", "attention alone")  # also trained with twice the FLOPs
 
 
 def decoder(vocab_size: int, name: str) -> DecoderOnly:
@@ -138,26 +131,25 @@ def measure(variant: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
     }
 
 
-def run_all(
-    budgets: Mapping[int, Sequence[str]] = MappingProxyType({STEPS: [*VARIANTS], LONG: TWICE}),
-) -> None:
+def run_all() -> None:
     """Measure every point into results/all_attention.json: the search for the learning rate on
-    seeds of its own, then `SEEDS` at the best rate.
+    seeds of its own, then `SEEDS` at the best rate; at the same rate, `TWICE` with twice the FLOPs.
     """
     path = results_path("05_efficient", "all_attention")
-    for steps, variants in budgets.items():
-        for variant in variants:
+    for variant in VARIANTS:
 
-            def one(
-                rate: float, seed: int, variant: str = variant, steps: int = steps
-            ) -> dict[str, Any]:
-                point = {"variant": variant, "rate": rate, "seed": seed,
-                         "steps": round(share() * steps)}  # fmt: skip
-                return sweep(measure, [point], path, data="tinyshakespeare")[0]
+        def one(
+            rate: float, seed: int, variant: str = variant, steps: int = STEPS
+        ) -> dict[str, Any]:
+            point = {"variant": variant, "rate": rate, "seed": seed,
+                     "steps": round(share() * steps)}  # fmt: skip
+            return sweep(measure, [point], path, data="tinyshakespeare")[0]
 
-            best = search(one)
-            for seed in SEEDS:
-                one(best, seed)
+        best = search(one)
+        for seed in SEEDS:
+            one(best, seed)
+            if variant in TWICE:
+                one(best, seed, steps=2 * STEPS)
 
 
 def load() -> list[dict[str, Any]]:

@@ -43,15 +43,15 @@ NORMS: dict[str, tuple[Norm, Norm]] = {
 
 
 def seconds(norm: Norm, x: Tensor, backward: bool, calls: int) -> float:
-    """Return the time of `calls` calls on x (tokens, width)."""
+    """Return the processor time of `calls` calls on x (tokens, width)."""
     weight, bias = (torch.full((x.shape[1],), each, requires_grad=backward) for each in (1.0, 0.0))
     x = x.requires_grad_(backward)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(calls):
         y = norm(x, weight, bias)
         if backward:
             y.sum().backward()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def measure(width: int, passes: str, kind: str, repetitions: int = REPETITIONS) -> dict[str, Any]:

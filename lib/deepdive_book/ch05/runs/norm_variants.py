@@ -53,7 +53,7 @@ VARIANTS: dict[str, Variant] = {
 }
 # (layers, steps) -> the variants that are trained so
 SETTINGS = {
-    (4, STEPS): tuple(VARIANTS), DEEP: tuple(VARIANTS),
+    (4, STEPS): tuple(VARIANTS), DEEP: tuple(name for name in VARIANTS if name != FINAL),
     LONG: ("post-norm", "pre-norm", "ReZero", SCALED),
 }  # fmt: skip
 

@@ -6,18 +6,18 @@ from typing import Any
 
 from deepdive_book.ch05.runs import all_attention
 from deepdive_book.ch05.runs.norm_variants import (
-    DEEP,
     FINAL,
     OPEN,
     SCALED,
     SEEDS,
     SETTINGS,
+    STEPS,
     TUNING_SEEDS,
     VARIANTS,
     best_rate,
 )
 from deepdive_book.kit.markup import Html
-from deepdive_book.kit.rows import by_seed, interval, paired
+from deepdive_book.kit.rows import interval, paired
 from deepdive_book.kit.tables import NOT_HERE, table
 
 Rows = Sequence[dict[str, Any]]
@@ -58,15 +58,17 @@ def trainability_table(rows: Rows) -> Html:
         return table(NOT_SAVED)
     lines: list[dict[str, Any]] = []
     for name in VARIANTS:
-        deepest = of_setting(rows, name, DEEP)
-        line: dict[str, Any] = {"variant": name, "parameters": f"{deepest[0]['parameters']:,}"}
+        first = of_setting(rows, name, (4, STEPS))
+        line: dict[str, Any] = {"variant": name, "parameters": f"{first[0]['parameters']:,}"}
         for setting, title in settings().items():
             if runs := of_setting(rows, name, setting):
-                line[title] = interval(list(_finite(runs).values()))
+                losses = list(_finite(runs).values())
+                line[title] = interval(losses) if losses else "diverges, all 5 seeds"
                 line[f"LR ({title})"] = f"{runs[0]['rate']:g}"
         lines.append(line)
-    return table(lines, caption="Test loss in nats per character, mean over five seeds [95% t "
-                 "interval], each variant at its own learning rate (LR). Parameters: with 24 "
+    return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
+                 caption="Test loss in nats per character, mean over five seeds [95% t "
+                 "interval], each variant at its own learning rate (LR). Parameters: with 4 "
                  "layers.")  # fmt: skip
 
 
@@ -84,7 +86,8 @@ def contrast_table(rows: Rows) -> Html:
                 both = [_finite(of_setting(rows, name, setting)) for name in (first, second)]
                 line[title] = interval(paired(*both), contrasts=len(pairs))
         lines.append(line)
-    return table(lines, caption="Difference of the test losses in nats per character, paired by "
+    return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
+                 caption="Difference of the test losses in nats per character, paired by "
                  "seed [95% t interval, Bonferroni-corrected for all differences of the table]. "
                  "Negative: the first has the lower loss.")  # fmt: skip
 
@@ -94,36 +97,38 @@ def all_attention_table(rows: Rows) -> Html:
     if not rows:
         return table(NOT_SAVED)
     full, lines = all_attention.FULL, []
-    budgets = (all_attention.STEPS, all_attention.LONG)
+    budgets = {all_attention.STEPS: "", 2 * all_attention.STEPS: ", twice the FLOPs"}
+    contrasts = len(all_attention.VARIANTS) + len(all_attention.TWICE) - 2
     for name in all_attention.VARIANTS:
-        first = selected(rows, variant=name, steps=budgets[0])
+        first = selected(rows, variant=name, steps=all_attention.STEPS)
         line: dict[str, Any] = {
             "variant": name, "parameters": f"{first[0]['parameters']:,}",
+            "steps": f"{first[0]['done']:,}", "LR": f"{first[0]['rate']:g}",
             "time per step": f"{median(row['step_ms'] for row in first):.0f} ms",
         }  # fmt: skip
-        for budget in budgets:
-            if budget == all_attention.LONG and name not in all_attention.TWICE:
-                continue
-            runs = selected(rows, variant=name, steps=budget)
-            losses = by_seed(runs, "test")
-            base = by_seed(selected(rows, variant=full, steps=budget), "test")
-            line[f"steps ({budget})"] = f"{runs[0]['done']:,}"
-            line[f"LR ({budget})"] = f"{runs[0]['rate']:g}"
-            line[f"test loss ({budget})"] = interval(list(losses.values()))
-            if name != full:
-                line[f"difference ({budget})"] = interval(
-                    paired(losses, base),
-                    contrasts=len(all_attention.VARIANTS) + len(all_attention.TWICE) - 2,
-                )
+        for steps, words in budgets.items():
+            at = {"steps": steps, "rate": first[0]["rate"]}
+            base_rate = selected(rows, variant=full, steps=all_attention.STEPS)[0]["rate"]
+            losses = _of_seeds(rows, variant=name, **at)
+            base = _of_seeds(rows, variant=full, steps=steps, rate=base_rate)
+            if losses:
+                line[f"test loss{words}"] = interval(list(losses.values()))
+            if losses and name != full:
+                line[f"difference{words}"] = interval(paired(losses, base), contrasts=contrasts)
         lines.append(line)
-    order = ["variant", "parameters", "time per step"]
-    order += [f"{what} ({n})" for n in budgets for what in ("steps", "LR", "test loss",
-                                                            "difference")]  # fmt: skip
-    return table(lines, order, caption="Test loss in nats per character at equal training FLOPs, "
-                 f"those of {budgets[0]} or {budgets[1]} steps of attention + feed-forward; mean "
-                 "over five seeds [95% t interval]. Difference: from attention + feed-forward, "
-                 "paired by seed and corrected for five comparisons. Time: median on two shared "
-                 "CPU cores, a rough number.")  # fmt: skip
+    head = ["variant", "parameters", "steps", "LR", "time per step"]
+    head += [f"{what}{words}" for words in budgets.values() for what in ("test loss", "difference")]
+    return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
+                 caption="Test loss in nats per character at equal training FLOPs, "
+                 "mean over five seeds [95% t interval]. Difference: from attention + "
+                 "feed-forward, paired by seed and corrected for five comparisons. Time: median on "
+                 "two shared CPU cores, a rough number.")  # fmt: skip
+
+
+def _of_seeds(rows: Rows, **fields: Any) -> dict[int, float]:
+    """Return the test losses of the runs with these fields, by seed, without those for tuning."""
+    return {row["seed"]: row["test"] for row in rows
+            if fields.items() <= row.items() and row["seed"] in SEEDS}  # fmt: skip
 
 
 def timing_table(rows: Rows) -> Html:
