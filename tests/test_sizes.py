@@ -66,6 +66,7 @@ SMALL: dict[str, Any] = {
     "local_chunk": 4,
     "block": 2,
     "n_landmarks": 4,
+    "n_slots": 3,
     "bits": 3,
     "block_size": 2,
     "kernel": 3,

@@ -22,11 +22,11 @@
 #
 # In our small decoders, two controls explain most of what ReZero gains. With 24 layers and 150
 # steps, ReZero's test loss is 0.279 **nats** (units of the natural logarithm) per character below
-# pre-norm's (five seeds, corrected 95% interval 0.060 to 0.498). But a decoder with no norm and no
-# learned number, whose branches are only scaled at initialization, is as good: the difference is
-# 0.024, and its interval includes zero. RMSNorm and layer normalization don't differ measurably.
-# At equal parameters and FLOPs, all-attention has a higher loss than attention with feed-forward
-# layers, and so short a training can't show a benefit of either over attention alone.
+# pre-norm's (five seeds, corrected 95% confidence interval 0.060 to 0.498). But a decoder with no
+# norm and no learned number, whose branches are only scaled at initialization, is as good: the
+# difference is 0.024, and its interval includes zero. RMSNorm and layer normalization don't differ
+# measurably. At equal parameters and FLOPs, all-attention's loss is 0.103 higher than that of
+# attention with feed-forward layers, but attention alone at equal FLOPs does as well as the latter.
 #
 # </details>
 #
@@ -87,9 +87,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # $(1 \cdot 6 + 2 \cdot 3 + 5 \cdot 20) / 8 = 14$.
 #
 # **How many vectors?** A feed-forward layer has two matrices of $d \cdot d_{ff}$ weights. With $N$
-# vectors per head, $H$ heads of width $d / H$ have $N \cdot d$ numbers for the keys and as many for
-# the values. So $N = d_{ff}$ gives equally many parameters, and also equally many multiplications
-# per token.
+# vectors per head, $H$ heads of width $d / H$ have $N \cdot d$ numbers for the keys and $N \cdot d$
+# for the values. So $N = d_{ff}$ gives equally many parameters, and also equally many
+# multiplications per token.
 
 # %% [markdown]
 # ## In code: RMSNorm, ReZero, and an all-attention layer
@@ -300,14 +300,14 @@ sublayer_tables.contrast_table(rows)
 # rates. With 4 layers, the control is better than ReZero.
 #
 # **Why is pre-norm slower here?** Part of the reason is the norm at the end of the stack. Without
-# it, pre-norm with 4 layers gains 0.099, about as much as the 0.084 that ReZero gains over pre-norm,
-# and the control loses 0.173 when it gets such a norm. With 24 layers, the interval for removing it
-# includes zero. The output layer reuses the token embeddings, so a normalized stream probably
-# limits how fast the logits can grow. We didn't test this explanation.
+# it, pre-norm with 4 layers gains 0.099, about as much as the 0.084 that ReZero gains over
+# pre-norm, and the control loses 0.173 when it gets such a norm. With 24 layers, the interval for
+# removing it includes zero. The output layer reuses the token embeddings, so a normalized stream
+# probably limits how fast the logits can grow. We didn't test this explanation.
 #
 # **Does the ranking last?** No. With four times as many steps, 4 layers of ReZero and pre-norm no
-# longer differ measurably, and the control's loss is lower than ReZero's by 0.075. RMSNorm and layer
-# normalization don't differ measurably at either depth, but with 24 layers the interval still
+# longer differ measurably, and the control's loss is lower than ReZero's by 0.075. RMSNorm and
+# layer normalization don't differ measurably at either depth, but with 24 layers the interval still
 # allows differences of up to 0.2.
 #
 # **What this doesn't show.** 150 steps are the beginning of training, with width 32 and a short
@@ -323,7 +323,8 @@ sublayer_tables.contrast_table(rows)
 # operations) of 300 baseline steps. Although all-attention has the same FLOPs in the forward pass,
 # it gets fewer steps, because PyTorch's attention kernel computes the scores again in the backward
 # pass. The simplest control is **attention alone**: the same 2 layers without persistent vectors,
-# or 6 layers, which have as many parameters as the baseline. Learning rates are selected as above.
+# or 6 layers, whose parameters number about the same as the baseline's. Learning rates are selected
+# as above.
 
 # %% All-attention at equal parameters and FLOPs tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import all_attention
@@ -332,17 +333,15 @@ sublayer_tables.all_attention_table(all_attention.load())
 
 # %% [markdown]
 # **At equal parameters and FLOPs, all-attention's loss is higher than that of attention with
-# feed-forward layers.** The simplest control, however, shows how little this budget can tell: two
-# layers of attention alone, with less than half of the parameters and therefore more than twice as
-# many steps, do about as well as the baseline. So at this length of training neither the
-# feed-forward layers nor the persistent vectors pay for their compute. Stacking 6 layers of
-# attention alone is worse than all others.
+# feed-forward layers**, by 0.103, and with twice the FLOPs by 0.153, so more training doesn't close
+# the gap here. The simplest control shows how little these budgets can tell, however: two layers of
+# attention alone, with less than half of the parameters and more than twice the steps, don't
+# differ measurably from the baseline. Neither the feed-forward layers nor the persistent vectors
+# pay for their compute yet. Six layers of attention alone have the highest loss.
 #
-# All losses are near the bigram loss of 2.490, and only the baseline and the two layers of
-# attention alone are clearly below it. A longer training could change the order, and so could
-# positions that are relative instead of learned, or a different scale of the vectors. None of this
-# was tested. The result is about speed of learning in a small budget, not about what a trained
-# all-attention model can reach.
+# The rates for twice the FLOPs are those selected for the smaller budget, and larger models,
+# relative positions, and other scales of the vectors weren't tested. The result is about the speed
+# of learning in a small budget, not about what a trained all-attention model can reach.
 #
 # ### 3. Is RMSNorm faster than layer normalization?
 #
@@ -357,7 +356,12 @@ from deepdive_book.ch05.runs import norm_timing
 sublayer_tables.timing_table(norm_timing.load())
 
 # %% [markdown]
-# RESULT3
+# **It depends on the code.** Written out, RMSNorm takes 57% to 69% of layer normalization's time.
+# PyTorch's own functions reverse this in three of four cases on this CPU: forward and backward with
+# width 512, `F.rms_norm` takes about four times as long as `F.layer_norm`. This is probably because
+# layer normalization has one fused kernel there and RMSNorm runs as several operations. We didn't
+# measure a GPU, nor how much of a model's total time its norms take.
+#
 #
 # ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
 #
@@ -427,22 +431,23 @@ for name, visible in (("wrong", wrong), ("right", right)):
 # - **Tune the learning rate of each variant separately, with several seeds.** ReZero with 24 layers
 #   was best at 0.03, pre-norm at 0.01. With a single tuning seed we would have trained pre-norm at
 #   0.003, and ReZero's gain would have seemed larger.
-# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the layer off.
+# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the layer
+#   off.
 #
 # ## Summary
 #
 # What does each removal cost? The mean in layer normalization: nothing that we could measure.
 # Normalization as such: nothing in short trainings of small decoders, if the branches start small.
 # ReZero is one way to do so, with 0.279 nats per character less than pre-norm at 24 layers, and
-# scaling the initialization is another, within 0.06 of ReZero. The feed-forward layer: all-attention
-# is worse at equal parameters and FLOPs, but attention alone does about as well as the baseline, so
-# this budget is too small to judge.
+# scaling the initialization is another; with 4 layers it is better. The feed-forward layer:
+# all-attention loses 0.103 at equal parameters and FLOPs, but attention alone does about as well as
+# the baseline, so this budget is too small to tell.
 #
 # The ReZero paper reports faster convergence and trains Transformers with more than a hundred
 # layers, and the all-attention paper reports language models on par with feed-forward ones. We
 # reproduced the faster start, but neither the depth nor the language modeling results, for which
 # our runs are far too short. The RMSNorm paper reports a lower running time than layer
-# normalization. RMSTIME
+# normalization, which we see in written-out code, but not with PyTorch's functions on this CPU.
 #
 # ## Check your understanding
 #
@@ -461,13 +466,13 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #    Only $\alpha$. The gradient of every weight in the branch is multiplied by $\alpha = 0$.
 #
 #    </details>
-# 3. Why does $N = d_{ff}$ give all-attention as many parameters as a feed-forward layer, whatever
+# 3. Why does $N = d_{ff}$ give all-attention the parameters of a feed-forward layer, whatever
 #    the number of heads?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Each of $H$ heads has $N$ keys and $N$ values of width $d / H$, which makes $2 N d$ numbers. The
-#    feed-forward layer has two matrices with $d \cdot d_{ff}$ weights each.
+#    Each of $H$ heads has $N$ keys and $N$ values of width $d / H$, which makes $2 N d$ numbers.
+#    The feed-forward layer has two matrices with $d \cdot d_{ff}$ weights each.
 #
 #    </details>
 # 4. Why don't persistent vectors enlarge the KV cache during generation?
@@ -499,7 +504,7 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 #    </details>
 # 2. *(on paper, 5 min)* A model has width 512, 8 heads, and feed-forward layers of 2,048 units
-#    without biases. Compute how many persistent vectors per head have as many parameters as one
+#    without biases. Compute how many persistent vectors per head match the parameters of one
 #    feed-forward layer, and how many numbers each head then has.
 #
 #    <details><summary>Answer</summary>
@@ -508,8 +513,8 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #    have 2,097,152, the same as $2 \cdot 512 \cdot 2048$.
 #
 #    </details>
-# 3. *(in code, 10 min)* Give `ReZero` one $\alpha$ per channel instead of one per branch. Check that
-#    it equals the original if all are 0.5, and compare it with
+# 3. *(in code, 10 min)* Give `ReZero` one $\alpha$ per channel instead of one per branch. Check
+#    that it equals the original if all are 0.5, and compare it with
 #    `deepdive.core.residual.ScaledPreNorm`, which is known as LayerScale.
 #
 #    <details><summary>Answer</summary>
