@@ -36,7 +36,7 @@
 # [ablations](../02_transformer/16_variations.ipynb) · 20 min · data: Shakespeare's plays · runs on
 # a laptop; results of the long runs are included · book 1.2.1.2</small>
 
-# %% Four residual connections, and a layer without feed-forward [markdown] tags=["slide"] figure="ch05.sublayer_variants"
+# %% Residual connections and all-attention [markdown] tags=["slide"] figure="ch05.sublayer_variants"
 # ![Top: four residual connections, each with a stream from the bottom to the top and a branch.
 # Post-norm: the norm is on the stream, after the addition. Pre-norm: the norm is in the branch,
 # before the sublayer. ReZero: no norm, and alpha multiplies the branch. No norm: only the sublayer.
@@ -244,8 +244,8 @@ for name, values in norms.items():
     print(f"{name}: {min(values):.2g} to {max(values):.2g}")
 
 # %% [markdown]
-# Without a norm, the gradients of 12 layers are thousands of times as large as those of pre-norm,
-# and with 24 layers they overflow. The scaled control has nearly the same gradient norm in every
+# Without a norm, the gradients of 12 layers are hundreds to thousands of times as large as those of
+# pre-norm, and with 24 layers training diverges, as the table below shows. The scaled control has nearly the same gradient norm in every
 # layer.
 #
 # **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
@@ -399,7 +399,7 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 # | | attention + feed-forward | all-attention |
 # |---|---|---|
 # | sublayers per layer | 2 | 1 |
-# | weight of unit or vector $i$ | activation of $k_i \cdot x$, each unit by itself | softmax of $k_i \cdot q$ over all tokens and vectors |
+# | weight of $i$ | activation of $k_i \cdot x$ | softmax over tokens and vectors of $k_i \cdot q$ |
 # | output | sum of $v_i$, not bounded | average of the $v_i$ |
 # | per head | no | yes |
 #
