@@ -36,7 +36,7 @@
 # [ablations](../02_transformer/16_variations.ipynb) · 20 min · data: Shakespeare's plays · runs on
 # a laptop; results of the long runs are included · book 1.2.1.2</small>
 
-# %% Residual connections and all-attention [markdown] tags=["slide"] figure="ch05.sublayer_variants"
+# %% Residuals and all-attention [markdown] tags=["slide"] figure="ch05.sublayer_variants"
 # ![Top: four residual connections, each with a stream from the bottom to the top and a branch.
 # Post-norm: the norm is on the stream, after the addition. Pre-norm: the norm is in the branch,
 # before the sublayer. ReZero: no norm, and alpha multiplies the branch. No norm: only the sublayer.
@@ -162,7 +162,7 @@ for n, name in ((2, "tokens alone"), (3, "with a persistent vector")):
 # the values divided by $\sqrt{N}$, as the authors' code does, which changes how fast Adam moves
 # them but not what the layer computes.
 
-# %% Equal to the library tags=["equals-library", "nbval-check-output"]
+# %% Equal to the library tags=["equals-library"]
 from deepdive import core
 from deepdive.attention import PersistentMemoryAttention
 from deepdive.core.masks import Causal
@@ -211,28 +211,12 @@ print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
 # $\sqrt{2L}$. First, look at the **gradient norm**, the length of the gradient of all parameters of
 # one layer, before any training.
 
-# %% Draw the gradient norms tags=["fold"]
-from matplotlib.figure import Figure
-
-from deepdive_book.ch05.runs import norm_variants
-from deepdive_book.kit.palette import PALETTE
-from deepdive_book.kit.plotting import with_alt
+# %% Gradient norm by layer, before training
+from deepdive_book.ch05.runs import norm_variants, sublayer_tables
 from deepdive_book.kit.profile import pick
 
-depth = pick(ci=4, laptop=12, gpu=12)
-shown = ("post-norm", "pre-norm", "pre-norm, RMSNorm", "ReZero", "no norm", "no norm, scaled")
-norms = {name: norm_variants.gradient_norms(name, depth) for name in shown}
-figure = Figure(figsize=(6.4, 3.0))
-axes = figure.subplots()
-for (name, values), color in zip(norms.items(), PALETTE, strict=False):
-    axes.semilogy(range(1, depth + 1), values, "o-", ms=3, lw=1.2, color=color, label=name)
-axes.set(xlabel="layer", ylabel="gradient norm", title="before training")
-axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-with_alt(
-    figure,
-    "Gradient norm by layer on a logarithmic axis, before training. No norm is far above all "
-    "others, ReZero lowest; post-norm, pre-norm, and the scaled control lie in between.",
-)
+norms = norm_variants.gradients_by_variant(n_layers=pick(ci=4, laptop=12, gpu=12))
+sublayer_tables.gradient_figure(norms)
 
 # %% [markdown]
 # *Gradient norm by layer at initialization, one seed and one batch. Without a norm the stream grows
@@ -245,8 +229,8 @@ for name, values in norms.items():
 
 # %% [markdown]
 # Without a norm, the gradients of 12 layers are hundreds to thousands of times as large as those of
-# pre-norm, and with 24 layers training diverges, as the table below shows. The scaled control has nearly the same gradient norm in every
-# layer.
+# pre-norm, and with 24 layers training diverges, as the table below shows. The scaled control has
+# nearly the same gradient norm in every layer.
 #
 # **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
 # initialization, gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the
@@ -283,8 +267,6 @@ predict(
 # #### Answer: open after you predict
 
 # %% Test loss by residual connection tags=["slide", "surprise", "nbval-check-output"]
-from deepdive_book.ch05.runs import sublayer_tables
-
 rows = norm_variants.load()
 sublayer_tables.trainability_table(rows)
 
@@ -314,7 +296,8 @@ sublayer_tables.contrast_table(rows)
 # warm-up. Post-norm stacks of 24 layers do train with a longer one, as
 # [2.9](../02_transformer/09_residuals_norms.ipynb) discusses. Runs this short also don't show what
 # happens in models that train for days, where norms keep the stream from growing.
-#
+
+# %% [markdown]
 # ### 2. Can attention replace the feed-forward layer?
 #
 # The baseline is a pre-norm decoder of width 64 with 2 layers, 4 heads, and feed-forward layers of

@@ -145,6 +145,12 @@ def gradient_norms(
     ]
 
 
+def gradients_by_variant(n_layers: int) -> dict[str, list[float]]:
+    """Return `gradient_norms` of the variants that differ in a layer, not in the final norm."""
+    names = ("post-norm", "pre-norm", "pre-norm, RMSNorm", "ReZero", "no norm", SCALED)
+    return {name: gradient_norms(name, n_layers) for name in names}
+
+
 def unigram_loss(text: Text, on: str = "chosen") -> float:
     """Return the loss of the characters' frequencies in the training text, on one of its parts."""
     counts = torch.bincount(text.train, minlength=len(text.letters)).double() + 1

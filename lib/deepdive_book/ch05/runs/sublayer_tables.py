@@ -1,8 +1,10 @@
 """The tables of page 5.15, from the saved runs of its three experiments."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from deepdive_book.ch05.runs import all_attention
 from deepdive_book.ch05.runs.norm_variants import (
@@ -17,6 +19,8 @@ from deepdive_book.ch05.runs.norm_variants import (
     best_rate,
 )
 from deepdive_book.kit.markup import Html
+from deepdive_book.kit.palette import PALETTE
+from deepdive_book.kit.plotting import with_alt
 from deepdive_book.kit.rows import interval, paired
 from deepdive_book.kit.tables import NOT_HERE, table
 
@@ -104,7 +108,7 @@ def all_attention_table(rows: Rows) -> Html:
         line: dict[str, Any] = {
             "variant": name, "parameters": f"{first[0]['parameters']:,}",
             "steps": f"{first[0]['done']:,}", "LR": f"{first[0]['rate']:g}",
-            "time per step": f"{median(row['step_ms'] for row in first):.0f} ms",
+            "ms per step": f"{median(row['step_ms'] for row in first):.0f}",
         }  # fmt: skip
         for steps, words in budgets.items():
             at = {"steps": steps, "rate": first[0]["rate"]}
@@ -116,13 +120,13 @@ def all_attention_table(rows: Rows) -> Html:
             if losses and name != full:
                 line[f"difference{words}"] = interval(paired(losses, base), contrasts=contrasts)
         lines.append(line)
-    head = ["variant", "parameters", "steps", "LR", "time per step"]
+    head = ["variant", "parameters", "steps", "LR", "ms per step"]
     head += [f"{what}{words}" for words in budgets.values() for what in ("test loss", "difference")]
     return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
                  caption="Test loss in nats per character at equal training FLOPs, "
                  "mean over five seeds [95% t interval]. Difference: from attention + "
-                 "feed-forward, paired by seed and corrected for five comparisons. Time: median on "
-                 "two shared CPU cores, a rough number.")  # fmt: skip
+                 "feed-forward, paired by seed and corrected for five comparisons. Milliseconds per step: "
+                 "median on two shared CPU cores, a rough number.")  # fmt: skip
 
 
 def _of_seeds(rows: Rows, **fields: Any) -> dict[int, float]:
@@ -143,3 +147,19 @@ def timing_table(rows: Rows) -> Html:
                       "time ratio": f"{median(ratios):.2f} ({low:.2f} to {high:.2f})"})  # fmt: skip
     return table(lines, caption="Time of RMSNorm divided by that of layer normalization: median of "
                  "30 repetitions (10th to 90th percentile).")  # fmt: skip
+
+
+def gradient_figure(norms: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the gradient norm of each layer, on a logarithmic axis."""
+    figure = Figure(figsize=(6.4, 3.0))
+    axes = figure.subplots()
+    for (name, values), color in zip(norms.items(), PALETTE, strict=False):
+        axes.semilogy(range(1, len(values) + 1), values, "o-", ms=3, lw=1.2, color=color,
+                      label=name)  # fmt: skip
+    axes.set(xlabel="layer", ylabel="gradient norm", title="before training")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return with_alt(
+        figure,
+        "Gradient norm by layer on a logarithmic axis, before training. No norm is far above all "
+        "others, ReZero lowest; post-norm, pre-norm, and the scaled control lie in between.",
+    )
