@@ -125,8 +125,8 @@ def all_attention_table(rows: Rows) -> Html:
     return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
                  caption="Test loss in nats per character at equal training FLOPs, "
                  "mean over five seeds [95% t interval]. Difference: from attention + "
-                 "feed-forward, paired by seed and corrected for five comparisons. Milliseconds per step: "
-                 "median on two shared CPU cores, a rough number.")  # fmt: skip
+                 "feed-forward, paired by seed and corrected for five comparisons. Milliseconds "
+                 "per step: median on two shared CPU cores, a rough number.")  # fmt: skip
 
 
 def _of_seeds(rows: Rows, **fields: Any) -> dict[int, float]:
