@@ -277,8 +277,8 @@ sublayer_tables.contrast_table(rows)
 # **ReZero trains a deep decoder faster than pre-norm, but so does the control.** With 24 layers,
 # both ReZero and *no norm, scaled* reach about the bigram loss of 2.490, and the difference between
 # the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is the
-# unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the loss isn't finite), at each of five learning
-# rates. With 4 layers, the control is better than ReZero.
+# unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the loss
+# isn't finite), at each of five learning rates. With 4 layers, the control is better than ReZero.
 #
 # **Why is pre-norm slower here?** Part of the reason is the norm at the end of the stack. Without
 # it, pre-norm with 4 layers gains 0.099, about as much as the 0.084 that ReZero gains over
@@ -425,11 +425,11 @@ for name, visible in (("wrong", wrong), ("right", right)):
 # all-attention loses 0.103 at equal parameters and FLOPs, but attention alone does about as well as
 # the baseline, so this budget is too small to tell.
 #
-# The ReZero paper reports faster convergence and the training of very deep Transformers, and the all-attention paper reports language models on par with feed-forward ones. We
-# reproduced the faster start, but neither the depth nor the language modeling results, for which
-# our runs are far too short. The RMSNorm paper reports a lower running time than layer
-# normalization. We see this in written-out code, but with PyTorch's functions on this CPU in only
-# one of four cases.
+# The ReZero paper reports faster convergence and the training of very deep Transformers, and the
+# all-attention paper reports language models on par with feed-forward ones. We reproduced the
+# faster start, but neither the depth nor the language modeling results, for which our runs are far
+# too short. The RMSNorm paper reports a lower running time than layer normalization. We see this in
+# written-out code, but with PyTorch's functions on this CPU in only one of four cases.
 #
 # ## Check your understanding
 #
