@@ -67,6 +67,7 @@ SMALL: dict[str, Any] = {
     "local_chunk": 4,
     "block": 2,
     "n_landmarks": 4,
+    "n_slots": 3,
     "bits": 3,
     "block_size": 2,
     "kernel": 3,
@@ -111,6 +112,7 @@ ZERO_SAYS_SOMETHING = {
     "n_global",
     "n_random",
     "n_highway",
+    "n_slots",  # all-attention without persistent vectors is attention alone; Luna refuses 0
     "pad",
     "shift",
     "start",

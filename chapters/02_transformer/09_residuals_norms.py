@@ -241,7 +241,8 @@ print("layer norm: no other row moved")
 # The second half of layer norm is enough for the size. **RMSNorm** divides by the root of the mean
 # square, and leaves the mean where it is. Our row: $(16 + 4 + 16 + 100) / 4 = 34$, with root
 # $5.831$, so the result is $(0.686, 0.343, -0.686, 1.715)$. One sum over the row less, and no
-# shift. T5 and Llama use it.
+# shift. T5 and Llama use it. [Page 5.15](../05_efficient/15_norms_and_all_attention.ipynb) compares
+# RMSNorm with layer norm, with ReZero, and with no normalization, each at its own learning rate.
 
 
 # %%

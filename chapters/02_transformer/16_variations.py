@@ -594,7 +594,8 @@ for title, weights in zip(titles, maps, strict=True):
 #
 # The third line explains most of what does not carry over. A model that has seen little has nothing
 # to overfit: dropout can only cost. Perplexities of two columns cannot be compared at all, since
-# the pieces differ.
+# the pieces differ. Table 3 removes neither the norms nor the feed-forward layer; [page
+# 5.15](../05_efficient/15_norms_and_all_attention.ipynb) does both.
 
 # %% [markdown]
 # ## In practice

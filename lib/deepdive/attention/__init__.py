@@ -36,6 +36,7 @@ from deepdive.attention.low_rank.performer import PerformerAttention
 from deepdive.attention.low_rank.value_convolution import ValueConvolution
 from deepdive.attention.memories.compressed import MemoryCompressedAttention
 from deepdive.attention.memories.luna_attention import NestedAttention
+from deepdive.attention.memories.persistent import PersistentMemoryAttention
 from deepdive.attention.priors.priors import GaussianPrior, LocalAttention, TablePrior
 from deepdive.attention.priors.shaw import ShawAttention
 from deepdive.attention.priors.synthesized_scores import (
@@ -57,9 +58,10 @@ __all__ = [
     "ImprovedClusteredAttention", "KeysWithoutBias", "LSHAttention", "LSHMaskAttention",
     "LengthProjection", "LinearAttention", "LinformerAttention", "LocalAttention",
     "LongformerAttention", "MemoryCompressedAttention", "MultiScaleAttention", "NestedAttention",
-    "NystromAttention", "PerformerAttention", "ProbSparseAttention", "QKNormAttention",
-    "RandomScores", "ReleasedLSHAttention", "RoutingAttention", "SharedQKAttention",
-    "SharedQKMultiHeadAttention", "ShawAttention", "ShiftedAttention", "SinkhornAttention",
-    "StridedAttention", "SynthesizedAttention", "TablePrior", "TalkingHeadsAttention",
-    "TiledAttention", "ValueConvolution", "WindowAttention", "YosoAttention",
+    "NystromAttention", "PerformerAttention", "PersistentMemoryAttention", "ProbSparseAttention",
+    "QKNormAttention", "RandomScores", "ReleasedLSHAttention", "RoutingAttention",
+    "SharedQKAttention", "SharedQKMultiHeadAttention", "ShawAttention", "ShiftedAttention",
+    "SinkhornAttention", "StridedAttention", "SynthesizedAttention", "TablePrior",
+    "TalkingHeadsAttention", "TiledAttention", "ValueConvolution", "WindowAttention",
+    "YosoAttention",
 ]  # fmt: skip

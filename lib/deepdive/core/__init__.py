@@ -23,7 +23,14 @@ from deepdive.core.multi_head import MultiHeadAttention
 from deepdive.core.norms import LayerNorm, OffsetRMSNorm, RMSNorm
 from deepdive.core.packed_sequences import PackedSequences
 from deepdive.core.position import Position
-from deepdive.core.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
+from deepdive.core.residual import (
+    NoNorm,
+    PostNorm,
+    PreNorm,
+    ReZero,
+    SandwichNorm,
+    ScaledPreNorm,
+)
 from deepdive.core.softmax import SoftmaxAttention
 from deepdive.core.stack import Stack
 
@@ -39,12 +46,14 @@ __all__ = [
     "LayerNorm",
     "Mechanism",
     "MultiHeadAttention",
+    "NoNorm",
     "OffsetRMSNorm",
     "PackedSequences",
     "Position",
     "PostNorm",
     "PreNorm",
     "RMSNorm",
+    "ReZero",
     "SandwichNorm",
     "ScaledPreNorm",
     "Slot",

@@ -19,7 +19,8 @@ class Block(Layer):
 
     `attn` and `cross` are each a `Layer`, such as `MultiHeadAttention`, and only `cross` gets the
     memory. Other sublayers get the context if they are a `Layer`, else only x. `residual` builds a
-    residual connection from d_model: `PreNorm`, `partial(PostNorm, dropout=0.1)`.
+    residual connection from d_model: `PreNorm`, `partial(PostNorm, dropout=0.1)`. Without a
+    feed-forward sublayer (ff=None), attention is the only one.
 
     `more` are further sublayers by name, and `order` names all of them in the order they run:
     `Block(attn, ff, order=("conv", "attn", "ff"), conv=Convolution(d_model, 3))`.
@@ -37,7 +38,7 @@ class Block(Layer):
     def __init__(
         self,
         attn: nn.Module,
-        ff: nn.Module,
+        ff: nn.Module | None,
         cross: nn.Module | None = None,
         residual: Residual = PreNorm,
         order: tuple[str, ...] = ("attn", "cross", "ff"),

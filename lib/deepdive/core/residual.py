@@ -1,4 +1,4 @@
-"""Residual connections around a sublayer: post-norm, pre-norm, and sandwich norm.
+"""Residual connections around a sublayer: post-norm, pre-norm, sandwich norm, and without a norm.
 
 System: residual_norm
 Parent: none
@@ -8,6 +8,16 @@ What differs:
   sublayer (`SandwichNorm`)
 Source: He et al. 2016, section 3; Ba, Kiros and Hinton 2016; Xiong et al. 2020, figure 1.
 Book: 2.4.3
+
+System: norm_variants
+Parent: residual_norm
+What differs:
+- RMSNorm: no mean is subtracted and no bias added (`PreNorm` with norm=`deepdive.core.RMSNorm`)
+- no normalization: the sublayer reads the stream itself (`NoNorm`)
+- ReZero: no normalization, and a learned scalar that starts at 0 multiplies the branch, so that
+  every layer starts as the identity (`ReZero.alpha`)
+Source: Zhang and Sennrich 2019; Bachlechner et al. 2021, section 3.
+Book: 1.2.1.2
 """
 
 from collections.abc import Callable
@@ -15,7 +25,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from deepdive.core.checks import numbers
+from deepdive.core.checks import numbers, positive
 from deepdive.core.norms import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -77,6 +87,42 @@ class PostNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Return the stream (B, T, d_model) after the sublayer."""
         return self.norm(x + self.dropout(sublayer(x)))
+
+
+class NoNorm(nn.Module):
+    """x + dropout(sublayer(x)): a residual connection without normalization.
+
+    Source: He et al. 2016, equation 1.
+    """
+
+    final_norm = False
+
+    def __init__(self, d_model: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        positive(d_model=d_model)
+        numbers(0.0, 1.0, dropout=dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.dropout(sublayer(x))
+
+
+class ReZero(NoNorm):
+    """x + alpha * dropout(sublayer(x)): `alpha` is one learned number, 0 at initialization.
+
+    While alpha is 0, the sublayer's own weights have no gradient, so alpha moves first. The
+    released code has one alpha per layer for all its sublayers, this class one per sublayer.
+    Source: Bachlechner et al. 2021, "ReZero is All You Need", section 3.
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.0, alpha: float = 0.0) -> None:
+        super().__init__(d_model, dropout)
+        self.alpha = nn.Parameter(torch.tensor(float(alpha)))
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Return the stream (B, T, d_model) after the sublayer."""
+        return x + self.alpha * self.dropout(sublayer(x))
 
 
 class SandwichNorm(nn.Module):

@@ -5,7 +5,8 @@ from torch import Tensor
 
 from deepdive.attention.memories.compressed import MemoryCompressedAttention
 from deepdive.attention.memories.luna_attention import NestedAttention, prefix_products
-from deepdive.core.masks import Causal, Padding
+from deepdive.attention.memories.persistent import PersistentMemoryAttention
+from deepdive.core.masks import Causal, Padding, Prefix, Window
 from deepdive.core.softmax import SoftmaxAttention
 from laws import Case, Fails, case, random_rows, set_weights
 from laws.attention.softmax import heads, mean, mechanism_case, same
@@ -39,6 +40,58 @@ def _() -> Case:
         },
         refusals={"no rate": lambda: MemoryCompressedAttention(2, 4, 0)},
         laws={"order": Fails("which keys share a group depends on the order")},
+    )
+
+
+@case("all_attention/PersistentMemoryAttention", PersistentMemoryAttention)
+def _() -> Case:
+    q, k, v = rows = heads(7)
+    padding = Padding(torch.tensor([[1, 1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 0]]).bool())
+    masks = None, padding, Causal() & padding, Window(1)
+
+    def far_away() -> tuple[Tensor, Tensor]:
+        """Persistent keys far below every score change nothing."""
+        ones = torch.ones(2, 2, 7, 4).double()
+        mechanism = set_weights(PersistentMemoryAttention(2, 3, 4), memory_keys=-1000.0)
+        return mechanism(ones, k, v, Causal()), SoftmaxAttention()(ones, k, v, Causal())
+
+    def no_token() -> tuple[Tensor, Tensor]:
+        """A query with no token has the persistent vectors alone."""
+        mechanism = PersistentMemoryAttention(2, 3, 4).double()
+        own = [
+            (size**0.5 * rows).detach().expand(2, -1, -1, -1)
+            for size, rows in ((4, mechanism.memory_keys), (3, mechanism.memory_values))
+        ]
+        none = torch.zeros(7, 7).bool()
+        return mechanism(q, k, v, none), SoftmaxAttention()(q, *own)
+
+    def as_tokens() -> tuple[Tensor, Tensor]:
+        """Persistent vectors are further keys that a prefix mask leaves visible."""
+        mechanism = PersistentMemoryAttention(2, 3, 4).double()
+        more = [
+            torch.cat([(size**0.5 * own).detach().expand(2, -1, -1, -1), given], 2)
+            for size, own, given in (
+                (4, mechanism.memory_keys, k), (3, mechanism.memory_values, v))
+        ]  # fmt: skip
+        return mechanism(q, k, v, Causal()), SoftmaxAttention()(q, *more, Causal() | Prefix(3))
+
+    return mechanism_case(
+        lambda: PersistentMemoryAttention(4, 3, 4),
+        parity="torch.nn.MultiheadAttention with add_bias_kv, and the paper's equations in loops",
+        limits={
+            "no persistent vector: SoftmaxAttention": same(
+                PersistentMemoryAttention(2, 0, 4).double(), rows, *masks
+            ),
+            "persistent keys far below: SoftmaxAttention": far_away,
+            "no allowed token: the persistent vectors": no_token,
+            "further keys in front, always visible": as_tokens,
+        },
+        refusals={
+            "a negative number": lambda: PersistentMemoryAttention(2, -1, 4),
+            "values of another width": lambda: PersistentMemoryAttention(2, 3, 4)(
+                q.float(), k.float(), v[..., :2].float()
+            ),
+        },
     )
 
 

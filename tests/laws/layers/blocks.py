@@ -9,7 +9,15 @@ from deepdive.attention import ChannelAttention
 from deepdive.core import Context, MultiHeadAttention, Slot
 from deepdive.core.block import Block
 from deepdive.core.feed_forward import FeedForward
-from deepdive.core.residual import PostNorm, PreNorm, SandwichNorm, ScaledPreNorm
+from deepdive.core.norms import LayerNorm, RMSNorm
+from deepdive.core.residual import (
+    NoNorm,
+    PostNorm,
+    PreNorm,
+    ReZero,
+    SandwichNorm,
+    ScaledPreNorm,
+)
 from deepdive.core.stack import Stack
 from deepdive.layers.latent import LatentLayer
 from deepdive.layers.reversible import ReversibleBlock, ReversibleStack
@@ -69,6 +77,50 @@ def _() -> Case:
         limits={"no norm: PreNorm without one": lambda: tuple(without_norm(j) for j in joints)},
         laws={"refusal": FITS},
     )
+
+
+@case("norm_variants/NoNorm", NoNorm)
+def _() -> Case:
+    return Case(
+        place="residual",
+        make=lambda: NoNorm(16),
+        parity="the layer of the released code, with torch.nn.MultiheadAttention",
+        limits={
+            "PreNorm with the identity as its norm": lambda: (
+                NoNorm(16)(X, torch.sin), without_norm(PreNorm)),
+        },
+        laws={"refusal": FITS},
+    )  # fmt: skip
+
+
+@case("norm_variants", ReZero)
+def _() -> Case:
+    def rescaled(alpha: float) -> Tensor:
+        return ReZero(16, alpha=alpha).double()(X, torch.sin)
+
+    def gain() -> tuple[Tensor, Tensor]:
+        """ScaledPreNorm whose norm is the identity has a gain per channel, here all equal."""
+        scaled = ScaledPreNorm(16, norm=lambda d: nn.Identity(), gain=0.3).double()
+        return scaled(X, torch.sin), rescaled(0.3)
+
+    def centered() -> tuple[Tensor, Tensor]:
+        """For vectors with mean 0, RMSNorm equals LayerNorm."""
+        rows = X - X.mean(-1, keepdim=True)
+        return RMSNorm(16, eps=1e-5).double()(rows), LayerNorm(16).double()(rows)
+
+    return Case(
+        place="residual",
+        make=lambda: ReZero(16, alpha=0.5),
+        parity="the layer of the released code, with torch.nn.MultiheadAttention",
+        limits={
+            "alpha 1: NoNorm": lambda: (rescaled(1.0), NoNorm(16)(X, torch.sin)),
+            "alpha 0, as initialized: the identity": lambda: (
+                ReZero(16).double()(X, torch.sin), X),
+            "ScaledPreNorm without a norm, one gain for all channels": gain,
+            "RMSNorm for vectors with mean 0: LayerNorm": centered,
+        },
+        laws={"refusal": FITS},
+    )  # fmt: skip
 
 
 @case("residual_norm", SandwichNorm)

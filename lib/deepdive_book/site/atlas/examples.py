@@ -19,6 +19,7 @@ from deepdive.core import (
     FeedForward,
     GatedFeedForward,
     MultiHeadAttention,
+    ReZero,
     SandwichNorm,
     SoftmaxAttention,
     gelu,
@@ -50,6 +51,7 @@ from deepdive.models.bert import (
 from deepdive.models.bert.pretraining import ElectraDiscriminator, for_masked_lm, for_pretraining
 from deepdive.models.classic import boltzmann, elmo, hopfield, lenet, mlp, word2vec
 from deepdive.models.efficient import (
+    all_attention,
     bigbird,
     fnet,
     informer,
@@ -324,6 +326,7 @@ EXAMPLES: dict[str, Example] = {
     "residual_norm": Example(
         lambda: SandwichNorm(16), lambda joint, x: joint(x, lambda rows: rows)
     ),
+    "norm_variants": Example(lambda: ReZero(16), lambda joint, x: joint(x, lambda rows: rows)),
     "reversible": Example(_reversible),
     # the Transformer
     "transformer": Example(transformer.tiny, TRANSFORMER, 32),
@@ -437,6 +440,7 @@ EXAMPLES: dict[str, Example] = {
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
+    "all_attention": _tokens(all_attention.tiny),
     "informer": Example(partial(informer.informer, informer.TINY), lambda model, x: model(x, x)),
     "perceiver": Example(
         partial(perceiver.perceiver, perceiver.TINY),

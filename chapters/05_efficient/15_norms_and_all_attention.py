@@ -1,0 +1,540 @@
+# %% [markdown] tags=["slide"]
+# # RMSNorm, ReZero, and all-attention: which parts of a layer can go?
+#
+# A Transformer layer has four parts: attention, a feed-forward layer, residual connections, and
+# normalization. **RMSNorm** shortens the normalization, **ReZero** removes it, and
+# **all-attention** removes the feed-forward layer. **What does each removal cost, once every
+# variant has its own learning rate?**
+#
+# **What it is.** Layer normalization subtracts a vector's mean and divides by its standard
+# deviation. **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) only divides,
+# by the root mean square. **ReZero** ([Bachlechner et al.
+# 2021](https://arxiv.org/abs/2003.04887)) uses no normalization. Instead, a learned number
+# $\alpha$, which is 0 at initialization, multiplies each **branch** of the residual connection.
+# **All-attention** ([Sukhbaatar et al. 2019](https://arxiv.org/abs/1907.01470)) replaces the
+# feed-forward layer by **persistent memory vectors**: learned keys and values that every query
+# attends to, next to the tokens'.
+#
+# **What you'll be able to do.** Implement RMSNorm, ReZero, and an all-attention layer in 40 lines,
+# compute each by hand, and compare residual connections at the learning rate that suits each one.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# In our small decoders, two controls explain most of what ReZero gains. With 24 layers and 150
+# steps, ReZero's test loss is 0.279 **nats** (units of the natural logarithm) per character below
+# pre-norm's (five seeds, corrected 95% confidence interval 0.060 to 0.498). But a decoder with no
+# norm and no learned number, whose branches are only scaled at initialization, is as good: the
+# difference is 0.024, and its interval includes zero. RMSNorm and layer normalization don't differ
+# measurably. At equal parameters and FLOPs, all-attention's loss is 0.103 higher than that of
+# attention with feed-forward layers, but attention alone at equal FLOPs does as well as the latter.
+#
+# </details>
+#
+# <small>Prerequisites: [residual connections and
+# norms](../02_transformer/09_residuals_norms.ipynb), [the feed-forward
+# layer](../02_transformer/10_feed_forward.ipynb),
+# [ablations](../02_transformer/16_variations.ipynb) · 20 min · data: Shakespeare's plays · runs on
+# a laptop; results of the long runs are included · book 1.2.1.2</small>
+
+# %% Residuals and all-attention [markdown] tags=["slide"] figure="ch05.sublayer_variants"
+# ![Top: four residual connections, each with a stream from the bottom to the top and a branch.
+# Post-norm: the norm is on the stream, after the addition. Pre-norm: the norm is in the branch,
+# before the sublayer. ReZero: no norm, and alpha multiplies the branch. No norm: only the sublayer.
+# Bottom: a Transformer layer has self-attention, then a feed-forward layer. An all-attention layer
+# has attention only, whose softmax is over the keys of the tokens and N learned
+# keys.](figures/15_norms_and_all_attention.svg)
+#
+# *Top: where the normalization is. The blue line is the **residual stream**, the vector that a
+# token carries from layer to layer. A **sublayer** is attention or the feed-forward layer. Bottom:
+# the sublayers of two layers, drawn without their residual connections.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+# %% [markdown] tags=["slide"]
+# ## By hand: one vector, four sublayers, three keys
+#
+# **RMSNorm.** Take the vector $(-1, 7, 5, 5)$. The mean of the squares is $(1 + 49 + 25 + 25) / 4 =
+# 25$, so RMSNorm divides by 5 and gives $(-0.2, 1.4, 1, 1)$. Layer normalization first subtracts
+# the mean 4, which leaves $(-5, 3, 1, 1)$. Its variance is $(25 + 9 + 1 + 1) / 4 = 9$, so it
+# divides by 3 and gives $(-1.67, 1, 0.33, 0.33)$.
+#
+# **Residual connections.** Suppose that every sublayer computes $f(x) = 2x$, and two layers have
+# four sublayers.
+#
+# | residual connection | one sublayer | after four, from $x = 1$ |
+# |---|---|---|
+# | no norm | $x + 2x = 3x$ | $3^4 = 81$ |
+# | no norm, branch scaled by $1/\sqrt{4}$ | $x + x = 2x$ | $2^4 = 16$ |
+# | ReZero at initialization | $x + 0 \cdot 2x = x$ | $1^4 = 1$ |
+#
+# The second line is a control that we use below: scaling each branch by $1 / \sqrt{2L}$ for $L$
+# layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, also tames the growth, with
+# no learned number at all. In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own
+# weights, because the branch's gradient is multiplied by $\alpha$. The gradient of $\alpha$ is
+# $f(x)$ times the gradient of the output, so $\alpha$ moves first.
+#
+# **All-attention.** A query sees two tokens with exponentiated scores 1 and 2 and values 6 and 3.
+# Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
+# exponentiated score of 5 and the value 20. The softmax runs over all three:
+# $(1 \cdot 6 + 2 \cdot 3 + 5 \cdot 20) / 8 = 14$.
+#
+# **How many vectors?** A feed-forward layer has two matrices of $d \cdot d_{ff}$ weights. With $N$
+# vectors per head, $H$ heads of width $d / H$ have $N \cdot d$ numbers for the keys and $N \cdot d$
+# for the values. So $N = d_{ff}$ gives equally many parameters, and also equally many
+# multiplications per token.
+
+# %% [markdown]
+# ## In code: RMSNorm, ReZero, and an all-attention layer
+#
+# In the comments, B is the batch size, T the number of tokens, H the number of heads, N the number
+# of persistent vectors per head, and d the head width.
+
+# %% RMSNorm, ReZero, all-attention tags=["concept", "slide"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
+
+    def forward(self, x):  # (..., d_model)
+        return self.weight * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps)
+
+
+class ReZero(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.zeros(()))  # one number, 0 at initialization
+
+    def forward(self, x, sublayer):
+        return x + self.alpha * sublayer(x)
+
+
+class AllAttention(nn.Module):
+    """Causal self-attention; N learned keys and values per head join those of the tokens."""
+
+    def __init__(self, d_model, n_heads, n_vectors):
+        super().__init__()
+        self.n_heads, self.d = n_heads, d_model // n_heads
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+        self.k, self.v = (nn.Parameter(torch.randn(n_heads, n_vectors, self.d)) for _ in range(2))
+
+    def forward(self, x):  # (B, T, d_model)
+        B, T, _ = x.shape
+        q, k, v = (y.unflatten(-1, (self.n_heads, self.d)).transpose(1, 2)  # (B, H, T, d)
+                   for y in self.qkv(x).chunk(3, -1))
+        k, v = (torch.cat([y, own.expand(B, -1, -1, -1)], 2)  # (B, H, T + N, d)
+                for y, own in ((k, self.k), (v, self.v)))
+        visible = torch.ones(T, T, dtype=torch.bool).tril()  # earlier tokens and itself
+        visible = F.pad(visible, (0, self.k.shape[1]), value=True)  # (T, T + N), vectors: always
+        scores = q @ k.mT / self.d**0.5  # (B, H, T, T + N)
+        weights = scores.masked_fill(~visible, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))  # (B, T, d_model)
+
+# %% The examples by hand tags=["nbval-check-output"]
+x = torch.tensor([-1.0, 7.0, 5.0, 5.0])
+print("RMSNorm:", [round(y, 2) for y in RMSNorm(4)(x).tolist()])
+print("LayerNorm:", [round(y, 2) for y in F.layer_norm(x, (4,)).tolist()])
+stream, plain, scaled = (torch.tensor(1.0) for _ in range(3))
+joint = ReZero()
+for _ in range(4):
+    plain, scaled = plain + 2 * plain, scaled + 2 * scaled / 4**0.5
+    stream = joint(stream, lambda y: 2 * y)
+print("after four sublayers:", plain.item(), scaled.item(), stream.item())
+scores, values = torch.tensor([1.0, 2.0, 5.0]).log(), torch.tensor([6.0, 3.0, 20.0])
+for n, name in ((2, "tokens alone"), (3, "with a persistent vector")):
+    print(f"{name}: {(scores[:n].softmax(0) @ values[:n]).item():.0f}")
+
+# %% [markdown]
+# The next cell copies weights into `deepdive`, the small library that accompanies this book, and
+# compares outputs and gradients. The library stores the persistent keys divided by $\sqrt{d}$ and
+# the values divided by $\sqrt{N}$, as the authors' code does, which changes how fast Adam moves
+# them but not what the layer computes.
+
+# %% Equal to the library tags=["equals-library"]
+from deepdive import core
+from deepdive.attention import PersistentMemoryAttention
+from deepdive.core.masks import Causal
+
+torch.manual_seed(0)
+ours, memory = AllAttention(16, 4, 5), PersistentMemoryAttention(4, 5, 4)
+library = core.MultiHeadAttention(16, 4, mechanism=memory)
+with torch.no_grad():
+    library.q.weight.copy_(ours.qkv.weight[:16])
+    library.kv.weight.copy_(ours.qkv.weight[16:])
+    library.q.bias.copy_(ours.qkv.bias[:16])
+    library.kv.bias.copy_(ours.qkv.bias[16:])
+    library.out.load_state_dict(ours.out.state_dict())
+    memory.memory_keys.copy_(ours.k / 4**0.5)
+    memory.memory_values.copy_(ours.v / 5**0.5)
+x = torch.randn(2, 7, 16, requires_grad=True)
+a, b = ours(x), library(x, mask=Causal())
+assert torch.allclose(a, b, atol=1e-5)
+gradients = [torch.autograd.grad(y.pow(3).sum(), (x, k)) for y, k in
+             ((a, ours.k), (b, memory.memory_keys))]  # fmt: skip
+assert torch.allclose(gradients[0][0], gradients[1][0], atol=1e-4)
+assert torch.allclose(4**0.5 * gradients[0][1], gradients[1][1], atol=1e-4)
+
+# %% Equal to the library: norms and residuals tags=["equals-library", "nbval-check-output"]
+mine, theirs = ReZero(), core.ReZero(16)
+for joint in (mine, theirs):
+    joint.alpha.data.fill_(0.3)
+pairs = [
+    (RMSNorm(16)(x), core.RMSNorm(16)(x), x),
+    (mine(x, torch.sin), theirs(x, torch.sin), x),
+]
+for a, b, leaf in pairs:
+    assert torch.allclose(a, b, atol=1e-5)
+    both = [torch.autograd.grad(y.pow(3).sum(), leaf)[0] for y in (a, b)]
+    assert torch.allclose(*both, atol=1e-4)
+print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# ### 1. Which residual connection trains a deep decoder?
+#
+# We train decoders of increasing depth to predict the next character of Shakespeare's plays, with
+# the six residual connections of the table below. *No norm, scaled* is the control from the
+# example by hand: no norm, and at initialization the last matrix of each branch is divided by
+# $\sqrt{2L}$. First, look at the **gradient norm**, the length of the gradient of all parameters of
+# one layer, before any training.
+
+# %% Gradient norm by layer, before training
+from deepdive_book.ch05.runs import norm_variants, sublayer_tables
+from deepdive_book.kit.profile import pick
+
+norms = norm_variants.gradients_by_variant(n_layers=pick(ci=4, laptop=12, gpu=12))
+sublayer_tables.gradient_figure(norms)
+
+# %% [markdown]
+# *Gradient norm by layer at initialization, one seed and one batch. Without a norm the stream grows
+# from layer to layer, and the gradients with it. In ReZero, only $\alpha$ has a gradient at
+# first.*
+
+# %% The largest and the smallest gradient norm of a layer
+for name, values in norms.items():
+    print(f"{name}: {min(values):.2g} to {max(values):.2g}")
+
+# %% [markdown]
+# Without a norm, the gradients of 12 layers are hundreds to thousands of times as large as those of
+# pre-norm, and with 24 layers training diverges, as the table below shows. The scaled control has
+# nearly the same gradient norm in every layer.
+#
+# **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
+# initialization, gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the
+# first tenth of the steps, the same for all variants. The learning rate of each variant is selected
+# on validation data with seeds that aren't used again. One seed searches a grid with two values per
+# power of ten until the best value isn't at the edge, and three seeds then decide between the two
+# best values. Five other seeds give the results. Two baselines count characters in the training
+# text: the **unigram loss** is that of the characters' frequencies, and the **bigram loss** that of
+# the frequencies after each preceding character. A model that doesn't beat the unigram loss has
+# learned nothing from the context.
+
+# %% The two baselines, and the same code for a few steps
+text, few = norm_variants.corpus(), pick(ci=2, laptop=10, gpu=50)
+print(f"unigram loss {norm_variants.unigram_loss(text, 'test'):.3f}, "
+      f"bigram loss {norm_variants.bigram_loss(text, 'test'):.3f}")  # fmt: skip
+for name in ("pre-norm", "ReZero"):
+    row = norm_variants.measure(name, 4, 0.01, 0, few)
+    print(f"{name}: test loss {row['test']:.2f} after {few} steps")
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "24 layers, 150 steps, each at its own learning rate. How does ReZero's test loss compare with "
+    "that of the control without a norm and without a learned number (no norm, scaled)?",
+    ["lower by more than 0.1 nats", "less than 0.1 nats apart", "higher by more than 0.1 nats"],
+    answer=1,
+    explain="Because small branches at initialization are what both have in common, and they "
+    "matter more than how the branches become small.",
+    key="05_efficient/rezero-control",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Test loss by residual connection tags=["slide", "surprise", "nbval-check-output"]
+rows = norm_variants.load()
+sublayer_tables.trainability_table(rows)
+
+# %% Differences, corrected tags=["nbval-check-output"]
+sublayer_tables.contrast_table(rows)
+
+# %% [markdown]
+# **ReZero trains a deep decoder faster than pre-norm, but so does the control.** With 24 layers,
+# both ReZero and *no norm, scaled* reach about the bigram loss of 2.490, and the difference between
+# the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is the
+# unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the loss
+# isn't finite), at each of five learning rates. With 4 layers, the control is better than ReZero.
+#
+# **Why is pre-norm slower here?** Part of the reason is the norm at the end of the stack. Without
+# it, pre-norm with 4 layers gains 0.099, about as much as the 0.084 that ReZero gains over
+# pre-norm, and the control loses 0.173 when it gets such a norm. With 24 layers, the interval for
+# removing it includes zero. The output layer reuses the token embeddings, so a normalized stream
+# probably limits how fast the logits can grow. We didn't test this explanation.
+#
+# **Does the ranking last?** No. With four times as many steps, 4 layers of ReZero and pre-norm no
+# longer differ measurably, and the control's loss is lower than ReZero's by 0.075. RMSNorm and
+# layer normalization don't differ measurably at either depth, but with 24 layers the interval still
+# allows differences of up to 0.2.
+#
+# **What this doesn't show.** 150 steps are the beginning of training, with width 32 and a short
+# warm-up. Post-norm stacks of 24 layers do train with a longer one, as
+# [2.9](../02_transformer/09_residuals_norms.ipynb) discusses. Runs this short also don't show what
+# happens in models that train for days, where norms keep the stream from growing.
+
+# %% [markdown]
+# ### 2. Can attention replace the feed-forward layer?
+#
+# The baseline is a pre-norm decoder of width 64 with 2 layers, 4 heads, and feed-forward layers of
+# 256 units. All-attention has $N = 256$ persistent vectors per head, so both have the same number
+# of parameters apart from one norm per layer. Every variant gets the **FLOPs** (floating-point
+# operations) of 300 baseline steps. Although all-attention has the same FLOPs in the forward pass,
+# it gets fewer steps, because PyTorch's attention kernel computes the scores again in the backward
+# pass. The simplest control is **attention alone**: the same 2 layers without persistent vectors,
+# or 6 layers, whose parameters number about the same as the baseline's. Learning rates are selected
+# as above.
+
+# %% All-attention at equal parameters and FLOPs tags=["slide", "nbval-check-output"]
+from deepdive_book.ch05.runs import all_attention
+
+sublayer_tables.all_attention_table(all_attention.load())
+
+# %% [markdown]
+# **At equal parameters and FLOPs, all-attention's loss is higher than that of attention with
+# feed-forward layers**, by 0.103, and with twice the FLOPs by 0.153, so more training doesn't close
+# the gap here. The simplest control shows how little these budgets can tell, however: two layers of
+# attention alone, with less than half of the parameters and more than twice the steps, don't
+# differ measurably from the baseline. Neither the feed-forward layers nor the persistent vectors
+# pay for their compute yet. Six layers of attention alone have the highest loss.
+#
+# The rates for twice the FLOPs are those selected for the smaller budget, and larger models,
+# relative positions, and other scales of the vectors weren't tested. The result is about the speed
+# of learning in a small budget, not about what a trained all-attention model can reach.
+#
+# ### 3. Is RMSNorm faster than layer normalization?
+#
+# RMSNorm computes one mean instead of two, so it should be faster. We time both norms on 512
+# vectors, one right after the other, and divide the times. *Torch* means `F.rms_norm` and
+# `F.layer_norm`, and *written out* means the equations in tensor operations. Everything ran on one
+# thread of a shared CPU with PyTorch 2.13, so the ratios are about this code and machine only.
+
+# %% Time of RMSNorm divided by layer normalization's tags=["nbval-check-output"]
+from deepdive_book.ch05.runs import norm_timing
+
+sublayer_tables.timing_table(norm_timing.load())
+
+# %% [markdown]
+# **It depends on the code.** Written out, RMSNorm takes 57% to 69% of layer normalization's time.
+# PyTorch's own functions reverse this in three of four cases on this CPU: forward and backward with
+# width 512, `F.rms_norm` takes about four times as long as `F.layer_norm`. This is probably because
+# layer normalization has one fused kernel there and RMSNorm runs as several operations. We didn't
+# measure a GPU, nor how much of a model's total time its norms take.
+#
+#
+# ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
+#
+# PyTorch has RMSNorm, and it has persistent vectors under another name. With `add_bias_kv=True`,
+# `nn.MultiheadAttention` appends one learned key and one learned value, which is all-attention with
+# $N = 1$ vector per head. The next cell compares both with our code. PyTorch has no ReZero module,
+# and no option for more than one vector.
+
+# %% PyTorch's RMSNorm and its added key and value tags=["nbval-check-output"]
+torch.manual_seed(0)
+theirs = nn.MultiheadAttention(16, 4, add_bias_kv=True, batch_first=True)
+nn.init.normal_(theirs.in_proj_bias)
+ours = AllAttention(16, 4, n_vectors=1)
+with torch.no_grad():
+    ours.qkv.weight.copy_(theirs.in_proj_weight)
+    ours.qkv.bias.copy_(theirs.in_proj_bias)
+    ours.out.load_state_dict(theirs.out_proj.state_dict())
+    ours.k.copy_(theirs.bias_k.view(4, 1, 4))
+    ours.v.copy_(theirs.bias_v.view(4, 1, 4))
+x = torch.randn(2, 7, 16)
+later = torch.ones(7, 7, dtype=torch.bool).triu(1)  # True: hidden, PyTorch's convention
+print("add_bias_kv:", torch.allclose(theirs(x, x, x, attn_mask=later)[0], ours(x), atol=1e-5))
+print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), atol=1e-5))
+
+# %% [markdown]
+# ## How it differs
+#
+# | | pre-norm | pre-norm, RMSNorm | ReZero | no norm, scaled |
+# |---|---|---|---|---|
+# | one sublayer | $x + f(n(x))$ | $x + f(n(x))$ | $x + \alpha f(x)$ | $x + f(x)$ |
+# | learned numbers per sublayer | $2d$ | $d$ | 1 | 0 |
+# | at initialization | $x$ plus a branch of fixed size | the same | $x$ | $x$ plus a small branch |
+# | norm at the end of the stack | yes | yes | no | no |
+#
+# | | attention + feed-forward | all-attention |
+# |---|---|---|
+# | sublayers per layer | 2 | 1 |
+# | weight of $i$ | activation of $k_i \cdot x$ | softmax over tokens and vectors of $k_i \cdot q$ |
+# | output | sum of $v_i$, not bounded | average of the $v_i$ |
+# | per head | no | yes |
+#
+# A feed-forward layer is similar to attention over its units: the rows of its first matrix act as
+# keys, and the columns of its second act as values. What all-attention changes is the softmax,
+# through which tokens and vectors compete for the same total weight of 1.
+#
+# ## Common mistake: persistent vectors behind the causal mask
+#
+# You append $N$ learned keys after the $T$ tokens and build the causal mask for $T + N$ keys with
+# `torch.ones(T, T + N).tril()`. **Symptom:** the loss equals that of attention alone, and the
+# gradient of the learned keys is exactly zero, because every one of them counts as a later token.
+# **Fix:** build the mask for the tokens and extend it with `True`, as in the code above.
+
+# %% The mistake, and its symptom tags=["nbval-check-output"]
+T, N = 3, 2
+wrong = torch.ones(T, T + N, dtype=torch.bool).tril()
+right = F.pad(torch.ones(T, T, dtype=torch.bool).tril(), (0, N), value=True)
+for name, visible in (("wrong", wrong), ("right", right)):
+    print(f"{name}: learned vectors visible to each query:", visible[:, T:].sum(1).tolist())
+
+# %% [markdown]
+# ## In practice
+#
+# - **Start with pre-norm and RMSNorm**, as most decoders since Llama do. It costs nothing here, and
+#   it is what pretrained models expect.
+# - **Try a scaled initialization before a new architecture.** Dividing the last matrix of each
+#   branch by $\sqrt{2L}$ is one line and did as well as ReZero in our tests.
+# - **Tune the learning rate of each variant separately, with several seeds.** ReZero with 24 layers
+#   was best at 0.03, pre-norm at 0.01. With a single tuning seed we would have trained pre-norm at
+#   0.003, and ReZero's gain would have seemed larger.
+# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the layer
+#   off.
+#
+# ## Summary
+#
+# What does each removal cost? The mean in layer normalization: nothing that we could measure.
+# Normalization as such: nothing in short trainings of small decoders, if the branches start small.
+# ReZero is one way to do so, with 0.279 nats per character less than pre-norm at 24 layers, and
+# scaling the initialization is another; with 4 layers it is better. The feed-forward layer:
+# all-attention loses 0.103 at equal parameters and FLOPs, but attention alone does about as well as
+# the baseline, so this budget is too small to tell.
+#
+# The ReZero paper reports faster convergence and the training of very deep Transformers, and the
+# all-attention paper reports language models on par with feed-forward ones. We reproduced the
+# faster start, but neither the depth nor the language modeling results, for which our runs are far
+# too short. The RMSNorm paper reports a lower running time than layer normalization. We see this in
+# written-out code, but with PyTorch's functions on this CPU in only one of four cases.
+#
+# ## Check your understanding
+#
+# 1. For which vectors does RMSNorm equal layer normalization, apart from learned factors?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    For vectors with mean 0: subtracting the mean then changes nothing, and the variance is the
+#    mean square.
+#
+#    </details>
+# 2. At initialization of ReZero, which parameters of a layer have a gradient that isn't zero?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Only $\alpha$. The gradient of every weight in the branch is multiplied by $\alpha = 0$.
+#
+#    </details>
+# 3. Why does $N = d_{ff}$ give all-attention the parameters of a feed-forward layer, whatever
+#    the number of heads?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Each of $H$ heads has $N$ keys and $N$ values of width $d / H$, which makes $2 N d$ numbers.
+#    The feed-forward layer has two matrices with $d \cdot d_{ff}$ weights each.
+#
+#    </details>
+# 4. Why don't persistent vectors enlarge the KV cache during generation?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    They are parameters and the same for every sequence and step, so only the tokens' keys and
+#    values are cached.
+#
+#    </details>
+# 5. ReZero reaches a lower loss than pre-norm after 150 steps. Which two controls did we need
+#    before we could say why?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Branches that are scaled at initialization, without a learned number, and pre-norm without the
+#    norm at the end of the stack.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 3 min)* Compute RMSNorm of $(1, 7)$ and of $(2, 14)$.
+#
+#    <details><summary>Answer</summary>
+#
+#    The mean square of $(1, 7)$ is $(1 + 49) / 2 = 25$, so the result is $(0.2, 1.4)$. Doubling the
+#    vector doubles the root mean square too, so the result for $(2, 14)$ is the same.
+#
+#    </details>
+# 2. *(on paper, 5 min)* A model has width 512, 8 heads, and feed-forward layers of 2,048 units
+#    without biases. Compute how many persistent vectors per head match the parameters of one
+#    feed-forward layer, and how many numbers each head then has.
+#
+#    <details><summary>Answer</summary>
+#
+#    2,048 vectors per head. Each head has $2 \cdot 2048 \cdot 64 = 262{,}144$ numbers, and 8 heads
+#    have 2,097,152, the same as $2 \cdot 512 \cdot 2048$.
+#
+#    </details>
+# 3. *(in code, 10 min)* Give `ReZero` one $\alpha$ per channel instead of one per branch. Check
+#    that it equals the original if all are 0.5, and compare it with
+#    `deepdive.core.residual.ScaledPreNorm`, which is known as LayerScale.
+#
+#    <details><summary>Answer</summary>
+#
+#    `self.alpha = nn.Parameter(torch.zeros(d_model))`; the forward pass stays the same, because
+#    $\alpha$ is broadcast over the tokens. LayerScale has such a vector too, but it keeps the norm
+#    in the branch and starts with a small value instead of 0.
+#
+#    </details>
+# 4. *(measure, 20 min of machine time)* Train `norm_variants.decoder` with 12 layers for 150 steps
+#    as ReZero and as *no norm, scaled*, at the rates 0.003, 0.01, and 0.03 and with three seeds
+#    each. Report the difference at each variant's best rate with a t interval.
+#
+#    <details><summary>Answer</summary>
+#
+#    `norm_variants.measure("ReZero", 12, 0.01, seed, 150)` returns one run. We haven't run this
+#    depth. Select the rate by the key `chosen`, report `test`, and use other seeds for the
+#    selection than for the result.
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+for values in ((1.0, 7.0), (2.0, 14.0)):
+    print([round(y, 2) for y in RMSNorm(2)(torch.tensor(values)).tolist()])
+print(2 * 2048 * 64, 8 * 2 * 2048 * 64, 2 * 512 * 2048)
+
+# %% [markdown]
+# ## Further reading
+#
+# - Zhang and Sennrich (2019), [*Root Mean Square Layer
+#   Normalization*](https://arxiv.org/abs/1910.07467).
+# - Bachlechner et al. (2021), [*ReZero is All You Need: Fast Convergence at Large
+#   Depth*](https://arxiv.org/abs/2003.04887), and [the authors'
+#   code](https://github.com/majumderb/rezero).
+# - Zhang, Dauphin, and Ma (2019), [*Fixup Initialization: Residual Learning Without
+#   Normalization*](https://arxiv.org/abs/1901.09321): an initialization that replaces the norm.
+# - Sukhbaatar et al. (2019), [*Augmenting Self-attention with Persistent
+#   Memory*](https://arxiv.org/abs/1907.01470), and [the authors'
+#   code](https://github.com/facebookresearch/adaptive-span).
+# - Xiong et al. (2020), [*On Layer Normalization in the Transformer
+#   Architecture*](https://arxiv.org/abs/2002.04745): post-norm and pre-norm.
