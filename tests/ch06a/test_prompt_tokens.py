@@ -131,7 +131,7 @@ def test_table_cells() -> None:
 
 ALLOWED = {  # function -> why its parts have the tokens of the whole text (tested above)
     "deepdive_book/kit/smollm2.py: chat": "special tokens are between the parts",
-    "deepdive/data/table_text.py: linearised": "WordPiece splits at the bar",
+    "deepdive/data/table_text.py: linearized": "WordPiece splits at the bar",
 }
 
 

@@ -135,7 +135,7 @@ _PAGE = """\
 .tl-choose {{ display: flex; flex-wrap: wrap; gap: .35em; margin-bottom: .6em; }}
 .tl-choose[hidden] {{ display: none; }}
 .tl-choose button {{ font: inherit; min-height: 2.4rem; padding: .1em .6em; cursor: pointer;
-  border: 1px solid {grey}; border-radius: 4px; background: none; color: inherit; }}
+  border: 1px solid {gray}; border-radius: 4px; background: none; color: inherit; }}
 .tl-choose button[aria-pressed=true] {{ border: 2px solid {mark}; font-weight: 600; }}
 .tl :focus-visible {{ outline: 3px solid {focus}; outline-offset: 2px; }}
 .tl-line {{ display: flex; flex-wrap: wrap; gap: .3em; min-height: 3.9em; }}
@@ -145,7 +145,7 @@ _PAGE = """\
   clip-path: inset(50%); }}
 .tl .tl-line button.tl-word {{ cursor: pointer; background: none; border: 0; padding: 0;
   border-radius: 4px; }}
-.tl-word > span {{ padding: .25em .5em; border: 1px dashed {grey}; border-radius: 4px;
+.tl-word > span {{ padding: .25em .5em; border: 1px dashed {gray}; border-radius: 4px;
   min-height: 1.9rem; box-sizing: border-box; }}
 .tl-word > i {{ font-size: .95rem; min-height: 1.4em; font-weight: 600; }}
 .tl-seen, .tl-pick {{ opacity: 1; }}

@@ -194,7 +194,7 @@ _PAGE = """\
 .nx-row > span:last-child {{ text-align: right; }}
 .nx-line {{ position: relative; display: block; height: 1.1rem; }}
 .nx-line i, .nx-line b {{ position: absolute; left: 0; display: block; }}
-.nx-line i {{ top: 0; height: 100%; border: 1px solid {grey}; box-sizing: border-box; }}
+.nx-line i {{ top: 0; height: 100%; border: 1px solid {gray}; box-sizing: border-box; }}
 .nx-line b {{ top: 3px; bottom: 3px; background: {key}; }}
 @media print {{ .nx-choose {{ display: none; }} .nx p {{ min-height: 0; }} }}
 </style>
