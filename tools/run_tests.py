@@ -1,6 +1,6 @@
 """Run every check, as `make test` does: style, format, types, then pytest over tests and pages.
 
-The unit tests and the pages share one pytest run on two workers; each worker and each page's
+The unit tests and the pages share one pytest run on three workers; each worker and each page's
 kernel gets one thread. Ends with pytest's list of the slowest and its closing line. Exits non-zero
 if anything failed.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "test"  # what pages write under test: never beside committed files
-WORKERS = 2
+WORKERS = 3  # on two cores: tests also wait, for browsers, sandboxes, and time limits
 LINT: dict[str, list[str]] = {
     "style": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
