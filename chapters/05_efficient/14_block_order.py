@@ -119,9 +119,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # **A mixed operation.** For $x = 4$ the candidates return 8 (attention), 6 (feed-forward), and 4
 # (identity). With $\alpha = (0, \ln 2, 0)$ the softmax weights are $\tfrac14, \tfrac12, \tfrac14$,
 # so the output is $2 + 3 + 1 = 6$. Suppose the target is 8 and the loss is $\tfrac12 (y - 8)^2$,
-# whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is $-2 \, w_i (o_i
-# - y)$, where $w_i$ is the softmax weight: $-2 \cdot \tfrac14 \cdot 2 = -1$ for attention, 0 for
-# the feed-forward layer, and $+1$ for the identity. A gradient step therefore raises attention's
+# whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is
+# $-2 \, w_i (o_i - y)$, where $w_i$ is the softmax weight: $-2 \cdot \tfrac14 \cdot 2 = -1$ for
+# attention, 0 for the feed-forward layer, and $+1$ for the identity. A step raises attention's
 # $\alpha$, because attention's output is on the target's side of the mixture, and lowers the
 # identity's.
 
