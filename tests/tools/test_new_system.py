@@ -138,9 +138,10 @@ def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -
     cases = (root / "tests/laws/attention/heads.py").read_text("utf-8")
     assert '@case("gated_heads", GatedHeadsAttention)' in cases
     ast.parse(cases)
-    page = (root / "chapters/05_efficient/14_gated_heads.py").read_text("utf-8")
-    assert 'compare("gated_heads")' in page
-    assert row(root, "gated_heads")["page"] == "chapters/05_efficient/14_gated_heads#in-code"
+    *_, last, page = sorted(root.glob("chapters/05_efficient/[0-9][0-9]_*.py"))
+    assert page.stem == f"{int(last.stem[:2]) + 1:02}_gated_heads"  # the chapter's next page
+    assert 'compare("gated_heads")' in page.read_text("utf-8")
+    assert row(root, "gated_heads")["page"] == f"chapters/05_efficient/{page.stem}#in-code"
 
 
 def test_a_model_with_another_part_is_a_class_and_a_builder(root: Path) -> None:
