@@ -9,7 +9,6 @@ the page doesn't run the drawing.
 """
 
 import base64
-import html
 import re
 from importlib import import_module
 from pathlib import Path
@@ -21,9 +20,7 @@ from deepdive_book.site.pages import Page, PageError
 from deepdive_book.site.pages.setup_cell import ADDRESS, BRANCH
 
 PAPER = "background:#fff;color:#000;"  # black on white, whatever the theme around the image
-_IMAGE = re.compile(
-    r"!\[(?P<alt>.+?)\]\((?P<place>[^)\s]*?)(?P<file>figures/[\w.-]+\.svg)\)", re.DOTALL
-)
+_IMAGE = re.compile(r"!\[(?P<alt>.+?)\]\([^)\s]*?(?P<file>figures/[\w.-]+\.svg)\)", re.DOTALL)
 _nbformat: Any = nbformat  # it declares no types
 
 
@@ -83,7 +80,8 @@ def embedded(notebook: Any, folder: Path) -> Any:
         file = folder / image["file"]
         if not file.is_file():
             return image[0]
-        return f"![{image['alt']}](data:image/svg+xml;base64,{_base64(file)})"
+        drawing = base64.b64encode(file.read_bytes()).decode()
+        return f"![{image['alt']}](data:image/svg+xml;base64,{drawing})"
 
     for cell in notebook.cells:
         if "figure" in cell.metadata:
@@ -100,7 +98,7 @@ def as_outputs(notebook: Any, folder: Path) -> Any:
     for cell in notebook.cells:
         image = _IMAGE.search(cell.source) if "figure" in cell.metadata else None
         if image:
-            alt = html.unescape(" ".join(image["alt"].split()))
+            alt = " ".join(image["alt"].split())
             svg = (folder / image["file"]).read_text("utf-8").strip().replace(PAPER, "", 1)
             shown = _nbformat.v4.new_output(
                 "display_data",
@@ -119,7 +117,3 @@ def as_outputs(notebook: Any, folder: Path) -> Any:
         cells.append(cell)
     notebook.cells = cells
     return notebook
-
-
-def _base64(file: Path) -> str:
-    return base64.b64encode(file.read_bytes()).decode()
