@@ -203,19 +203,26 @@ def best_rates(rows: Rows, arm: str) -> dict[str, float]:
     }
 
 
+def tuned_rows(
+    run: Callable[..., list[Row]], arm: str, names: Sequence[str], rates: Sequence[float],
+    seeds: Sequence[int], steps: int,
+) -> list[Row]:  # fmt: skip
+    """Measure each name at all learning rates on a seed for tuning, then at its best on others."""
+    points = [
+        {arm: n, "rate": r, "seed": TUNING_SEED, "steps": steps} for r in rates for n in names
+    ]
+    tuned = run(points)
+    best = best_rates(tuned, arm)
+    return tuned + run([
+        {arm: name, "rate": best[name], "seed": seed, "steps": steps}
+        for seed in seeds for name in names if name in best
+    ])  # fmt: skip
+
+
 def order_rows(text: Text, path: Path | None, minutes: float | None = None) -> list[Row]:
     """Measure all 20 orders and the Macaron blocks: rates on one seed, then five other seeds."""
     run = partial(sweep, partial(measure_order, text), path=path, data=DATA, minutes=minutes)
-    steps = round(STEPS * share())
-    tuned = run([
-        {"order": arm, "rate": rate, "seed": TUNING_SEED, "steps": steps}
-        for rate in RATES for arm in ARMS
-    ])  # fmt: skip
-    rates = best_rates(tuned, "order")
-    return tuned + run([
-        {"order": arm, "rate": rates[arm], "seed": seed, "steps": steps}
-        for seed in SEEDS for arm in ARMS if arm in rates
-    ])  # fmt: skip
+    return tuned_rows(run, "order", ARMS, RATES, SEEDS, round(STEPS * share()))
 
 
 def baseline_rows(text: Text, path: Path | None) -> list[Row]:
@@ -243,15 +250,7 @@ def space_rows(text: Text, path: Path | None, minutes: float | None = None) -> l
     """
     run = partial(sweep, partial(measure_candidate, text), path=path, data=DATA, minutes=minutes)
     steps = round(SEARCH_STEPS * share())
-    tuned = run([
-        {"candidate": name, "rate": rate, "seed": TUNING_SEED, "steps": steps}
-        for rate in SEARCH_RATES for name in SPACE
-    ])  # fmt: skip
-    rates = best_rates(tuned, "candidate")
-    return tuned + run([
-        {"candidate": name, "rate": rates[name], "seed": seed, "steps": steps}
-        for seed in SEARCH_SEEDS for name in SPACE if name in rates
-    ])  # fmt: skip
+    return tuned_rows(run, "candidate", SPACE, SEARCH_RATES, SEARCH_SEEDS, steps)
 
 
 def search_rows(text: Text, path: Path | None, minutes: float | None = None) -> list[Row]:
