@@ -7,10 +7,12 @@
 # variant has its own learning rate?**
 #
 # **What it is.** Layer normalization subtracts a vector's mean and divides by its standard
-# deviation. **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) only divides,
-# by the root mean square. **ReZero** ([Bachlechner et al.
-# 2021](https://arxiv.org/abs/2003.04887)) uses no normalization. Instead, a learned number
-# $\alpha$, which is 0 at initialization, multiplies each **branch** of the residual connection.
+# deviation, and then applies a learned scale and shift. **RMSNorm** ([Zhang and Sennrich
+# 2019](https://arxiv.org/abs/1910.07467)) divides by the root mean square and has no shift. A
+# residual connection adds the output of its **branch**, attention or the feed-forward layer, to
+# the branch's input. In a **pre-norm** layer, the branch starts with a norm. **ReZero**
+# ([Bachlechner et al. 2021](https://arxiv.org/abs/2003.04887)) has no norm. Instead, a learned
+# number $\alpha$, which is 0 at initialization, multiplies each branch.
 # **All-attention** ([Sukhbaatar et al. 2019](https://arxiv.org/abs/1907.01470)) replaces the
 # feed-forward layer by **persistent memory vectors**: learned keys and values that every query
 # attends to, next to the tokens'.
@@ -20,13 +22,14 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# In our small decoders, two controls explain most of what ReZero gains. With 24 layers and 150
-# steps, ReZero's test loss is 0.279 **nats** (units of the natural logarithm) per character below
-# pre-norm's (five seeds, corrected 95% confidence interval 0.060 to 0.498). But a decoder with no
-# norm and no learned number, whose branches are only scaled at initialization, is as good: the
-# difference is 0.024, and its interval includes zero. RMSNorm and layer normalization don't differ
-# measurably. At equal parameters and FLOPs, all-attention's loss is 0.103 higher than that of
-# attention with feed-forward layers, but attention alone at equal FLOPs does as well as the latter.
+# In our small decoders, branches that start small explain most of what ReZero gains. With 24 layers
+# and 150 steps, ReZero's test loss is 0.279 **nats** (units of the natural logarithm) per character
+# below pre-norm's (five seeds, corrected 95% confidence interval 0.060 to 0.498). A decoder with no
+# norm and no learned number, whose branches are only scaled down at initialization, comes within
+# 0.06 nats of ReZero: the difference is 0.024, with an interval from −0.008 to 0.057. We find no
+# measurable difference between RMSNorm and layer normalization. At equal parameters and **FLOPs**
+# (floating-point operations), all-attention's loss is 0.103 higher than that of attention with
+# feed-forward layers, but at equal FLOPs attention alone can't be distinguished from the latter.
 #
 # </details>
 #
@@ -75,11 +78,15 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | no norm, branch scaled by $1/\sqrt{4}$ | $x + x = 2x$ | $2^4 = 16$ |
 # | ReZero at initialization | $x + 0 \cdot 2x = x$ | $1^4 = 1$ |
 #
-# The second line is a control that we use below: scaling each branch by $1 / \sqrt{2L}$ for $L$
-# layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, also tames the growth, with
-# no learned number at all. In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own
-# weights, because the branch's gradient is multiplied by $\alpha$. The gradient of $\alpha$ is
-# $f(x)$ times the gradient of the output, so $\alpha$ moves first.
+# The second line is a control that we use below: it scales each branch by $1 / \sqrt{2L}$ for $L$
+# layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, and has no learned number at
+# all. In this toy example all branches point in the same direction, so the stream still grows. If
+# instead the $2L$ branches are random and independent and have the variance of $x$, their variances
+# add up: without scaling to $2L$ times that of $x$, with scaling to $2L \cdot 1 / (2L) = 1$ time.
+# In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own weights, because the
+# branch's gradient is multiplied by $\alpha$. The gradient of $\alpha$ is the sum over all entries
+# of $f(x)$ times the gradient of the output, so $\alpha$ moves first. (The authors' Transformer
+# shares one $\alpha$ between the two sublayers of a layer. Ours has one per sublayer.)
 #
 # **All-attention.** A query sees two tokens with exponentiated scores 1 and 2 and values 6 and 3.
 # Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
@@ -206,10 +213,10 @@ print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
 # ### 1. Which residual connection trains a deep decoder?
 #
 # We train decoders of increasing depth to predict the next character of Shakespeare's plays, with
-# the six residual connections of the table below. *No norm, scaled* is the control from the
-# example by hand: no norm, and at initialization the last matrix of each branch is divided by
-# $\sqrt{2L}$. First, look at the **gradient norm**, the length of the gradient of all parameters of
-# one layer, before any training.
+# six residual connections. *No norm, scaled* is the control from the example by hand: no norm, and
+# at initialization the last matrix of each branch is divided by $\sqrt{2L}$. Two more controls
+# remove or add the **final norm**, the one after the last layer. First, look at the **gradient
+# norm**, the length of the gradient of all parameters of one layer, before any training.
 
 # %% Gradient norm by layer, before training
 from deepdive_book.ch05.runs import norm_variants, sublayer_tables
@@ -233,11 +240,16 @@ for name, values in norms.items():
 # nearly the same gradient norm in every layer.
 #
 # **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
-# initialization, gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the
-# first tenth of the steps, the same for all variants. The learning rate of each variant is selected
-# on validation data with seeds that aren't used again. One seed searches a grid with two values per
-# power of ten until the best value isn't at the edge, and three seeds then decide between the two
-# best values. Five other seeds give the results. Two baselines count characters in the training
+# initialization (uniform weights whose variance depends on the matrix's size), gradient clipping at
+# norm 1, and a **warm-up** (a rising learning rate) over the first tenth of the steps, the same for
+# all variants. The learning rate of each variant is selected on validation data with seeds that
+# aren't used again. With one seed we try 0.001, 0.003, and 0.01, and further values while the best
+# one is at the edge. We then run the two best values with three seeds and keep the better one. Five
+# other seeds give the results. The brackets after a mean are its **95% confidence interval**, the
+# range of true values that is compatible with the scatter between the seeds. The intervals of
+# differences are widened (the **Bonferroni correction**), because with several comparisons one of
+# them can look significant by chance. An interval that includes zero shows neither a difference nor
+# equality. Two baselines count characters in the training
 # text: the **unigram loss** is that of the characters' frequencies, and the **bigram loss** that of
 # the frequencies after each preceding character. A model that doesn't beat the unigram loss has
 # learned nothing from the context.
@@ -248,7 +260,7 @@ print(f"unigram loss {norm_variants.unigram_loss(text, 'test'):.3f}, "
       f"bigram loss {norm_variants.bigram_loss(text, 'test'):.3f}")  # fmt: skip
 for name in ("pre-norm", "ReZero"):
     row = norm_variants.measure(name, 4, 0.01, 0, few)
-    print(f"{name}: test loss {row['test']:.2f} after {few} steps")
+    print(f"{name}: test loss {row['test']:.2f} after {few} steps (hardly trained)")
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -258,8 +270,8 @@ predict(
     "that of the control without a norm and without a learned number (no norm, scaled)?",
     ["lower by more than 0.1 nats", "less than 0.1 nats apart", "higher by more than 0.1 nats"],
     answer=1,
-    explain="Because small branches at initialization are what both have in common, and they "
-    "matter more than how the branches become small.",
+    explain="The difference is -0.024 nats [-0.057, 0.008]. Both start with small branches and "
+    "have no norm; ReZero's learned number adds little that we can measure here.",
     key="05_efficient/rezero-control",
 )
 
@@ -275,38 +287,49 @@ sublayer_tables.contrast_table(rows)
 
 # %% [markdown]
 # **ReZero trains a deep decoder faster than pre-norm, but so does the control.** With 24 layers,
-# both ReZero and *no norm, scaled* reach about the bigram loss of 2.490, and the difference between
-# the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is the
-# unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the loss
-# isn't finite), at each of five learning rates. With 4 layers, the control is better than ReZero.
+# ReZero and *no norm, scaled* end a little above the bigram loss of 2.490, and the difference
+# between the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is
+# the unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the
+# loss isn't finite), at each of the five learning rates listed below. With 4 layers, the loss of
+# the control is 0.052 lower than ReZero's.
+
+# %% Validation losses of the learning-rate search, 24 layers tags=["nbval-check-output"]
+for name in ("pre-norm", "no norm"):
+    for rate, losses in norm_variants.tuning_losses(rows, name, 24).items():
+        print(f"{name}, {rate:g}:", *(f"{loss:.3f}" for loss in losses))
+
+# %% [markdown]
+# **Why is pre-norm slower here?** Part of the reason is the final norm. Without it, pre-norm's loss
+# with 4 layers is 0.099 lower, about as much as the 0.084 by which ReZero is below pre-norm, and
+# adding a final norm to the control raises its loss by 0.173. With 24 layers, the interval for
+# removing the final norm includes zero. The output layer reuses the token embeddings, so a
+# normalized stream probably limits how fast the **logits** (the scores before the softmax) can
+# grow. We didn't test this explanation.
 #
-# **Why is pre-norm slower here?** Part of the reason is the norm at the end of the stack. Without
-# it, pre-norm with 4 layers gains 0.099, about as much as the 0.084 that ReZero gains over
-# pre-norm, and the control loses 0.173 when it gets such a norm. With 24 layers, the interval for
-# removing it includes zero. The output layer reuses the token embeddings, so a normalized stream
-# probably limits how fast the logits can grow. We didn't test this explanation.
-#
-# **Does the ranking last?** No. With four times as many steps, 4 layers of ReZero and pre-norm no
-# longer differ measurably, and the control's loss is lower than ReZero's by 0.075. RMSNorm and
-# layer normalization don't differ measurably at either depth, but with 24 layers the interval still
-# allows differences of up to 0.2.
+# **Does the ranking last?** Only in part. With 4 layers and four times as many steps, ReZero and
+# pre-norm can't be distinguished any more, but the control's loss is still lower than ReZero's, by
+# 0.075. We didn't train 24 layers for longer. RMSNorm and layer normalization can't be
+# distinguished at either depth, but with 24 layers the interval still allows differences of up to
+# 0.2.
 #
 # **What this doesn't show.** 150 steps are the beginning of training, with width 32 and a short
 # warm-up. Post-norm stacks of 24 layers do train with a longer one, as
 # [2.9](../02_transformer/09_residuals_norms.ipynb) discusses. Runs this short also don't show what
-# happens in models that train for days, where norms keep the stream from growing.
+# happens in models that train for days, where norms bound the input of each branch. Both ReZero
+# and the control start with small branches and have no norm, so this experiment can't separate
+# these two properties.
 
 # %% [markdown]
 # ### 2. Can attention replace the feed-forward layer?
 #
 # The baseline is a pre-norm decoder of width 64 with 2 layers, 4 heads, and feed-forward layers of
-# 256 units. All-attention has $N = 256$ persistent vectors per head, so both have the same number
-# of parameters apart from one norm per layer. Every variant gets the **FLOPs** (floating-point
-# operations) of 300 baseline steps. Although all-attention has the same FLOPs in the forward pass,
-# it gets fewer steps, because PyTorch's attention kernel computes the scores again in the backward
-# pass. The simplest control is **attention alone**: the same 2 layers without persistent vectors,
-# or 6 layers, whose parameters number about the same as the baseline's. Learning rates are selected
-# as above.
+# 256 units. Its linear layers and norms have no biases, and it reads 12 windows of 64 characters
+# per step. All-attention has $N = 256$ persistent vectors per head, so both have the same number of
+# parameters apart from one norm per layer. Every variant gets the FLOPs of 300 baseline steps.
+# Although all-attention has the same FLOPs in the forward pass, it gets 275 steps, because
+# PyTorch's attention kernel computes the scores again in the backward pass. The simplest control is
+# **attention alone**: the same 2 layers without persistent vectors, or 6 layers, whose parameters
+# number about the same as the baseline's. Learning rates are selected as above.
 
 # %% All-attention at equal parameters and FLOPs tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import all_attention
@@ -315,15 +338,18 @@ sublayer_tables.all_attention_table(all_attention.load())
 
 # %% [markdown]
 # **At equal parameters and FLOPs, all-attention's loss is higher than that of attention with
-# feed-forward layers**, by 0.103, and with twice the FLOPs by 0.153, so more training doesn't close
-# the gap here. The simplest control shows how little these budgets can tell, however: two layers of
-# attention alone, with less than half of the parameters and more than twice the steps, don't
-# differ measurably from the baseline. Neither the feed-forward layers nor the persistent vectors
-# pay for their compute yet. Six layers of attention alone have the highest loss.
+# feed-forward layers**, by 0.103, and with twice the FLOPs by 0.153. The gap doesn't close, but the
+# learning rates weren't selected again for the larger budget. The simplest control shows how little
+# these budgets can tell, however: two layers of attention alone, with less than half of the
+# parameters and more than twice the steps, can't be distinguished from the baseline, and their mean
+# loss is 0.122 below all-attention's. So in this budget there is no evidence that feed-forward
+# layers or persistent vectors are worth their FLOPs. Six layers of attention alone have the highest
+# loss. In machine time the comparison is different: 651 steps of attention alone take about 7
+# seconds, 300 steps of the baseline about 5.
 #
-# The rates for twice the FLOPs are those selected for the smaller budget, and larger models,
-# relative positions, and other scales of the vectors weren't tested. The result is about the speed
-# of learning in a small budget, not about what a trained all-attention model can reach.
+# Larger models, relative positions, and other scales of the vectors weren't tested. The result is
+# about the speed of learning in a small budget, not about what a trained all-attention model can
+# reach.
 #
 # ### 3. Is RMSNorm faster than layer normalization?
 #
@@ -338,11 +364,12 @@ from deepdive_book.ch05.runs import norm_timing
 sublayer_tables.timing_table(norm_timing.load())
 
 # %% [markdown]
-# **It depends on the code.** Written out, RMSNorm takes 57% to 69% of layer normalization's time.
-# PyTorch's own functions reverse this in three of four cases on this CPU: forward and backward with
-# width 512, `F.rms_norm` takes about four times as long as `F.layer_norm`. This is probably because
-# layer normalization has one fused kernel there and RMSNorm runs as several operations. We didn't
-# measure a GPU, nor how much of a model's total time its norms take.
+# **It depends on the code.** Written out, RMSNorm's median time is 57% to 69% of layer
+# normalization's. PyTorch's own functions reverse this in three of four cases on this CPU, and in
+# the fourth the range includes 1. Forward and backward with width 512, `F.rms_norm` takes 4.2 times
+# as long as `F.layer_norm` (2.4 to 9.2). This is probably because layer normalization has one
+# **fused kernel** there (all its steps run as one operation), while RMSNorm runs as several. We
+# didn't measure a GPU, nor how much of a model's total time its norms take.
 #
 #
 # ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
@@ -381,12 +408,13 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 # | | attention + feed-forward | all-attention |
 # |---|---|---|
 # | sublayers per layer | 2 | 1 |
-# | weight of $i$ | activation of $k_i \cdot x$ | softmax over tokens and vectors of $k_i \cdot q$ |
-# | output | sum of $v_i$, not bounded | average of the $v_i$ |
-# | per head | no | yes |
+# | weight of value $v_i$ | $\phi(k_i \cdot x)$ | softmax of $k_i \cdot q$ over tokens and vectors |
+# | output | weighted sum, not bounded | weighted average, with the tokens' values |
+# | separate vectors for each head | no | yes |
 #
-# A feed-forward layer is similar to attention over its units: the rows of its first matrix act as
-# keys, and the columns of its second act as values. What all-attention changes is the softmax,
+# In the first table, $n$ is the norm and $f$ the sublayer. A feed-forward layer with activation
+# $\phi$ is similar to attention over its units: the rows $k_i$ of its first matrix act as keys, and
+# the columns $v_i$ of its second act as values. What all-attention changes is the softmax,
 # through which tokens and vectors compete for the same total weight of 1.
 #
 # ## Common mistake: persistent vectors behind the causal mask
@@ -406,30 +434,31 @@ for name, visible in (("wrong", wrong), ("right", right)):
 # %% [markdown]
 # ## In practice
 #
-# - **Start with pre-norm and RMSNorm**, as most decoders since Llama do. It costs nothing here, and
-#   it is what pretrained models expect.
+# - **Start with pre-norm and RMSNorm**, as most decoders since Llama do, because code and
+#   pretrained models expect it. Our short runs neither favor it nor exclude a small cost, and its
+#   speed depends on the implementation.
 # - **Try a scaled initialization before a new architecture.** Dividing the last matrix of each
 #   branch by $\sqrt{2L}$ is one line and did as well as ReZero in our tests.
 # - **Tune the learning rate of each variant separately, with several seeds.** ReZero with 24 layers
-#   was best at 0.03, pre-norm at 0.01. With a single tuning seed we would have trained pre-norm at
-#   0.003, and ReZero's gain would have seemed larger.
+#   was best at 0.03, pre-norm at 0.01. The first tuning seed alone would have selected 0.003 for
+#   pre-norm, as the list of validation losses shows.
 # - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the layer
 #   off.
 #
 # ## Summary
 #
-# What does each removal cost? The mean in layer normalization: nothing that we could measure.
-# Normalization as such: nothing in short trainings of small decoders, if the branches start small.
-# ReZero is one way to do so, with 0.279 nats per character less than pre-norm at 24 layers, and
-# scaling the initialization is another; with 4 layers it is better. The feed-forward layer:
-# all-attention loses 0.103 at equal parameters and FLOPs, but attention alone does about as well as
-# the baseline, so this budget is too small to tell.
+# What does each removal cost? For RMSNorm, which has neither the mean nor the shift of layer
+# normalization, we find no measurable cost. Normalization as such can go in short trainings of
+# small decoders, if the branches start small. ReZero is one way to do so, with 0.279 nats per
+# character less than pre-norm at 24 layers, and scaling the initialization is another. Without
+# feed-forward layers, the loss of all-attention is 0.103 higher at equal parameters and FLOPs, but
+# attention alone can't be distinguished from the baseline, so this budget is too small to tell.
 #
 # The ReZero paper reports faster convergence and the training of very deep Transformers, and the
 # all-attention paper reports language models on par with feed-forward ones. We reproduced the
 # faster start, but neither the depth nor the language modeling results, for which our runs are far
 # too short. The RMSNorm paper reports a lower running time than layer normalization. We see this in
-# written-out code, but with PyTorch's functions on this CPU in only one of four cases.
+# written-out code, but not in general with PyTorch's functions on this CPU.
 #
 # ## Check your understanding
 #
@@ -465,8 +494,8 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #    values are cached.
 #
 #    </details>
-# 5. ReZero reaches a lower loss than pre-norm after 150 steps. Which two controls did we need
-#    before we could say why?
+# 5. ReZero reaches a lower loss than pre-norm after 150 steps. Which two controls show that
+#    $\alpha$ isn't the only possible reason?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #

@@ -65,8 +65,9 @@ def tried(part: Part, names: dict[str, Any], wrong: Any = None) -> list[Trial]:
             continue
         if is_check(cell):
             checked = True
-            trial = run(HIDDEN.sub("", cell.source), cell.id, names)
-            if hidden := not trial.message:
+            shown = HIDDEN.sub("", cell.source)
+            trial = run(shown, cell.id, names)
+            if hidden := not trial.message and shown != cell.source:
                 trial = run(cell.source, cell.id, names)
             if wrong is None or wrong.metadata["exercise"] in asked:
                 results.append(replace(trial, hidden=hidden and bool(trial.message)))

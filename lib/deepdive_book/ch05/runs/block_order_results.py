@@ -197,12 +197,13 @@ def order_table(rows: Rows) -> Html:
             "rank of 20": f"{ranked.index(arm) + 1}" if arm in ranked else "",
         }  # fmt: skip
         difference = against_median(rows, arm)
-        line["minus the median order"] = shown_interval(difference) if arm in PUBLISHED else ""
+        line["minus the median"] = shown_interval(difference) if arm in PUBLISHED else ""
         lines.append(line)
     seeds = len(losses[ranked[0]])
     return table(lines, caption=f"Test loss in nats per character, mean of {seeds} seeds. s: "
-                 "self-attention, f: feed-forward, h: half-step feed-forward. LR: learning rate, "
-                 "tuned for each row on another seed. Last column: paired by seed [95% t "
+                 "self-attention, f: feed-forward, h: half-step feed-forward. GFLOPs: of one "
+                 "training run. LR: learning rate, tuned for each row on another seed. Last "
+                 "column: difference from the median of the 20 losses of the same seed [95% t "
                  f"interval, Bonferroni-corrected for {len(PUBLISHED)} comparisons].")  # fmt: skip
 
 
@@ -326,8 +327,9 @@ def search_table(runs: Runs) -> Html:
     lines = [{head: line.get(head, "") for head in heads} for line in lines]
     return table(lines, caption="Search among 64 stacks of three sublayers. Rank by mean test loss "
                  "over three seeds, 1 is best; for DARTS the mean over six searches [lowest to "
-                 "highest]. Last column: [95% t interval over searches, Bonferroni-corrected for "
-                 "three comparisons, the third of which follows].")  # fmt: skip
+                 "highest]. GFLOPs: of all training before the choice. Last column: [95% t "
+                 "interval over searches, Bonferroni-corrected for three comparisons, the third of "
+                 "which follows].")  # fmt: skip
 
 
 def middle(rows: Rows) -> float:

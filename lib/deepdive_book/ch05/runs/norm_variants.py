@@ -180,6 +180,20 @@ def best_rate(rows: Sequence[Mapping[str, Any]]) -> float:
     return min(candidates, key=lambda rate: candidates[rate])
 
 
+def tuning_losses(
+    rows: Sequence[Mapping[str, Any]], variant: str, n_layers: int
+) -> dict[float, list[float]]:
+    """Return the validation losses of the seeds for tuning by learning rate; not finite: NaN."""
+    found: dict[float, list[float]] = {}
+    for row in sorted(rows, key=lambda row: (row["rate"], row["seed"])):
+        if (row["variant"], row["n_layers"], row["steps"]) == (variant, n_layers, STEPS) and (
+            row["seed"] in TUNING_SEEDS
+        ):
+            loss = row["chosen"]
+            found.setdefault(row["rate"], []).append(float("nan") if loss is None else loss)
+    return found
+
+
 def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("inf")) -> float:
     """Return a variant's learning rate, from `tune(rate, seed)` with seeds of its own.
 

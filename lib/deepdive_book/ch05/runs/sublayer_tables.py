@@ -68,12 +68,12 @@ def trainability_table(rows: Rows) -> Html:
             if runs := of_setting(rows, name, setting):
                 losses = list(_finite(runs).values())
                 line[title] = interval(losses) if losses else "diverges, all 5 seeds"
-                line[f"LR ({title})"] = f"{runs[0]['rate']:g}"
+                line[f"LR ({title})"] = f"{runs[0]['rate']:g}" if losses else "none"
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
                  caption="Test loss in nats per character, mean over five seeds [95% t "
                  "interval], each variant at its own learning rate (LR). Parameters: with 4 "
-                 "layers.")  # fmt: skip
+                 "layers. Final norm: the norm after the last layer. Empty: not run.")  # fmt: skip
 
 
 def contrast_table(rows: Rows) -> Html:
@@ -93,7 +93,7 @@ def contrast_table(rows: Rows) -> Html:
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
                  caption="Difference of the test losses in nats per character, paired by "
                  "seed [95% t interval, Bonferroni-corrected for all differences of the table]. "
-                 "Negative: the first has the lower loss.")  # fmt: skip
+                 "Negative: the first has the lower loss. Empty: not run.")  # fmt: skip
 
 
 def all_attention_table(rows: Rows) -> Html:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -59,8 +60,6 @@ def execute(run: Run, cwd: Path, env: dict[str, str], tick: Callable[[Run], None
     except CellExecutionError as failure:
         last = failure.evalue.strip().splitlines() or [""]
         run.error = f"{failure.ename}: {last[-1]}"
-    except DeadKernelError:
-        run.error = f"the kernel died (out of memory?); it had used {run.peak_mb:.0f} MB"
     except TimeoutError as failure:
         run.error = str(failure)
     finally:
@@ -81,6 +80,9 @@ async def _execute(run: Run, cwd: Path, env: dict[str, str], tick: Callable[[Run
             if cell.cell_type == "code":
                 run.cell += 1
                 await _execute_cell(client, run, index, tick)
+    except DeadKernelError:
+        code = await manager.provisioner.poll() if manager.provisioner else None
+        run.error = f"the kernel died, {ending(code)}; it had used {run.peak_mb:.0f} MB"
     finally:
         if client.kc is not None:
             client.kc.stop_channels()
@@ -105,6 +107,15 @@ async def _execute_cell(
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def ending(code: int | None) -> str:
+    """Say how a process ended, from its exit code; a negative one is the number of a signal."""
+    if code == -signal.SIGKILL:
+        return "killed by SIGKILL (out of memory?)"
+    if code is not None and code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return "exit code unknown" if code is None else f"exit code {code}"
 
 
 def _pid(client: NotebookClient) -> int | None:
