@@ -22,14 +22,14 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# In our small decoders, branches that start small explain most of what ReZero gains. With 24 layers
-# and 150 steps, ReZero's test loss is 0.279 **nats** (units of the natural logarithm) per character
-# below pre-norm's (five seeds, corrected 95% confidence interval 0.060 to 0.498). A decoder with no
-# norm and no learned number, whose branches are only scaled down at initialization, comes within
-# 0.06 nats of ReZero: the difference is 0.024, with an interval from −0.008 to 0.057. We find no
-# measurable difference between RMSNorm and layer normalization. At equal parameters and **FLOPs**
-# (floating-point operations), all-attention's loss is 0.103 higher than that of attention with
-# feed-forward layers, but at equal FLOPs attention alone can't be distinguished from the latter.
+# In our small decoders, a control without any learned number reaches most of what ReZero gains.
+# With 24 layers and 150 steps, ReZero's test loss is 0.279 **nats** (units of the natural
+# logarithm) per character below pre-norm's (five seeds, corrected 95% confidence interval 0.060 to
+# 0.498). A decoder with no norm, whose branches are only scaled down at initialization, has a loss
+# 0.024 nats higher than ReZero's, and the interval (−0.008 to 0.057) includes zero. We can't
+# distinguish RMSNorm from layer normalization. At equal parameters and **FLOPs** (floating-point
+# operations), all-attention's loss is 0.103 higher than that of attention with feed-forward layers,
+# but at equal FLOPs attention alone can't be distinguished from that baseline.
 #
 # </details>
 #
@@ -80,13 +80,15 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # The second line is a control that we use below: it scales each branch by $1 / \sqrt{2L}$ for $L$
 # layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, and has no learned number at
-# all. In this toy example all branches point in the same direction, so the stream still grows. If
-# instead the $2L$ branches are random and independent and have the variance of $x$, their variances
-# add up: without scaling to $2L$ times that of $x$, with scaling to $2L \cdot 1 / (2L) = 1$ time.
-# In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own weights, because the
-# branch's gradient is multiplied by $\alpha$. The gradient of $\alpha$ is the sum over all entries
-# of $f(x)$ times the gradient of the output, so $\alpha$ moves first. (The authors' Transformer
-# shares one $\alpha$ between the two sublayers of a layer. Ours has one per sublayer.)
+# all. In this toy example all branches point in the same direction, so the stream still grows.
+# Random branches grow more slowly. If the output of each has the variance of its input (the mean
+# squared distance from the mean) and is independent of it, an unscaled branch doubles the stream's
+# variance, and $2L$ of them multiply it by $2^{2L}$. With scaling, the factor is $(1 +
+# 1/(2L))^{2L}$, which is always less than 2.72. In ReZero, $\alpha = 0$ also stops the gradient of
+# the sublayer's own weights, because the branch's gradient is multiplied by $\alpha$. The gradient
+# of $\alpha$ is the sum over all entries of $f(x)$ times the gradient of the output, so $\alpha$
+# moves first. (The authors' Transformer shares one $\alpha$ between the two sublayers of a layer.
+# Ours has one per sublayer.)
 #
 # **All-attention.** A query sees two tokens with exponentiated scores 1 and 2 and values 6 and 3.
 # Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
@@ -102,7 +104,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # ## In code: RMSNorm, ReZero, and an all-attention layer
 #
 # In the comments, B is the batch size, T the number of tokens, H the number of heads, N the number
-# of persistent vectors per head, and d the head width.
+# of persistent vectors per head, and d (in code `self.d`) the width of a head. In the text, $d$ is
+# the width of the model.
 
 # %% RMSNorm, ReZero, all-attention tags=["concept", "slide"]
 import torch
@@ -165,9 +168,9 @@ for n, name in ((2, "tokens alone"), (3, "with a persistent vector")):
 
 # %% [markdown]
 # The next cell copies weights into `deepdive`, the small library that accompanies this book, and
-# compares outputs and gradients. The library stores the persistent keys divided by $\sqrt{d}$ and
-# the values divided by $\sqrt{N}$, as the authors' code does, which changes how fast Adam moves
-# them but not what the layer computes.
+# compares outputs and gradients. The library stores the persistent keys divided by the square root
+# of the head width and the values divided by $\sqrt{N}$, as the authors' code does, which changes
+# how fast Adam moves them but not what the layer computes.
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive import core
@@ -212,11 +215,12 @@ print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
 #
 # ### 1. Which residual connection trains a deep decoder?
 #
-# We train decoders of increasing depth to predict the next character of Shakespeare's plays, with
-# six residual connections. *No norm, scaled* is the control from the example by hand: no norm, and
-# at initialization the last matrix of each branch is divided by $\sqrt{2L}$. Two more controls
-# remove or add the **final norm**, the one after the last layer. First, look at the **gradient
-# norm**, the length of the gradient of all parameters of one layer, before any training.
+# We train decoders with 4 and with 24 layers to predict the next character of Shakespeare's plays,
+# in six variants. In a **post-norm** layer, the norm follows the addition, outside the branch. *No
+# norm, scaled* is the control from the example by hand: no norm, and at initialization the last
+# matrix of each branch is divided by $\sqrt{2L}$. Two more controls remove or add the **final
+# norm**, the one after the last layer. First, look at the **gradient norm**, the length of the
+# gradient of all parameters of one layer, before any training.
 
 # %% Gradient norm by layer, before training
 from deepdive_book.ch05.runs import norm_variants, sublayer_tables
@@ -236,23 +240,26 @@ for name, values in norms.items():
 
 # %% [markdown]
 # Without a norm, the gradients of 12 layers are hundreds to thousands of times as large as those of
-# pre-norm, and with 24 layers training diverges, as the table below shows. The scaled control has
-# nearly the same gradient norm in every layer.
+# pre-norm. With 24 layers training diverges, as the table below shows, although gradients are
+# clipped. We didn't look for the reason. The scaled control has nearly the same gradient norm in
+# every layer.
 #
 # **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
 # initialization (uniform weights whose variance depends on the matrix's size), gradient clipping at
 # norm 1, and a **warm-up** (a rising learning rate) over the first tenth of the steps, the same for
 # all variants. The learning rate of each variant is selected on validation data with seeds that
 # aren't used again. With one seed we try 0.001, 0.003, and 0.01, and further values while the best
-# one is at the edge. We then run the two best values with three seeds and keep the better one. Five
-# other seeds give the results. The brackets after a mean are its **95% confidence interval**, the
-# range of true values that is compatible with the scatter between the seeds. The intervals of
-# differences are widened (the **Bonferroni correction**), because with several comparisons one of
-# them can look significant by chance. An interval that includes zero shows neither a difference nor
-# equality. Two baselines count characters in the training
-# text: the **unigram loss** is that of the characters' frequencies, and the **bigram loss** that of
-# the frequencies after each preceding character. A model that doesn't beat the unigram loss has
-# learned nothing from the context.
+# one is at the edge. We then run the two best values with three seeds and keep the better one,
+# after trying the next higher value too if it is the highest so far. Five other seeds give the
+# results. The brackets after a mean are its **95% confidence interval**, the range of true values
+# that is compatible with the scatter between the seeds. Differences are **paired**: the losses of
+# two variants are subtracted seed by seed. Their intervals are widened (the **Bonferroni
+# correction**), because with several comparisons one interval can exclude zero by chance. An
+# interval that includes zero shows neither a difference nor equality. The tables call them t
+# intervals, after the distribution that is used for few seeds. Two baselines count characters in
+# the training text: the **unigram loss** is that of the characters' frequencies, and the **bigram
+# loss** that of the frequencies after each preceding character. A model that doesn't beat the
+# unigram loss has learned nothing from the context.
 
 # %% The two baselines, and the same code for a few steps
 text, few = norm_variants.corpus(), pick(ci=2, laptop=10, gpu=50)
@@ -290,8 +297,8 @@ sublayer_tables.contrast_table(rows)
 # ReZero and *no norm, scaled* end a little above the bigram loss of 2.490, and the difference
 # between the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is
 # the unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the
-# loss isn't finite), at each of the five learning rates listed below. With 4 layers, the loss of
-# the control is 0.052 lower than ReZero's.
+# loss isn't finite), at each of the five learning rates listed below; the five runs of the table
+# used 0.001. With 4 layers, the loss of the control is 0.052 lower than ReZero's.
 
 # %% Validation losses of the learning-rate search, 24 layers tags=["nbval-check-output"]
 for name in ("pre-norm", "no norm"):
@@ -308,7 +315,8 @@ for name in ("pre-norm", "no norm"):
 #
 # **Does the ranking last?** Only in part. With 4 layers and four times as many steps, ReZero and
 # pre-norm can't be distinguished any more, but the control's loss is still lower than ReZero's, by
-# 0.075. We didn't train 24 layers for longer. RMSNorm and layer normalization can't be
+# 0.075. We didn't train 24 layers for longer. ReZero is also the only variant of the table whose
+# loss isn't higher with 24 layers than with 4. RMSNorm and layer normalization can't be
 # distinguished at either depth, but with 24 layers the interval still allows differences of up to
 # 0.2.
 #
@@ -344,8 +352,8 @@ sublayer_tables.all_attention_table(all_attention.load())
 # parameters and more than twice the steps, can't be distinguished from the baseline, and their mean
 # loss is 0.122 below all-attention's. So in this budget there is no evidence that feed-forward
 # layers or persistent vectors are worth their FLOPs. Six layers of attention alone have the highest
-# loss. In machine time the comparison is different: 651 steps of attention alone take about 7
-# seconds, 300 steps of the baseline about 5.
+# loss. In machine time (steps times milliseconds) the comparison is different: all-attention takes
+# less time than the baseline, and attention alone takes more. We didn't compare at equal time.
 #
 # Larger models, relative positions, and other scales of the vectors weren't tested. The result is
 # about the speed of learning in a small budget, not about what a trained all-attention model can
@@ -365,11 +373,12 @@ sublayer_tables.timing_table(norm_timing.load())
 
 # %% [markdown]
 # **It depends on the code.** Written out, RMSNorm's median time is 57% to 69% of layer
-# normalization's. PyTorch's own functions reverse this in three of four cases on this CPU, and in
-# the fourth the range includes 1. Forward and backward with width 512, `F.rms_norm` takes 4.2 times
-# as long as `F.layer_norm` (2.4 to 9.2). This is probably because layer normalization has one
-# **fused kernel** there (all its steps run as one operation), while RMSNorm runs as several. We
-# didn't measure a GPU, nor how much of a model's total time its norms take.
+# normalization's, although in one of the four cases the range includes 1. PyTorch's own functions
+# reverse this in three of four cases on this CPU, and in the fourth the range includes 1. Forward
+# and backward with width 512, `F.rms_norm` takes 4.2 times as long as `F.layer_norm` (2.4 to 9.2).
+# This is probably because layer normalization has one **fused kernel** there (all its steps run as
+# one operation), while RMSNorm runs as several. We didn't measure a GPU, nor how much of a model's
+# total time its norms take.
 #
 #
 # ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
@@ -414,8 +423,9 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 #
 # In the first table, $n$ is the norm and $f$ the sublayer. A feed-forward layer with activation
 # $\phi$ is similar to attention over its units: the rows $k_i$ of its first matrix act as keys, and
-# the columns $v_i$ of its second act as values. What all-attention changes is the softmax,
-# through which tokens and vectors compete for the same total weight of 1.
+# the columns $v_i$ of its second act as values. The main change in all-attention is the softmax,
+# through which tokens and vectors compete for the same total weight of 1. It also shares the query
+# and output projections, and one branch and norm, with the attention to the tokens.
 #
 # ## Common mistake: persistent vectors behind the causal mask
 #
@@ -435,30 +445,32 @@ for name, visible in (("wrong", wrong), ("right", right)):
 # ## In practice
 #
 # - **Start with pre-norm and RMSNorm**, as most decoders since Llama do, because code and
-#   pretrained models expect it. Our short runs neither favor it nor exclude a small cost, and its
-#   speed depends on the implementation.
+#   pretrained models expect it. In our short runs, pre-norm trained more slowly than the variants
+#   without a norm; its record is in long trainings. RMSNorm's speed depends on the implementation.
 # - **Try a scaled initialization before a new architecture.** Dividing the last matrix of each
-#   branch by $\sqrt{2L}$ is one line and did as well as ReZero in our tests.
+#   branch by $\sqrt{2L}$ is one line. It had a lower loss than ReZero with 4 layers, and with 24
+#   layers the two couldn't be distinguished.
 # - **Tune the learning rate of each variant separately, with several seeds.** ReZero with 24 layers
 #   was best at 0.03, pre-norm at 0.01. The first tuning seed alone would have selected 0.003 for
 #   pre-norm, as the list of validation losses shows.
-# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the layer
-#   off.
+# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the branch
+#   off. (We didn't test how much this matters.)
 #
 # ## Summary
 #
 # What does each removal cost? For RMSNorm, which has neither the mean nor the shift of layer
-# normalization, we find no measurable cost. Normalization as such can go in short trainings of
-# small decoders, if the branches start small. ReZero is one way to do so, with 0.279 nats per
-# character less than pre-norm at 24 layers, and scaling the initialization is another. Without
-# feed-forward layers, the loss of all-attention is 0.103 higher at equal parameters and FLOPs, but
-# attention alone can't be distinguished from the baseline, so this budget is too small to tell.
+# normalization, we find no cost, though with 24 layers one of up to 0.22 nats isn't excluded. Small
+# decoders can do without normalization in short trainings, and with 24 layers they needed small
+# branches at initialization. ReZero is one way to get them, with 0.279 nats per character less than
+# pre-norm, and scaling the initialization is another. Without feed-forward layers, the loss of
+# all-attention is 0.103 higher at equal parameters and FLOPs, but attention alone can't be
+# distinguished from the baseline, so this budget is too small to tell.
 #
 # The ReZero paper reports faster convergence and the training of very deep Transformers, and the
 # all-attention paper reports language models on par with feed-forward ones. We reproduced the
 # faster start, but neither the depth nor the language modeling results, for which our runs are far
 # too short. The RMSNorm paper reports a lower running time than layer normalization. We see this in
-# written-out code, but not in general with PyTorch's functions on this CPU.
+# most cases of written-out code, but not with PyTorch's functions on this CPU.
 #
 # ## Check your understanding
 #

@@ -77,6 +77,19 @@ def test_the_search_extends_at_an_edge_and_compares_two_rates_with_all_seeds() -
     assert not any(rate > 0.01 for rate, _ in asked)
 
 
+def test_where_all_seeds_prefer_the_highest_rate_the_next_one_is_tried_too() -> None:
+    asked = set()
+
+    def one(rate: float, seed: int) -> dict[str, float]:
+        asked.add((rate, seed))
+        best = 0.005 if seed == norm_variants.TUNING_SEEDS[0] else 0.014
+        return {"rate": rate, "seed": seed, "chosen": abs(math.log10(rate / best))}
+
+    assert norm_variants.search(one) == 0.01
+    assert {seed for rate, seed in asked if rate == 0.03} == {*norm_variants.TUNING_SEEDS}
+    assert not any(rate > 0.03 for rate, _ in asked)
+
+
 def test_where_every_rate_fails_lower_ones_are_tried() -> None:
     asked = set()
 

@@ -199,7 +199,8 @@ def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("i
 
     With one seed, the search starts with `FIRST` and goes on while the best rate is at an edge, and
     to lower rates while no loss is below `floor`. The two best rates are then compared with all
-    `TUNING_SEEDS`, because one seed can select the wrong one.
+    `TUNING_SEEDS`, because one seed can select the wrong one; while the best of these is the
+    highest rate tried, the next higher one joins them.
     """
     first, rates = TUNING_SEEDS[0], list(FIRST)
     found: dict[float, dict[str, Any]] = {}
@@ -213,8 +214,14 @@ def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("i
             rates.insert(0, GRID[min(at) - 1])
         else:
             break
-    two = sorted(found, key=lambda rate: mean_loss([found[rate]]))[:2]
-    return best_rate([tune(rate, seed) for rate in two for seed in TUNING_SEEDS])
+    tried = max(found)
+    compared = sorted(found, key=lambda rate: mean_loss([found[rate]]))[:2]
+    while True:
+        best = best_rate([tune(rate, seed) for rate in compared for seed in TUNING_SEEDS])
+        if failed or best < tried or tried == GRID[-1]:
+            return best
+        tried = GRID[GRID.index(tried) + 1]
+        compared.append(tried)
 
 
 def run_all(settings: Mapping[tuple[int, int], Sequence[str]] = SETTINGS) -> None:
