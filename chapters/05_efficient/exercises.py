@@ -818,8 +818,8 @@ def rezero_backward(x, weight, alpha, grad):  # tanh has no derivative here
 # (ACT, Graves 2016; Dehghani et al. 2019), each token has a halting probability $h_n$ after step
 # $n$. The token halts at the first step $N$ at which $h_1 + \dots + h_N \ge 1 - \varepsilon$. Its
 # output is a weighted sum of its states: the weight of a step before $N$ is $h_n$, and step $N$
-# gets the **remainder** $R = 1 - (h_1 + \dots + h_{N-1})$. The **ponder cost** $N + R$ is added to
-# the loss, and $N$ counts as a constant in the backward pass.
+# gets the **remainder** $R = 1 - (h_1 + \dots + h_{N-1})$. The **ponder cost** $N + R$, times a
+# small weight, is added to the loss, and $N$ counts as a constant in the backward pass.
 #
 # **Predict.** With $\varepsilon$ = {{EPSILON}}, a token has the halting probabilities {{HALTS}}.
 # Its state after step $n$ is the number $n$. Write down on paper:
