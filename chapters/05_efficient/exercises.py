@@ -1318,15 +1318,17 @@ def predicted_context():  # a longer memory counts in the first layer only
 
 
 # %% [markdown]
-# **Find and fix.** The next cell processes a text segment by segment. The outputs should equal
-# those of one pass over the whole text with the mask of Transformer-XL, and no gradient should flow
-# through the memory into an earlier segment. Positions are left out. No error is raised, but one
-# thing is wrong. Run the trials, then fix it in `mended_pass`.
+# **Find and fix.** The next cell processes a text segment by segment. It returns the outputs and,
+# with their squares as the loss of the last segment, the gradient with respect to the text. The
+# outputs should equal those of one pass over the whole text with the mask of Transformer-XL, and no
+# gradient should flow through the memory into an earlier segment. Positions are left out. No error
+# is raised, but one thing is wrong. Run the trials, then fix it in `mended_pass`.
 
 
 # %% tags=["bug"] exercise="segments" bug="each query attends to the next token" caught="future:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1336,12 +1338,14 @@ def broken_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(2 + len(context) - len(h)).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %% tags=["bug"] exercise="segments" bug="the mask ignores the memory" caught="two segments:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1351,12 +1355,14 @@ def broken_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(1).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %% tags=["bug"] exercise="segments" bug="the layer's output is kept" caught="two segments:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1366,12 +1372,14 @@ def broken_pass(x, layers, length, kept):
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
             memories[i] = torch.cat([memories[i], h])[-kept:].detach()
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %% tags=["bug"] exercise="segments" bug="the first positions are kept" caught="short memory:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1381,12 +1389,14 @@ def broken_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %% tags=["bug"] exercise="segments" bug="older memory is dropped" caught="long memory:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1396,12 +1406,14 @@ def broken_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %% tags=["bug"] exercise="segments" bug="the memory is not detached" caught="gradient:"
 def broken_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
         for i, (q, k, v) in enumerate(layers):
@@ -1411,22 +1423,25 @@ def broken_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
 
 
 # %%
 def one_pass(x, layers, length, kept):
-    """The same in one pass over the whole text, without segments; gradients flow everywhere."""
-    t = torch.arange(len(x))
+    """The same in one pass over the whole text, where gradients flow everywhere."""
+    x = x.clone().requires_grad_()
+    t, h = torch.arange(len(x)), x
     allowed = (t <= t[:, None]) & (t >= t[:, None] // length * length - kept)
     for q, k, v in layers:
-        scores = (x @ q) @ (x @ k).T / x.shape[1] ** 0.5
-        x = x + scores.masked_fill(~allowed, -torch.inf).softmax(1) @ (x @ v)
-    return x
+        scores = (h @ q) @ (h @ k).T / h.shape[1] ** 0.5
+        h = h + scores.masked_fill(~allowed, -torch.inf).softmax(1) @ (h @ v)
+    last = h[(len(x) - 1) // length * length :]
+    return h.detach(), torch.autograd.grad(last.square().sum(), x)[0]
 
 
 def random_text(tokens, d=6, depth=2, seed=8):
-    """Random rows (tokens, d), and the matrices of some layers."""
+    """Random rows (tokens, d), and the matrices (q, k, v) of some layers."""
     g = torch.Generator().manual_seed(seed)
     layers = torch.randn(depth, 3, d, d, generator=g, dtype=torch.float64) / d**0.5
     return torch.randn(tokens, d, generator=g, dtype=torch.float64), layers
@@ -1436,17 +1451,8 @@ def effect_of_last(run, tokens=4):
     """How much the earlier outputs of one segment change with its last token."""
     x, layers = random_text(tokens)
     other = torch.cat([x[:-1], x[-1:] + 1])
-    outputs = [run(rows, layers, tokens, 2) for rows in (x, other)]
+    outputs = [run(rows, layers, tokens, 2)[0] for rows in (x, other)]
     return float((outputs[0] - outputs[1])[:-1].abs().max())
-
-
-def gradient_norms(run, tokens=9, length=3):
-    """Norm of the gradient of the last segment's outputs with respect to each segment of x."""
-    x, layers = random_text(tokens)
-    x.requires_grad_()
-    last = run(x, layers, length, length)[-length:]
-    (grad,) = torch.autograd.grad(last.square().sum(), x)
-    return [round(float(part.norm()), 4) for part in grad.split(length)]
 
 
 TRIALS = {
@@ -1456,16 +1462,18 @@ TRIALS = {
 }
 for name, (tokens, length, kept) in TRIALS.items():
     given = random_text(tokens)
-    off = broken_pass(*given, length, kept) - one_pass(*given, length, kept)
-    print(f"{name}: {tokens} tokens, segments of {length}, memory of {kept}; differs from one pass "
-          f"by up to {float(off.abs().max()):.4f}")  # fmt: skip
+    mine, whole = (run(*given, length, kept) for run in (broken_pass, one_pass))
+    norms = [round(float(part.norm()), 4) for part in mine[1].split(length)]
+    print(f"{name}: {tokens} tokens, segments of {length}, memory of {kept}; outputs differ from "
+          f"one pass by up to {float((mine[0] - whole[0]).abs().max()):.4f}; norm of the gradient "
+          f"in each segment {norms}")  # fmt: skip
 print(f"effect of the last token on earlier outputs: {effect_of_last(broken_pass):.4f}")
-print("gradient norm by segment, from the last segment's outputs:", gradient_norms(broken_pass))
 
 
 # %% nbgrader={"grade_id": "segments", "solution": true}
 def mended_pass(x, layers, length, kept):
-    """Return (T, d) for x (T, d), layers of matrices (q, k, v), and `kept` positions of memory."""
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
     ### BEGIN SOLUTION
     memories, out = [x[:0] for _ in layers], []
     for h in x.split(length):
@@ -1476,38 +1484,51 @@ def mended_pass(x, layers, length, kept):
             later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
             h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
         out.append(h)
-    return torch.cat(out)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "segments-check", "grade": true, "points": 4}
 x, layers = random_text(8)
 found = returned("mended_pass", mended_pass(x, layers, 4, 4))
-assert found.shape == x.shape, f"one row per token, {tuple(x.shape)}; yours {tuple(found.shape)}"
+assert isinstance(found, tuple), "return the outputs and the gradient"
+assert len(found) == 2, "return two: the outputs and the gradient"
+shapes = [tuple(part.shape) for part in found]
+assert shapes == [(8, 6), (8, 6)], f"both have one row per token, (8, 6); yours {shapes}"
 changed = effect_of_last(mended_pass)
 assert changed < 1e-9, (
     f"future: the last token changes earlier outputs by {changed:.4f}. Which keys may a query not "
     "attend to?"
 )
+slopes = {}
 for name, (tokens, length, kept) in TRIALS.items():
     x, layers = random_text(tokens)
-    off = (mended_pass(x, layers, length, kept) - one_pass(x, layers, length, kept)).abs().amax(1)
+    out, slopes[name] = mended_pass(x, layers, length, kept)
+    off = (out - one_pass(x, layers, length, kept)[0]).abs().amax(1)
     wrong = (off > 1e-9).nonzero().flatten().tolist()
     assert not wrong, (
         f"{name}: segments of {length}, memory of {kept}; the outputs of tokens {wrong} differ "
         "from one pass over the text. What should the memory contain, and what may they attend to?"
     )
-norms = gradient_norms(mended_pass)
-assert max(norms[:-1]) < 1e-9, (
-    f"gradient: the norms by segment are {norms}; nothing should flow into the earlier segments"
-)
-assert norms[-1] > 0.01, f"gradient: {norms}; within a segment, gradients must flow"
+for name, (tokens, length, kept) in TRIALS.items():
+    earlier, last = slopes[name][:-length], slopes[name][-length:]
+    assert earlier.abs().max() < 1e-9, (
+        f"gradient: its norm in the earlier segments ({name}) is {float(earlier.norm()):.4f}, and "
+        "should be 0. Nothing may flow back through the memory"
+    )
+    right = one_pass(*random_text(tokens), length, kept)[1][-length:]
+    assert torch.allclose(last, right), f"gradient: it is off within the last segment ({name})"
 ### BEGIN HIDDEN TESTS
 for tokens, length, kept, depth in ((11, 3, 1, 3), (13, 4, 9, 2), (7, 7, 3, 4)):
     x, layers = random_text(tokens, 5, depth, seed=tokens)
-    off = mended_pass(x, layers, length, kept) - one_pass(x, layers, length, kept)
-    assert off.abs().max() < 1e-9, f"{tokens} tokens in segments of {length} are off"
-assert max(gradient_norms(mended_pass, 14, 4)[:2]) < 1e-9, "gradients cross segments"
+    (out, grad), (right, everywhere) = (
+        run(x, layers, length, kept) for run in (mended_pass, one_pass)
+    )
+    assert (out - right).abs().max() < 1e-9, f"{tokens} tokens in segments of {length} are off"
+    start = (tokens - 1) // length * length
+    assert torch.allclose(grad[start:], everywhere[start:]), "the last segment's gradient is off"
+    assert not grad[:start].any(), "gradients cross segments"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="segments"
@@ -1533,12 +1554,14 @@ mended_pass = one_pass  # equal outputs, but gradients flow everywhere
 
 # %% tags=["wrong-answer"] exercise="segments"
 def mended_pass(x, layers, length, kept):  # no memory at all
-    return torch.cat([one_pass(h, layers, length, 0) for h in x.split(length)])
+    parts = [one_pass(h, layers, length, 0) for h in x.split(length)]
+    slopes = [torch.zeros_like(grad) for _, grad in parts[:-1]] + [parts[-1][1]]
+    return torch.cat([out for out, _ in parts]), torch.cat(slopes)
 
 
 # %% tags=["wrong-answer"] exercise="segments"
 def mended_pass(x, layers, length, kept):  # no gradient within a segment either
-    return one_pass(x.detach(), layers, length, kept) + 0 * x
+    return one_pass(x, layers, length, kept)[0], torch.zeros_like(x)
 
 
 # %% [markdown]
