@@ -6,10 +6,11 @@
 # kept for whoever grades, so check your own work beyond what the cell shows. Values in capitals may
 # be your own: use their names. Where a question asks for words, a person marks them.
 #
-# <small>Book 5.2 and tables 1.2 and 1.3 · after [the cost](01_cost.ipynb), [sparse by
+# <small>Book 5.1, 5.2, and tables 1.1 to 1.3 · after [the cost](01_cost.ipynb), [sparse by
 # position](02_sparse_by_position.ipynb), [sparse by content](03_sparse_by_content.ipynb), [low rank
-# and features](04_low_rank_and_features.ipynb) and [positions](08_relative_positions.ipynb) · no
-# data, no GPU</small>
+# and features](04_low_rank_and_features.ipynb), and [positions](08_relative_positions.ipynb);
+# exercises 6 and 7 need [block order](14_block_order.ipynb) and [norms and
+# all-attention](15_norms_and_all_attention.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -29,7 +30,7 @@ import torch
 from deepdive.core.checks import missed, returned
 
 # %% tags=["variant"]
-from deepdive_book.course.assignment.variants import choose, number, rename
+from deepdive_book.course.assignment.variants import choose, number, rename, sample
 
 # %% [markdown]
 # ## 1. A window, counted
@@ -554,7 +555,492 @@ def turn_by_place(rows, places):  # turned, but not put back in its order
 
 
 # %% [markdown]
-# ## 6. Features that forget something
+# ## 6. Sandwich Transformer: count before you build
+#
+# *Predict, then run · 8 min · medium · book table 1.1*
+#
+# A sublayer order is a string, read from the input to the output: s is self-attention, f is a
+# feed-forward layer. The Sandwich Transformer has the order $s^k (sf)^{n-k} f^k$. Here $n$ is
+# {{DEPTH}}, $k$ is {{MOVED}}, the width is {{WIDTH}}, and a feed-forward layer has {{INNER}} hidden
+# units. Attention has four square matrices, a feed-forward layer has two, and each matrix has a
+# bias. Each sublayer has its own layer normalization with a scale and a shift, and the stack ends
+# with one more. **Before you run anything**, write down on paper:
+#
+# - `"order"`: the string,
+# - `"first"`: how many attention sublayers come before the first feed-forward layer,
+# - `"parameters"`: how many parameters the stack has,
+# - `"macaron"`: how many more parameters a stack of {{DEPTH}} Macaron blocks has. Such a block has
+#   one attention sublayer and two feed-forward layers, each with half of the hidden units.
+#
+# ([Block order](14_block_order.ipynb).) The cell checks the first three.
+
+# %% tags=["variant"] exercise="order"
+DEPTH = number(4, 9)
+MOVED = number(1, 3)
+WIDTH = choose(16, 24, 32, 48)
+INNER = WIDTH * choose(2, 3, 4)
+
+
+# %% nbgrader={"grade_id": "order", "solution": true}
+def predicted_stack():
+    """Return {"order": "s...f", "first": n, "parameters": n, "macaron": n}."""
+    ### BEGIN SOLUTION
+    attention = 4 * (WIDTH * WIDTH + WIDTH)
+    feed_forward = 2 * WIDTH * INNER + INNER + WIDTH
+    return {
+        "order": "s" * MOVED + "sf" * (DEPTH - MOVED) + "f" * MOVED,
+        "first": MOVED + 1,
+        "parameters": DEPTH * (attention + feed_forward + 4 * WIDTH) + 2 * WIDTH,
+        "macaron": 3 * WIDTH * DEPTH,  # one more norm and one more output bias per block
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "order-check", "grade": true, "points": 4} own="predict"
+from deepdive.layers.sublayers import sublayer_stack
+
+said = returned("predicted_stack", predicted_stack())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"order", "first", "parameters", "macaron"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+letters = said["order"]
+assert [letters.count(x) for x in "sf"] == [DEPTH, DEPTH], (
+    f"order: reordering adds and removes no sublayer, so there are {DEPTH} of each; yours has "
+    f"{letters.count('s')} s and {letters.count('f')} f"
+)
+assert letters.startswith("s" * MOVED + "sf"), (
+    f"order: {MOVED} attention sublayers, then pairs of s and f; yours is {letters}"
+)
+assert letters.endswith("sf" + "f" * MOVED), (
+    f"order: pairs of s and f, then {MOVED} feed-forward layers; yours is {letters}"
+)
+assert said["first"] == letters.index("f"), (
+    f"first: {missed(said['first'], letters.index('f'))}. Which letter comes first in a pair?"
+)
+built = sublayer_stack(letters, WIDTH, 2, INNER)
+size = sum(p.numel() for p in built.parameters())
+assert said["parameters"] == size, (
+    f"parameters: {missed(said['parameters'], size, ',')}. Count matrices, biases, and one norm "
+    "per sublayer and at the end"
+)
+### BEGIN HIDDEN TESTS
+from deepdive.models.transformer.macaron import macaron_block
+
+pairs = ["s" if x == "s" else "f" for x in letters]
+assert pairs == list("s" * MOVED + "sf" * (DEPTH - MOVED) + "f" * MOVED), (
+    "order: between the two ends, s and f alternate"
+)
+blocks = [macaron_block(WIDTH, 2, INNER) for _ in range(DEPTH)]
+more = sum(p.numel() for block in blocks for p in block.parameters()) + 2 * WIDTH - size
+assert said["macaron"] == more, (
+    f"macaron: {more}. The halves share the matrices of one layer; what is extra?"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="order"
+# Write the string for $n = 3$, $k = 1$ first: s, then sf sf, then f.
+
+# %% [markdown] tags=["hint"] exercise="order"
+# Attention has $4 (d^2 + d)$ parameters. A feed-forward layer with $h$ hidden units has
+# $2 d h + h + d$, and a norm has $2 d$.
+
+# %% [markdown] tags=["hint"] exercise="order"
+# Two layers with $h / 2$ hidden units each have the matrices and the hidden biases of one layer
+# with $h$. Each has an output bias and a norm.
+
+
+# %% tags=["wrong-answer"] exercise="order"
+def predicted_stack():  # adds sublayers instead of moving them
+    each = 4 * WIDTH * (WIDTH + 1) + 2 * WIDTH * INNER + INNER + WIDTH + 4 * WIDTH
+    return {
+        "order": "s" * MOVED + "sf" * DEPTH + "f" * MOVED,
+        "first": MOVED + 1,
+        "parameters": DEPTH * each + 2 * WIDTH,
+        "macaron": 3 * WIDTH * DEPTH,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="order"
+def predicted_stack():  # forgets that a pair starts with attention
+    each = 4 * WIDTH * (WIDTH + 1) + 2 * WIDTH * INNER + INNER + WIDTH + 4 * WIDTH
+    return {
+        "order": "s" * MOVED + "sf" * (DEPTH - MOVED) + "f" * MOVED,
+        "first": MOVED,
+        "parameters": DEPTH * each + 2 * WIDTH,
+        "macaron": 3 * WIDTH * DEPTH,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="order"
+def predicted_stack():  # counts matrices only
+    return {
+        "order": "s" * MOVED + "sf" * (DEPTH - MOVED) + "f" * MOVED,
+        "first": MOVED + 1,
+        "parameters": DEPTH * (4 * WIDTH**2 + 2 * WIDTH * INNER),
+        "macaron": 0,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="order"
+def predicted_stack():  # two half layers count as exactly one
+    each = 4 * WIDTH * (WIDTH + 1) + 2 * WIDTH * INNER + INNER + WIDTH + 4 * WIDTH
+    return {
+        "order": "s" * MOVED + "sf" * (DEPTH - MOVED) + "f" * MOVED,
+        "first": MOVED + 1,
+        "parameters": DEPTH * each + 2 * WIDTH,
+        "macaron": 0,
+    }
+
+
+# %% [markdown]
+# ## 7. ReZero: what learns first?
+#
+# *Derive, then code · 10 min · medium · book 1.2.1.2*
+#
+# A ReZero sublayer computes $y = x + \alpha f(x)$, where $\alpha$ is one learned number that starts
+# at 0. Here $f(x) = \tanh(x W)$ for rows $x$ of shape (T, d) and a weight matrix $W$ of shape
+# (d, d). You get $\partial L / \partial y$. Derive the gradients of the loss $L$ with respect to
+# $x$, $\alpha$, and $W$, and code them **without autograd**. The check tries $\alpha = 0$ and
+# $\alpha$ = {{ALPHA}}. Look at the gradients at $\alpha = 0$: which parameter moves in the first
+# step? ([Norms and all-attention](15_norms_and_all_attention.ipynb). The derivative of $\tanh u$ is
+# $1 - \tanh^2 u$.)
+
+# %% tags=["variant"] exercise="rezero"
+ALPHA = choose(0.5, 0.25, 0.75, -0.5, 0.3, 0.6, 1.5, -0.25, 2.0)
+rename("rezero_backward", "rezero_gradients", "backward_pass")
+
+
+# %% nbgrader={"grade_id": "rezero", "solution": true}
+def rezero_backward(x, weight, alpha, grad):
+    """Return the gradients of x (T, d), of alpha (one number), and of weight (d, d).
+
+    grad (T, d) is the gradient of y = x + alpha * tanh(x @ weight).
+    """
+    ### BEGIN SOLUTION
+    branch = torch.tanh(x @ weight)
+    inner = alpha * grad * (1 - branch.square())  # the gradient of x @ weight
+    return grad + inner @ weight.T, (grad * branch).sum(), x.T @ inner
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "rezero-check", "grade": true, "points": 3}
+def by_autograd(x, weight, alpha, grad):
+    """The same three gradients, by autograd."""
+    leaves = [x.clone(), torch.tensor(alpha, dtype=x.dtype), weight.clone()]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    y = leaves[0] + leaves[1] * torch.tanh(leaves[0] @ leaves[2])
+    return torch.autograd.grad(y, leaves, grad)
+
+
+def gradients_of(*given):
+    """Your three gradients, computed without autograd."""
+    with torch.no_grad():
+        found = returned("rezero_backward", rezero_backward(*given))
+    assert isinstance(found, tuple), "return the gradients of x, alpha, and weight"
+    assert len(found) == 3, "return three gradients: of x, alpha, and weight"
+    return [torch.as_tensor(part) for part in found]
+
+
+g = torch.Generator().manual_seed(3)
+x, weight, grad = (torch.randn(n, 4, generator=g, dtype=torch.float64) for n in (3, 4, 3))
+of_x, of_alpha, of_weight = gradients_of(x, weight, 0.0, grad)
+shapes = [tuple(part.shape) for part in (of_x, of_alpha, of_weight)]
+assert shapes == [(3, 4), (), (4, 4)], f"the shapes are (3, 4), (), (4, 4); yours {shapes}"
+assert torch.allclose(of_x, grad), (
+    "alpha = 0: y equals x, so the gradient of x is the gradient of y, unchanged"
+)
+assert of_weight.abs().max() < 1e-9, "alpha = 0: W doesn't change y, so its gradient is 0"
+assert torch.allclose(of_alpha, by_autograd(x, weight, 0.0, grad)[1]), (
+    f"alpha = 0: the gradient of alpha is {float(of_alpha):.4f}, and should be "
+    f"{float(by_autograd(x, weight, 0.0, grad)[1]):.4f}: the sum of the gradient of y times f(x)"
+)
+names = ("x", "alpha", "weight")
+for name, mine, true in zip(
+    names, gradients_of(x, weight, ALPHA, grad), by_autograd(x, weight, ALPHA, grad), strict=True
+):
+    assert torch.allclose(mine, true), (
+        f"alpha = {ALPHA}: the gradient of {name} is off by up to "
+        f"{float((mine - true).abs().max()):.4f}. Is any factor of the chain rule missing?"
+    )
+### BEGIN HIDDEN TESTS
+for rows, d, alpha in ((1, 2, -1.25), (7, 5, 3.0)):
+    x, grad = (torch.randn(rows, d, generator=g, dtype=torch.float64) for _ in range(2))
+    weight = torch.randn(d, d, generator=g, dtype=torch.float64)
+    both = zip(gradients_of(x, weight, alpha, grad), by_autograd(x, weight, alpha, grad),
+               strict=True)  # fmt: skip
+    assert all(torch.allclose(a, b) for a, b in both), f"{rows} rows of width {d} are off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="rezero"
+# There are two paths from $y$ back to $x$: the residual connection, and the branch.
+
+# %% [markdown] tags=["hint"] exercise="rezero"
+# Let $G$ be the gradient of $y$. The gradient of $u = x W$ is $\alpha \, G \odot (1 - \tanh^2 u)$.
+# From there on it is a linear layer: $x^\top$ from the left for $W$, $W^\top$ from the right for
+# $x$.
+
+
+# %% tags=["wrong-answer"] exercise="rezero"
+def rezero_backward(x, weight, alpha, grad):  # forgets the residual connection
+    branch = torch.tanh(x @ weight)
+    inner = alpha * grad * (1 - branch**2)
+    return inner @ weight.T, (grad * branch).sum(), x.T @ inner
+
+
+# %% tags=["wrong-answer"] exercise="rezero"
+def rezero_backward(x, weight, alpha, grad):  # alpha scales its own gradient
+    branch = torch.tanh(x @ weight)
+    inner = alpha * grad * (1 - branch**2)
+    return grad + inner @ weight.T, alpha * (grad * branch).sum(), x.T @ inner
+
+
+# %% tags=["wrong-answer"] exercise="rezero"
+def rezero_backward(x, weight, alpha, grad):  # the branch's gradient is not scaled by alpha
+    branch = torch.tanh(x @ weight)
+    inner = grad * (1 - branch**2)
+    return grad + alpha * inner @ weight.T, (grad * branch).sum(), x.T @ inner
+
+
+# %% tags=["wrong-answer"] exercise="rezero"
+def rezero_backward(x, weight, alpha, grad):  # tanh has no derivative here
+    branch = torch.tanh(x @ weight)
+    inner = alpha * grad
+    return grad + inner @ weight.T, (grad * branch).sum(), x.T @ inner
+
+
+# %% [markdown]
+# ## 8. Adaptive computation time: when does a token halt?
+#
+# *Predict, then code · 14 min · medium · book 5.1.3.1*
+#
+# A Universal Transformer applies the same block again and again. With **adaptive computation time**
+# (ACT, Graves 2016; Dehghani et al. 2019), each token has a halting probability $h_n$ after step
+# $n$. The token halts at the first step $N$ at which $h_1 + \dots + h_N \ge 1 - \varepsilon$. Its
+# output is a weighted sum of its states: the weight of a step before $N$ is $h_n$, and step $N$
+# gets the **remainder** $R = 1 - (h_1 + \dots + h_{N-1})$. The **ponder cost** $N + R$, times a
+# small weight, is added to the loss, and $N$ counts as a constant in the backward pass.
+#
+# **Predict.** With $\varepsilon$ = {{EPSILON}}, a token has the halting probabilities {{HALTS}}.
+# Its state after step $n$ is the number $n$. Write down on paper:
+#
+# - `"steps"`: $N$,
+# - `"remainder"`: $R$,
+# - `"output"`: the token's output,
+# - `"slope"`: the derivative of the ponder cost with respect to $h_1$.
+#
+# The cell checks the first two, the second one roughly.
+
+# %% tags=["variant"] exercise="halt"
+HALTS = sample((0.2, 0.05, 0.3, 0.1, 0.25, 0.35, 0.15), 6)
+EPSILON = choose(0.01, 0.02, 0.03)
+
+
+# %% nbgrader={"grade_id": "halt", "solution": true}
+def predicted_halt():
+    """Return {"steps": n, "remainder": x, "output": x, "slope": x}."""
+    ### BEGIN SOLUTION
+    steps = 1
+    while sum(HALTS[:steps]) < 1 - EPSILON:
+        steps += 1
+    rest = 1 - sum(HALTS[: steps - 1])
+    output = sum(n * h for n, h in enumerate(HALTS[: steps - 1], 1)) + steps * rest
+    return {"steps": steps, "remainder": round(rest, 4), "output": round(output, 4), "slope": -1}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "halt-check", "grade": true, "points": 3} own="predict"
+said = returned("predicted_halt", predicted_halt())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"steps", "remainder", "output", "slope"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+n = said["steps"]
+assert n in range(1, 7), f"steps: a number from 1 to 6, yours is {n}"
+assert sum(HALTS[:n]) >= 1 - EPSILON, (
+    f"steps: after step {n} the sum is {sum(HALTS[:n]):.2f}, so the token doesn't halt yet"
+)
+assert sum(HALTS[: n - 1]) < 1 - EPSILON, (
+    f"steps: the sum after step {n - 1} is {sum(HALTS[: n - 1]):.2f}, so the token halted earlier"
+)
+assert 0 < said["remainder"] <= HALTS[n - 1] + 1e-6, (
+    f"remainder: it is positive, and at most the last halting probability, {HALTS[n - 1]}; yours "
+    f"is {said['remainder']:.4g}"
+)
+### BEGIN HIDDEN TESTS
+left = 1 - sum(HALTS[: n - 1])
+assert abs(said["remainder"] - left) < 1e-3, f"remainder: {left:.2f}, what the earlier steps leave"
+mean = sum(k * h for k, h in zip(range(1, n), HALTS, strict=False)) + n * left
+assert abs(said["output"] - mean) < 1e-3, f"output: {mean:.2f}, a mean with weights that sum to 1"
+assert said["slope"] == -1, "slope: R is 1 minus the earlier probabilities, and N is a constant"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="halt"
+# Add the probabilities one at a time, and stop at the first sum that is at least
+# $1 - \varepsilon$. All of them are multiples of 0.05.
+
+# %% [markdown] tags=["hint"] exercise="halt"
+# The weights of the output sum to 1, so the last one is what the earlier ones leave.
+
+
+# %% tags=["wrong-answer"] exercise="halt"
+def predicted_halt():  # stops one step too early
+    steps = 1
+    while sum(HALTS[: steps + 1]) < 1 - EPSILON:
+        steps += 1
+    rest = 1 - sum(HALTS[: steps - 1])
+    output = sum(n * h for n, h in enumerate(HALTS[: steps - 1], 1)) + steps * rest
+    return {"steps": steps, "remainder": rest, "output": output, "slope": -1}
+
+
+# %% tags=["wrong-answer"] exercise="halt"
+def predicted_halt():  # uses all six steps
+    rest = 1 - sum(HALTS[:5])
+    output = sum(n * h for n, h in enumerate(HALTS, 1))
+    return {"steps": 6, "remainder": rest, "output": output, "slope": -1}
+
+
+# %% tags=["wrong-answer"] exercise="halt"
+def predicted_halt():  # the remainder is what is left after the last step
+    steps = 1
+    while sum(HALTS[:steps]) < 1 - EPSILON:
+        steps += 1
+    rest = 1 - sum(HALTS[:steps])
+    output = sum(n * h for n, h in enumerate(HALTS[:steps], 1))
+    return {"steps": steps, "remainder": min(rest, 0), "output": output, "slope": 0}
+
+
+# %% tags=["wrong-answer"] exercise="halt"
+def predicted_halt():  # correct, except that a larger probability costs more
+    steps = 1
+    while sum(HALTS[:steps]) < 1 - EPSILON:
+        steps += 1
+    rest = 1 - sum(HALTS[: steps - 1])
+    output = sum(n * h for n, h in enumerate(HALTS[: steps - 1], 1)) + steps * rest
+    return {"steps": steps, "remainder": rest, "output": output, "slope": 1}
+
+
+# %% [markdown]
+# **Code.** Now compute the same for T tokens at once, with at most M steps. A token whose sum
+# hasn't reached $1 - \varepsilon$ before step M halts there, so its $N$ is M. Return the weights,
+# the number of steps, and the ponder cost of each token.
+
+# %% tags=["variant"] exercise="weights"
+rename("halting_weights", "act_weights", "step_weights")
+
+
+# %% nbgrader={"grade_id": "weights", "solution": true}
+def halting_weights(h, epsilon):
+    """Return (weights (T, M), steps (T,), cost (T,)) for halting probabilities h (T, M)."""
+    ### BEGIN SOLUTION
+    reached = h.cumsum(1) >= 1 - epsilon
+    reached[:, -1] = True
+    steps = reached.int().argmax(1) + 1  # the first True, counted from 1
+    number = torch.arange(1, h.shape[1] + 1)
+    earlier = h * (number < steps[:, None])
+    rest = 1 - earlier.sum(1)
+    return earlier + rest[:, None] * (number == steps[:, None]), steps, steps + rest
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "weights-check", "grade": true, "points": 3}
+h = torch.tensor([HALTS, [0.995] + [0.5] * 5, [0.125] * 6, [0.5] * 6], dtype=torch.float64)
+found = returned("halting_weights", halting_weights(h.clone(), EPSILON))
+assert isinstance(found, tuple), "return weights, steps, cost"
+assert len(found) == 3, "return three: weights, steps, cost"
+weights, steps, cost = found
+shapes = [tuple(part.shape) for part in found]
+assert shapes == [(4, 6), (4,), (4,)], f"the shapes are (4, 6), (4,), (4,); yours {shapes}"
+assert steps[1:].tolist() == [1, 6, 2], (
+    "0.995 reaches the threshold at step 1, six times 0.125 never does, and 0.5 at step 2: steps "
+    f"[1, 6, 2], yours {steps[1:].tolist()}"
+)
+for token, row in enumerate(weights):
+    assert abs(float(row.sum()) - 1) < 1e-9, (
+        f"token {token}: the weights sum to {float(row.sum()):.3f}, not to 1"
+    )
+    last = int(steps[token])
+    assert torch.equal(row[: last - 1], h[token, : last - 1]), (
+        f"token {token}: before its last step, {last}, the weights are the halting probabilities"
+    )
+    assert not row[last:].any(), f"token {token}: after step {last} the weights must be 0"
+assert abs(float(cost[3]) - 2.5) < 1e-9, (
+    f"halting probabilities of 0.5: two steps and a remainder of 0.5 cost 2.5; yours {cost[3]:.3f}"
+)
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(5)
+h = torch.rand(40, 9, generator=g, dtype=torch.float64) * torch.linspace(0.05, 1, 40)[:, None]
+weights, steps, cost = halting_weights(h.clone(), 0.05)
+for token in range(40):
+    total, each = 0.0, []
+    for n, p in enumerate(h[token].tolist(), 1):
+        if total + p >= 0.95 or n == 9:
+            each.append(1 - total)
+            break
+        each.append(p)
+        total += p
+    right = torch.tensor(each + [0.0] * (9 - len(each)), dtype=torch.float64)
+    assert int(steps[token]) == len(each), "random probabilities: the number of steps is off"
+    assert torch.allclose(weights[token], right), "random probabilities: the weights are off"
+    assert abs(float(cost[token]) - len(each) - each[-1]) < 1e-9, "the ponder cost is N + R"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="weights"
+# `h.cumsum(1)` has the sums. `argmax` of a Boolean matrix, as integers, gives the place of the
+# first `True`. If you set its last column to `True`, every token halts at step M or earlier.
+
+# %% [markdown] tags=["hint"] exercise="weights"
+# Compare `torch.arange(1, M + 1)` with `steps[:, None]`: smaller means an earlier step, equal means
+# the last one.
+
+
+# %% tags=["wrong-answer"] exercise="weights"
+def halting_weights(h, epsilon):  # normalizes instead of halting
+    steps = torch.full((len(h),), h.shape[1])
+    return h / h.sum(1, keepdim=True), steps, steps.double()
+
+
+# %% tags=["wrong-answer"] exercise="weights"
+def halting_weights(h, epsilon):  # the last step keeps its own probability
+    reached = h.cumsum(1) >= 1 - epsilon
+    reached[:, -1] = True
+    steps = reached.int().argmax(1) + 1
+    weights = h * (torch.arange(1, h.shape[1] + 1) <= steps[:, None])
+    return weights, steps, steps + 1 - weights.sum(1)
+
+
+# %% tags=["wrong-answer"] exercise="weights"
+def halting_weights(h, epsilon):  # counts steps from 0
+    reached = h.cumsum(1) >= 1 - epsilon
+    reached[:, -1] = True
+    steps = reached.int().argmax(1)
+    weights = h * (torch.arange(h.shape[1]) < steps[:, None])
+    rest = 1 - weights.sum(1)
+    weights[torch.arange(len(h)), steps] = rest
+    return weights, steps, steps + rest
+
+
+# %% tags=["wrong-answer"] exercise="weights"
+def halting_weights(h, epsilon):  # a token that never reaches the threshold halts at once
+    steps = (h.cumsum(1) >= 1 - epsilon).int().argmax(1) + 1
+    number = torch.arange(1, h.shape[1] + 1)
+    weights = h * (number < steps[:, None])
+    rest = 1 - weights.sum(1)
+    return weights + rest[:, None] * (number == steps[:, None]), steps, steps + rest
+
+
+# %% tags=["wrong-answer"] exercise="weights"
+def halting_weights(h, epsilon):  # the remainder costs nothing
+    reached = h.cumsum(1) >= 1 - epsilon
+    reached[:, -1] = True
+    steps = reached.int().argmax(1) + 1
+    number = torch.arange(1, h.shape[1] + 1)
+    weights = h * (number < steps[:, None])
+    rest = 1 - weights.sum(1)
+    return weights + rest[:, None] * (number == steps[:, None]), steps, steps.double()
+
+
+# %% [markdown]
+# ## 9. Features that forget something
 #
 # *Find and fix a planted bug · 10 min · hard · book 5.2.2.3*
 #
@@ -703,7 +1189,383 @@ def mended_attention(q, k, v, W):  # the mean of the values
 
 
 # %% [markdown]
-# ## 7. How does it grow?
+# ## 10. Transformer-XL: memory between segments
+#
+# *Predict, then find and fix a planted bug · 15 min · hard · book 5.1.4.1*
+#
+# Transformer-XL processes a long text in segments of {{SEGMENT}} tokens. Each of its {{DEEP}}
+# attention layers also attends to a **memory**: the layer's inputs at the last {{MEMORY}} positions
+# before the segment. So a query attends to the whole memory, to the earlier tokens of its own
+# segment, and to itself. **Predict**, for a segment far from the start of the text:
+#
+# - `"alone"`: from how many tokens, itself included, can the **last** query of a segment receive
+#   information after all layers if there is no memory,
+# - `"scores"`: how many scores does one layer compute for one segment with memory, counting only
+#   those of keys that the query attends to,
+# - `"first"`: from how many tokens **before the segment** can its **first** query receive
+#   information after all layers,
+# - `"longer"`: the same if the memory has 2 · {{SEGMENT}} positions.
+#
+# The cell checks the first three.
+
+# %% tags=["variant"] exercise="reach"
+DEEP = number(3, 6)
+SEGMENT = number(8, 20, 2)
+MEMORY = SEGMENT - number(2, 5)
+
+
+# %% nbgrader={"grade_id": "reach", "solution": true}
+def predicted_context():
+    """Return {"alone": n, "scores": n, "first": n, "longer": n}."""
+    ### BEGIN SOLUTION
+    return {
+        "alone": SEGMENT,
+        "scores": SEGMENT * MEMORY + SEGMENT * (SEGMENT + 1) // 2,
+        "first": MEMORY + (DEEP - 1) * SEGMENT,
+        "longer": DEEP * 2 * SEGMENT,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "reach-check", "grade": true, "points": 3} own="predict"
+def segment_mask(tokens, length, kept):
+    """Whether a query (row) attends to a key (column): (tokens, tokens), True = yes."""
+    t = torch.arange(tokens)
+    return (t <= t[:, None]) & (t >= t[:, None] // length * length - kept)
+
+
+def tokens_reached(layers, length, kept, place):
+    """From how many tokens information reaches a query at `place` in a late segment."""
+    tokens = (2 * layers + 2) * length
+    step, reached = segment_mask(tokens, length, kept).float(), torch.eye(tokens)
+    for _ in range(layers):
+        reached = (reached @ step > 0).float()
+    return int(reached[tokens - length + place].sum())
+
+
+said = returned("predicted_context", predicted_context())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"alone", "scores", "first", "longer"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+alone = tokens_reached(DEEP, SEGMENT, 0, SEGMENT - 1)
+assert said["alone"] == alone, (
+    f"alone: {missed(said['alone'], alone)}. Can anything cross the start of the segment?"
+)
+scores = int(segment_mask(3 * SEGMENT, SEGMENT, MEMORY)[-SEGMENT:].sum())
+assert said["scores"] == scores, (
+    f"scores: {missed(said['scores'], scores)}. Each query attends to all of the memory, but only "
+    "the last one to the whole segment"
+)
+first = tokens_reached(DEEP, SEGMENT, MEMORY, 0) - 1
+assert said["first"] == first, (
+    f"first: {missed(said['first'], first)}. An input in the memory was computed in an earlier "
+    "segment. What did its own layer attend to there?"
+)
+### BEGIN HIDDEN TESTS
+longer = tokens_reached(DEEP, SEGMENT, 2 * SEGMENT, 0) - 1
+assert said["longer"] == longer, (
+    f"longer: {longer}: each layer reaches as far back as the memory is long"
+)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="reach"
+# One layer reaches to the start of the memory. In the second layer, the earliest input in the
+# memory is a token of the segment before. That token attended to its own segment from the start,
+# and to the memory before it.
+
+# %% [markdown] tags=["hint"] exercise="reach"
+# So a memory that is not longer than a segment adds one whole segment with each further layer.
+
+
+# %% tags=["wrong-answer"] exercise="reach"
+def predicted_context():  # each layer adds the memory
+    return {
+        "alone": SEGMENT,
+        "scores": SEGMENT * MEMORY + SEGMENT * (SEGMENT + 1) // 2,
+        "first": DEEP * MEMORY,
+        "longer": 2 * DEEP * SEGMENT,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="reach"
+def predicted_context():  # no causal mask in the segment
+    return {
+        "alone": SEGMENT,
+        "scores": SEGMENT * (MEMORY + SEGMENT),
+        "first": MEMORY + (DEEP - 1) * SEGMENT,
+        "longer": 2 * DEEP * SEGMENT,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="reach"
+def predicted_context():  # layers alone carry information across segments
+    return {
+        "alone": DEEP * SEGMENT,
+        "scores": SEGMENT * MEMORY + SEGMENT * (SEGMENT + 1) // 2,
+        "first": MEMORY + (DEEP - 1) * SEGMENT,
+        "longer": 2 * DEEP * SEGMENT,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="reach"
+def predicted_context():  # a longer memory counts in the first layer only
+    return {
+        "alone": SEGMENT,
+        "scores": SEGMENT * MEMORY + SEGMENT * (SEGMENT + 1) // 2,
+        "first": MEMORY + (DEEP - 1) * SEGMENT,
+        "longer": 2 * SEGMENT + (DEEP - 1) * SEGMENT,
+    }
+
+
+# %% [markdown]
+# **Find and fix.** The next cell processes a text segment by segment. It returns the outputs and,
+# with their squares as the loss of the last segment, the gradient with respect to the text. The
+# outputs should equal those of one pass over the whole text with the mask of Transformer-XL, and no
+# gradient should flow through the memory into an earlier segment. Positions are left out. No error
+# is raised, but one thing is wrong. Run the trials, then fix it in `mended_pass`.
+
+
+# %% tags=["bug"] exercise="segments" bug="each query attends to the next token" caught="future:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = context[-kept:].detach()
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(2 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %% tags=["bug"] exercise="segments" bug="the mask ignores the memory" caught="two segments:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = context[-kept:].detach()
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %% tags=["bug"] exercise="segments" bug="the layer's output is kept" caught="two segments:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+            memories[i] = torch.cat([memories[i], h])[-kept:].detach()
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %% tags=["bug"] exercise="segments" bug="the first positions are kept" caught="short memory:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = context[:kept].detach()
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %% tags=["bug"] exercise="segments" bug="older memory is dropped" caught="long memory:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = h[-kept:].detach()
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %% tags=["bug"] exercise="segments" bug="the memory is not detached" caught="gradient:"
+def broken_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = context[-kept:]
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+
+
+# %%
+def one_pass(x, layers, length, kept):
+    """The same in one pass over the whole text, where gradients flow everywhere."""
+    x = x.clone().requires_grad_()
+    t, h = torch.arange(len(x)), x
+    allowed = (t <= t[:, None]) & (t >= t[:, None] // length * length - kept)
+    for q, k, v in layers:
+        scores = (h @ q) @ (h @ k).T / h.shape[1] ** 0.5
+        h = h + scores.masked_fill(~allowed, -torch.inf).softmax(1) @ (h @ v)
+    last = h[(len(x) - 1) // length * length :]
+    return h.detach(), torch.autograd.grad(last.square().sum(), x)[0]
+
+
+def random_text(tokens, d=6, depth=2, seed=8):
+    """Random rows (tokens, d), and the matrices (q, k, v) of some layers."""
+    g = torch.Generator().manual_seed(seed)
+    layers = torch.randn(depth, 3, d, d, generator=g, dtype=torch.float64) / d**0.5
+    return torch.randn(tokens, d, generator=g, dtype=torch.float64), layers
+
+
+def effect_of_last(run, tokens=4):
+    """How much the earlier outputs of one segment change with its last token."""
+    x, layers = random_text(tokens)
+    other = torch.cat([x[:-1], x[-1:] + 1])
+    outputs = [run(rows, layers, tokens, 2)[0] for rows in (x, other)]
+    return float((outputs[0] - outputs[1])[:-1].abs().max())
+
+
+TRIALS = {
+    "two segments": (8, 4, 4),
+    "short memory": (12, 4, 2),
+    "long memory": (10, 2, 5),
+}
+for name, (tokens, length, kept) in TRIALS.items():
+    given = random_text(tokens)
+    mine, whole = (run(*given, length, kept) for run in (broken_pass, one_pass))
+    norms = [round(float(part.norm()), 4) for part in mine[1].split(length)]
+    print(f"{name}: {tokens} tokens, segments of {length}, memory of {kept}; outputs differ from "
+          f"one pass by up to {float((mine[0] - whole[0]).abs().max()):.4f}; norm of the gradient "
+          f"in each segment {norms}")  # fmt: skip
+print(f"effect of the last token on earlier outputs: {effect_of_last(broken_pass):.4f}")
+
+
+# %% nbgrader={"grade_id": "segments", "solution": true}
+def mended_pass(x, layers, length, kept):
+    """Return outputs (T, d) and the gradient (T, d), with `kept` positions of memory."""
+    x = x.clone().requires_grad_()
+    ### BEGIN SOLUTION
+    memories, out = [x[:0] for _ in layers], []
+    for h in x.split(length):
+        for i, (q, k, v) in enumerate(layers):
+            context = torch.cat([memories[i], h])  # (M + L, d)
+            memories[i] = context[-kept:].detach()
+            scores = (h @ q) @ (context @ k).T / h.shape[1] ** 0.5
+            later = torch.ones_like(scores).triu(1 + len(context) - len(h)).bool()
+            h = h + scores.masked_fill(later, -torch.inf).softmax(1) @ (context @ v)
+        out.append(h)
+    (grad,) = torch.autograd.grad(h.square().sum(), x)  # of the last segment's loss
+    return torch.cat(out).detach(), grad
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "segments-check", "grade": true, "points": 4}
+x, layers = random_text(8)
+found = returned("mended_pass", mended_pass(x, layers, 4, 4))
+assert isinstance(found, tuple), "return the outputs and the gradient"
+assert len(found) == 2, "return two: the outputs and the gradient"
+shapes = [tuple(part.shape) for part in found]
+assert shapes == [(8, 6), (8, 6)], f"both have one row per token, (8, 6); yours {shapes}"
+changed = effect_of_last(mended_pass)
+assert changed < 1e-9, (
+    f"future: the last token changes earlier outputs by {changed:.4f}. Which keys may a query not "
+    "attend to?"
+)
+slopes = {}
+for name, (tokens, length, kept) in TRIALS.items():
+    x, layers = random_text(tokens)
+    out, slopes[name] = mended_pass(x, layers, length, kept)
+    off = (out - one_pass(x, layers, length, kept)[0]).abs().amax(1)
+    wrong = (off > 1e-9).nonzero().flatten().tolist()
+    assert not wrong, (
+        f"{name}: segments of {length}, memory of {kept}; the outputs of tokens {wrong} differ "
+        "from one pass over the text. What should the memory contain, and what may they attend to?"
+    )
+for name, (tokens, length, kept) in TRIALS.items():
+    earlier, last = slopes[name][:-length], slopes[name][-length:]
+    assert earlier.abs().max() < 1e-9, (
+        f"gradient: its norm in the earlier segments ({name}) is {float(earlier.norm()):.4f}, and "
+        "should be 0. Nothing may flow back through the memory"
+    )
+    right = one_pass(*random_text(tokens), length, kept)[1][-length:]
+    assert torch.allclose(last, right), f"gradient: it is off within the last segment ({name})"
+### BEGIN HIDDEN TESTS
+for tokens, length, kept, depth in ((11, 3, 1, 3), (13, 4, 9, 2), (7, 7, 3, 4)):
+    x, layers = random_text(tokens, 5, depth, seed=tokens)
+    (out, grad), (right, everywhere) = (
+        run(x, layers, length, kept) for run in (mended_pass, one_pass)
+    )
+    assert (out - right).abs().max() < 1e-9, f"{tokens} tokens in segments of {length} are off"
+    start = (tokens - 1) // length * length
+    assert torch.allclose(grad[start:], everywhere[start:]), "the last segment's gradient is off"
+    assert not grad[:start].any(), "gradients cross segments"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="segments"
+# Which trial is the first that differs? In the first one, the memory is exactly one segment. Then
+# the memory is shorter, then longer than a segment.
+
+# %% [markdown] tags=["hint"] exercise="segments"
+# For query number $i$ of a segment, the context has M positions of memory and then the segment, so
+# the query's own position in it is M + $i$.
+
+# %% [markdown] tags=["hint"] exercise="segments"
+# A layer needs in its memory what it would have attended to in one pass: its own inputs, at the
+# last positions before the segment, as constants.
+
+
+# %% tags=["wrong-answer"] exercise="segments"
+mended_pass = broken_pass  # the planted bug, as it came
+
+
+# %% tags=["wrong-answer"] exercise="segments"
+mended_pass = one_pass  # equal outputs, but gradients flow everywhere
+
+
+# %% tags=["wrong-answer"] exercise="segments"
+def mended_pass(x, layers, length, kept):  # no memory at all
+    parts = [one_pass(h, layers, length, 0) for h in x.split(length)]
+    slopes = [torch.zeros_like(grad) for _, grad in parts[:-1]] + [parts[-1][1]]
+    return torch.cat([out for out, _ in parts]), torch.cat(slopes)
+
+
+# %% tags=["wrong-answer"] exercise="segments"
+def mended_pass(x, layers, length, kept):  # no gradient within a segment either
+    return one_pass(x, layers, length, kept)[0], torch.zeros_like(x)
+
+
+# %% [markdown]
+# ## 11. How does it grow?
 #
 # *Code, measure, explain · 18 min · hard · book 5.2.1*
 #

@@ -523,8 +523,8 @@ def test_what_has_no_questions_is_wrong_use_and_says_what_has(word: str) -> None
     assert done.exit_code == 2
     said = " ".join(done.output.split())
     having = (
-        "02_transformer, 03_bert, 04_multilingual, 06a_text, 06b_vision, 06c_speech and 07_explain "
-        "have one"
+        "02_transformer, 03_bert, 04_multilingual, 05_efficient, 06a_text, 06b_vision, 06c_speech "
+        "and 07_explain have one"
     )
     assert having in said
 
