@@ -31,8 +31,8 @@ class ScoreResidualAttention(MultiHeadAttention):
 
     `previous` is the context's, a `ScoreContext`; without one, as in the first layer, this is plain
     attention. The mask acts after the sum, so what a mask hides in every layer stays hidden.
-    The other arguments are those of `MultiHeadAttention`. Raises ValueError for a mechanism whose
-    steps aren't those of `SoftmaxAttention`.
+    The other arguments are those of `MultiHeadAttention`. Raises ValueError for a mechanism that
+    isn't a `SoftmaxAttention`, or takes no bias of the scores.
     Source: He, Ravula, Kanagal, and Ainslie 2021, the residual attention layer.
     """
 
@@ -40,10 +40,10 @@ class ScoreResidualAttention(MultiHeadAttention):
 
     def __init__(self, d_model: int, n_heads: int, *, carry: float = 1.0, **settings: Any) -> None:
         super().__init__(d_model, n_heads, **settings)
-        if not isinstance(self.mechanism, SoftmaxAttention):
+        if not (isinstance(self.mechanism, SoftmaxAttention) and self.mechanism.takes_bias):
             raise ValueError(
-                f"mechanism: {type(self.mechanism).__name__} has no scores (B, H, T, S) to pass on "
-                "to the next layer; use SoftmaxAttention"
+                f"mechanism: {type(self.mechanism).__name__} can't add the previous layer's scores "
+                "(B, H, T, S) to its own; use SoftmaxAttention"
             )
         self.carry = carry
 

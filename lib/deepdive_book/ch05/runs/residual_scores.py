@@ -8,6 +8,7 @@ of 32 characters. The control "scaled scores" multiplies the scores of layer l b
 growth that a sum of l independent scores would have.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -80,10 +81,7 @@ def attention_by_layer(model: nn.Module, ids: Tensor, windows: int = 64) -> dict
     layers = [calls[0][:, :, half:] for calls in seen.values()]  # (B, H, T / 2, T)
     uniform = torch.arange(half + 1, batch.shape[1] + 1).log()
     entropies = [float((torch.special.entr(w).sum(-1) / uniform).mean()) for w in layers]
-    agreements = [
-        float(1 - (a - b).abs().sum(-1).mean() / 2)
-        for a, b in zip(layers, layers[1:], strict=False)
-    ]
+    agreements = [float(1 - (a - b).abs().sum(-1).mean() / 2) for a, b in pairwise(layers)]
     return {"entropy": entropies, "agreement": agreements}
 
 
