@@ -24,7 +24,7 @@ def _plus(x: float, y: float, role: str) -> str:
 def _scores(bottom: float, number: int) -> list[str]:
     """Return the attention of one layer, from its input at `bottom` upwards."""
     x, plus = 120, bottom - 104
-    body = [
+    return [
         arrow(x, bottom - 2, x, bottom - 26),
         _box(x, bottom - 42, f"Q Kᵀ / √d, layer {number}", "query", 150),
         arrow(x, bottom - 58, x, plus + 11),
@@ -33,7 +33,6 @@ def _scores(bottom: float, number: int) -> list[str]:
         _box(x, plus - 50, "mask, softmax, · V", "value", 150),
         arrow(x, plus - 66, x, plus - 84),
     ]
-    return body
 
 
 def layer_connections() -> str:

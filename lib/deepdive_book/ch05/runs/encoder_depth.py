@@ -10,7 +10,7 @@ steps, cosine decay to a tenth of the peak. All variants have the same modules a
 weights that mix the encoder's states, which are learned only where the name says transparent.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -51,13 +51,14 @@ VARIANTS = {
     "pre-norm, transparent": Variant(PreNorm, "learned"),
     EMBEDDINGS: Variant(PostNorm, "embeddings"),
 }
+DRAWN = ("post-norm", "post-norm, fixed mean", "post-norm, transparent", "pre-norm")
 # (task, encoder layers) -> the variants that are trained so
 SETTINGS: dict[tuple[str, int], tuple[str, ...]] = {
     ("reversal", DEEP): tuple(name for name in VARIANTS if name != EMBEDDINGS),
-    ("reversal", SHALLOW): ("post-norm", "post-norm, transparent", "pre-norm"),
     ("reversal", 0): (EMBEDDINGS,),
-    ("sorting", DEEP): ("post-norm", "post-norm, transparent", "pre-norm"),
     ("sorting", 0): (EMBEDDINGS,),
+    ("reversal", SHALLOW): ("post-norm", "post-norm, transparent", "pre-norm"),
+    ("sorting", DEEP): ("post-norm", "post-norm, transparent", "pre-norm"),
 }
 CHANCE = {"reversal": float(torch.tensor(float(SYMBOLS)).log())}  # nats per symbol
 
@@ -161,6 +162,13 @@ def gradient_norms(variant: str, n_layers: int, steps: int = 0, rate: float = 0.
         float(sum(p.grad.square().sum() for p in block.parameters() if p.grad is not None) ** 0.5)
         for block in built.encoder.stack.blocks
     ]
+
+
+def gradients_by_variant(
+    n_layers: int, steps: int, names: Sequence[str] = DRAWN
+) -> dict[str, list[float]]:
+    """Return `gradient_norms` of some variants after some steps."""
+    return {name: gradient_norms(name, n_layers, steps) for name in names}
 
 
 def run_all() -> None:
