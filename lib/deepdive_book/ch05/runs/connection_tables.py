@@ -69,8 +69,8 @@ def depth_table(rows: Rows) -> Html:
     head[3:3] = [f"LR ({COLUMNS['reversal', DEEP]})"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
                  caption="Test loss in nats per symbol, mean over five seeds [95% t interval], "
-                 "each variant at its own learning rate (LR), by task and number of encoder layers. "
-                 "The last variant has none. Parameters, counted if they are trained, and accuracy: "
+                 "each variant at its own learning rate (LR), by task and encoder layers. "
+                 "The last variant has none. Parameters, if trained, and accuracy: "
                  "reversal, 16 layers.")  # fmt: skip
 
 
@@ -113,12 +113,13 @@ def gradient_figure(before: Mapping[str, Sequence[float]], after: Mapping[str, S
                           label=name)  # fmt: skip
         axes.set(xlabel="encoder layer", title=title)
     panels[0].set_ylabel("gradient norm")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=8)
-    figure.subplots_adjust(bottom=0.28)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
+    figure.subplots_adjust(bottom=0.32)
     return with_alt(
         figure,
         "Gradient norm by encoder layer on a logarithmic axis, before training and after some "
-        "steps, for post-norm, post-norm with a fixed mean, transparent attention, and pre-norm.",
+        "steps. After training, post-norm at the high learning rate is far below the others in all "
+        "but the last layers.",
     )
 
 

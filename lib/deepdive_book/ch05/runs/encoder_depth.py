@@ -10,7 +10,7 @@ steps, cosine decay to a tenth of the peak. All variants have the same modules a
 weights that mix the encoder's states, which are learned only where the name says transparent.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -51,7 +51,12 @@ VARIANTS = {
     "pre-norm, transparent": Variant(PreNorm, "learned"),
     EMBEDDINGS: Variant(PostNorm, "embeddings"),
 }
-DRAWN = ("post-norm", "post-norm, fixed mean", "post-norm, transparent", "pre-norm")
+# Variants whose gradients are drawn, all at one learning rate, and post-norm at a lower one too.
+DRAWN = {
+    "post-norm": ("post-norm", 3e-3), "post-norm, LR 0.0003": ("post-norm", 3e-4),
+    "post-norm, fixed mean": ("post-norm, fixed mean", 3e-3),
+    "post-norm, transparent": ("post-norm, transparent", 3e-3), "pre-norm": ("pre-norm", 3e-3),
+}  # fmt: skip
 # (task, encoder layers) -> the variants that are trained so
 SETTINGS: dict[tuple[str, int], tuple[str, ...]] = {
     ("reversal", DEEP): tuple(name for name in VARIANTS if name != EMBEDDINGS),
@@ -164,11 +169,10 @@ def gradient_norms(variant: str, n_layers: int, steps: int = 0, rate: float = 0.
     ]
 
 
-def gradients_by_variant(
-    n_layers: int, steps: int, names: Sequence[str] = DRAWN
-) -> dict[str, list[float]]:
-    """Return `gradient_norms` of some variants after some steps."""
-    return {name: gradient_norms(name, n_layers, steps) for name in names}
+def gradients_by_variant(n_layers: int, steps: int) -> dict[str, list[float]]:
+    """Return `gradient_norms` of the variants in `DRAWN` after some steps."""
+    return {name: gradient_norms(variant, n_layers, steps, rate)
+            for name, (variant, rate) in DRAWN.items()}  # fmt: skip
 
 
 def run_all() -> None:
