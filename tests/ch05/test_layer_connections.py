@@ -65,9 +65,9 @@ def test_a_run_measures_and_gradients_are_of_every_encoder_layer() -> None:
     assert 0 < row["test"] < 4
     assert 0 <= row["accuracy"] <= 1
     assert row["embeddings"] == pytest.approx(0.25, abs=0.02)
-    plain = encoder_depth.measure("sorting", "post-norm", 3, 0.003, 0, 1)
+    plain = encoder_depth.measure("sorting", "post-norm", 3, 0.003, 0, 2)
     assert row["parameters"] - plain["parameters"] == 4 * 2
-    norms = encoder_depth.gradients_by_variant(3, 1)
+    norms = encoder_depth.gradients_by_variant(3, 2)
     assert all(len(values) == 3 and min(values) > 0 for values in norms.values())
 
 
