@@ -67,8 +67,10 @@ def test_a_run_measures_and_gradients_are_of_every_encoder_layer() -> None:
     assert row["embeddings"] == pytest.approx(0.25, abs=0.02)
     plain = encoder_depth.measure("sorting", "post-norm", 3, 0.003, 0, 2)
     assert row["parameters"] - plain["parameters"] == 4 * 2
-    norms = encoder_depth.gradients_by_variant(3, 2)
-    assert all(len(values) == 3 and min(values) > 0 for values in norms.values())
+    for name in encoder_depth.DRAWN:
+        norms = encoder_depth.measure_gradients(name, 3, 0, 2)["norms"]
+        assert len(norms) == 3
+        assert min(norms) > 0
 
 
 def test_scaled_scores_have_the_scale_of_a_sum_and_no_connection() -> None:
@@ -107,6 +109,7 @@ def test_the_saved_rows_are_those_that_the_tables_need() -> None:
     for setting, names in encoder_depth.SETTINGS.items():
         for name in names:
             assert len(connection_tables.of_depth(rows, name, setting)) == 5
+    assert len(encoder_depth.load_gradients()) == 2 * 5 * len(encoder_depth.DRAWN)
     rows = residual_scores.load()
     for at, variants in residual_scores.SETTINGS.items():
         for name in variants:

@@ -1,13 +1,21 @@
 """The tables and plots of page 5.18, from the saved runs of its two experiments."""
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from deepdive_book.ch05.runs import residual_scores
-from deepdive_book.ch05.runs.encoder_depth import DEEP, EMBEDDINGS, SETTINGS, SHALLOW, VARIANTS
+from deepdive_book.ch05.runs.encoder_depth import (
+    DEEP,
+    DRAWN,
+    EMBEDDINGS,
+    LONGER,
+    SETTINGS,
+    SHALLOW,
+    VARIANTS,
+)
 from deepdive_book.ch05.runs.residual_scores import PLAIN, REAL, SCALED
 from deepdive_book.ch05.runs.sublayer_tables import NOT_SAVED, selected
 from deepdive_book.kit.markup import Html
@@ -21,7 +29,7 @@ TRANSPARENT = "post-norm, transparent"
 # First minus second, both at their own learning rates.
 DEPTH_CONTRASTS = (
     ("post-norm, long warm-up", "post-norm"), (TRANSPARENT, "post-norm"),
-    (TRANSPARENT, "post-norm, fixed mean"), (TRANSPARENT, "pre-norm"),
+    (TRANSPARENT, "post-norm, fixed mean"), (TRANSPARENT, LONGER), (TRANSPARENT, "pre-norm"),
     ("pre-norm, transparent", "pre-norm"), (TRANSPARENT, EMBEDDINGS),
 )  # fmt: skip
 SCORE_CONTRASTS = (
@@ -101,26 +109,50 @@ def depth_contrasts(rows: Rows) -> Html:
     return _contrasts(rows, DEPTH_CONTRASTS, COLUMNS, of_depth, "symbol")
 
 
-def gradient_figure(before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]],
-                    steps: int) -> Figure:  # fmt: skip
-    """Draw the gradient norm of each encoder layer, before training and after some steps."""
-    figure = Figure(figsize=(7.2, 3.2))
+def _norms(rows: Rows, name: str, steps: int) -> list[list[float]]:
+    return [row["norms"] for row in rows if (row["name"], row["steps"]) == (name, steps)]
+
+
+def gradient_figure(rows: Rows) -> Figure:
+    """Draw the gradient norm of each encoder layer, the median of the seeds and their range."""
+    figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    titles = ("before training", f"after {steps} steps")
-    for axes, norms, title in zip(panels, (before, after), titles, strict=True):
-        for (name, values), color in zip(norms.items(), PALETTE, strict=False):
-            axes.semilogy(range(1, len(values) + 1), values, "o-", ms=3, lw=1.2, color=color,
-                          label=name)  # fmt: skip
-        axes.set(xlabel="encoder layer", title=title)
+    for axes, steps in zip(panels, sorted({row["steps"] for row in rows}), strict=False):
+        for (name, _), color in zip(DRAWN.items(), PALETTE, strict=False):
+            layers = [sorted(of) for of in zip(*_norms(rows, name, steps), strict=True)]
+            at, middle = range(1, len(layers) + 1), [median(of) for of in layers]
+            axes.semilogy(at, middle, "o-", ms=3, lw=1.2, color=color, label=name)
+            axes.fill_between(at, [of[0] for of in layers], [of[-1] for of in layers],
+                              color=color, alpha=0.1, lw=0)  # fmt: skip
+        axes.set(
+            xlabel="encoder layer", title=f"after {steps} steps" if steps else "before training"
+        )
     panels[0].set_ylabel("gradient norm")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
-    figure.subplots_adjust(bottom=0.32)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  fontsize=8)  # fmt: skip
     return with_alt(
         figure,
-        "Gradient norm by encoder layer on a logarithmic axis, before training and after some "
-        "steps. After training, post-norm at the high learning rate is far below the others in all "
-        "but the last layers.",
+        "Gradient norm by encoder layer on a logarithmic axis, before training and after 50 steps. "
+        "After 50 steps, post-norm at the high learning rate has by far the widest range of seeds, "
+        "which reaches far below all other lines in the lower layers.",
     )
+
+
+def gradient_table(rows: Rows) -> Html:
+    """Show the gradient norm of the last encoder layer divided by that of the first, by seed."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for name, (_, rate) in DRAWN.items():
+        line: dict[str, Any] = {"variant": name, "LR": f"{rate:g}"}
+        for steps in (0, 50):
+            ratios = sorted(norms[-1] / norms[0] for norms in _norms(rows, name, steps))
+            title = f"after {steps} steps" if steps else "before training"
+            line[title] = ", ".join(f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
+                                    for ratio in ratios)  # fmt: skip
+        lines.append(line)
+    return table(lines, caption="Gradient norm of the last encoder layer divided by that of the "
+                 "first: each of five seeds, in rising order. 16 layers, reversal.")  # fmt: skip
 
 
 def of_scores(rows: Rows, variant: str, setting: tuple[int, int]) -> list[dict[str, Any]]:
@@ -166,7 +198,7 @@ def score_contrasts(rows: Rows) -> Html:
 
 def attention_figure(rows: Rows, setting: tuple[int, int] = (4, 300)) -> Figure:
     """Draw entropy by layer, and agreement by pair of adjacent layers, as means over seeds."""
-    figure = Figure(figsize=(7.2, 3.2))
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
     panels = figure.subplots(1, 2)
     whats = ("entropy", "agreement")
     for name, color in zip(residual_scores.VARIANTS, PALETTE, strict=False):
@@ -179,8 +211,9 @@ def attention_figure(rows: Rows, setting: tuple[int, int] = (4, 300)) -> Figure:
     panels[1].set(xlabel="layer and the next", ylabel="agreement (%)")
     for axes in panels:
         axes.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
-    figure.subplots_adjust(bottom=0.32, wspace=0.3)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
+    )
     return with_alt(
         figure,
         "Left: entropy of attention by layer. Right: agreement of each layer's attention with the "

@@ -32,15 +32,17 @@ CLOSED = -1e4  # before the softmax: no weight
 
 
 class Variant(NamedTuple):
-    """What differs: the residual connection, the encoder states that the decoder attends to, and
-    the part of the steps over which the learning rate rises.
+    """What differs: the residual connection, the encoder states that the decoder attends to, the
+    part of the steps over which the learning rate rises, and how often `STEPS` are trained.
     """
 
     residual: Callable[..., nn.Module]
     mixture: str  # "last", "mean", "learned", "embeddings"
     warmup: float = 0.1
+    times: int = 1
 
 
+LONGER = "post-norm, 4 times the steps"
 EMBEDDINGS = "embeddings only, no encoder"
 VARIANTS = {
     "post-norm": Variant(PostNorm, "last"),
@@ -49,6 +51,7 @@ VARIANTS = {
     "post-norm, transparent": Variant(PostNorm, "learned"),
     "pre-norm": Variant(PreNorm, "last"),
     "pre-norm, transparent": Variant(PreNorm, "learned"),
+    LONGER: Variant(PostNorm, "last", times=4),
     EMBEDDINGS: Variant(PostNorm, "embeddings"),
 }
 # Variants whose gradients are drawn, all at one learning rate, and post-norm at a lower one too.
@@ -70,7 +73,7 @@ CHANCE = {"reversal": float(torch.tensor(float(SYMBOLS)).log())}  # nats per sym
 
 def model(variant: str, n_layers: int) -> Transformer:
     """Build a variant with n_layers encoder layers; 0 layers are the embeddings."""
-    residual, mixture, _ = VARIANTS[variant]
+    residual, mixture, *_ = VARIANTS[variant]
     built = transparent(
         FIRST_SYMBOL + SYMBOLS, d_model=D_MODEL, n_heads=HEADS, n_layers=max(1, n_layers),
         n_decoder_layers=DECODER_LAYERS, d_ff=2 * D_MODEL, dropout=0.0, residual=residual,
@@ -169,10 +172,18 @@ def gradient_norms(variant: str, n_layers: int, steps: int = 0, rate: float = 0.
     ]
 
 
-def gradients_by_variant(n_layers: int, steps: int) -> dict[str, list[float]]:
-    """Return `gradient_norms` of the variants in `DRAWN` after some steps."""
-    return {name: gradient_norms(variant, n_layers, steps, rate)
-            for name, (variant, rate) in DRAWN.items()}  # fmt: skip
+def measure_gradients(name: str, n_layers: int, seed: int, steps: int) -> dict[str, Any]:
+    """Return the `gradient_norms` of a line of `DRAWN`."""
+    variant, rate = DRAWN[name]
+    return {"norms": gradient_norms(variant, n_layers, steps, rate, seed)}
+
+
+def run_gradients() -> list[dict[str, Any]]:
+    """Measure gradient norms before training and after 50 steps into encoder_gradients.json."""
+    points = [{"name": name, "n_layers": DEEP, "seed": seed, "steps": steps}
+              for steps in (0, 50) for name in DRAWN for seed in SEEDS]  # fmt: skip
+    path = results_path("05_efficient", "encoder_gradients")
+    return sweep(measure_gradients, points, path, data="generated")
 
 
 def run_all() -> None:
@@ -187,12 +198,20 @@ def run_all() -> None:
                 rate: float, seed: int, variant: str = variant, task: str = task, depth: int = depth
             ) -> dict[str, Any]:
                 point = {"task": task, "variant": variant, "n_layers": depth, "rate": rate,
-                         "seed": seed, "steps": round(share() * STEPS)}  # fmt: skip
+                         "seed": seed,
+                         "steps": round(share() * VARIANTS[variant].times * STEPS)}  # fmt: skip
                 return sweep(measure, [point], path, data="generated")[0]
 
             best = search(one, CHANCE.get(task, 1.5) - 0.02)
             for seed in SEEDS:
                 one(best, seed)
+
+
+def load_gradients() -> list[dict[str, Any]]:
+    """Return the saved gradient norms; in the profile `experiment` measure those missing first."""
+    if profile() == "experiment":
+        run_gradients()
+    return load_rows(results_path("05_efficient", "encoder_gradients"))
 
 
 def load() -> list[dict[str, Any]]:
