@@ -106,9 +106,9 @@ def test_uniform_attention_has_entropy_1_and_adjacent_layers_agree() -> None:
 
 def test_the_saved_rows_are_those_that_the_tables_need() -> None:
     rows = encoder_depth.load()
-    for setting, names in encoder_depth.SETTINGS.items():
+    for task, n_layers, names in encoder_depth.RUNS:
         for name in names:
-            assert len(connection_tables.of_depth(rows, name, setting)) == 5
+            assert len(connection_tables.of_depth(rows, name, (task, n_layers))) == 5
     assert len(encoder_depth.load_gradients()) == 2 * 5 * len(encoder_depth.DRAWN)
     rows = residual_scores.load()
     for at, variants in residual_scores.SETTINGS.items():

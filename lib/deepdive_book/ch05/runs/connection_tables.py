@@ -12,9 +12,9 @@ from deepdive_book.ch05.runs.encoder_depth import (
     DRAWN,
     EMBEDDINGS,
     LONGER,
-    SETTINGS,
     SHALLOW,
     VARIANTS,
+    trained,
 )
 from deepdive_book.ch05.runs.residual_scores import PLAIN, REAL, SCALED
 from deepdive_book.ch05.runs.sublayer_tables import NOT_SAVED, selected
@@ -50,7 +50,7 @@ def of_depth(rows: Rows, variant: str, setting: tuple[str, int]) -> list[dict[st
     task, n_layers = setting
     if variant == EMBEDDINGS and n_layers == DEEP:
         n_layers = 0
-    if variant not in SETTINGS[task, n_layers]:
+    if not trained(variant, task, n_layers):
         return []
     return selected(rows, task=task, variant=variant, n_layers=n_layers)
 

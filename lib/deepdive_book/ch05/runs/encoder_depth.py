@@ -60,15 +60,22 @@ DRAWN = {
     "post-norm, fixed mean": ("post-norm, fixed mean", 3e-3),
     "post-norm, transparent": ("post-norm, transparent", 3e-3), "pre-norm": ("pre-norm", 3e-3),
 }  # fmt: skip
-# (task, encoder layers) -> the variants that are trained so
-SETTINGS: dict[tuple[str, int], tuple[str, ...]] = {
-    ("reversal", DEEP): tuple(name for name in VARIANTS if name != EMBEDDINGS),
-    ("reversal", 0): (EMBEDDINGS,),
-    ("sorting", 0): (EMBEDDINGS,),
-    ("reversal", SHALLOW): ("post-norm", "post-norm, transparent", "pre-norm"),
-    ("sorting", DEEP): ("post-norm", "post-norm, transparent", "pre-norm"),
-}
+# Task, encoder layers, and the variants that are trained so, in the order of the runs.
+RUNS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+    ("reversal", DEEP, ("post-norm", "post-norm, long warm-up", "post-norm, fixed mean",
+                        "post-norm, transparent", "pre-norm")),
+    ("reversal", 0, (EMBEDDINGS,)),
+    ("reversal", SHALLOW, ("post-norm", "post-norm, transparent", "pre-norm")),
+    ("reversal", DEEP, ("pre-norm, transparent", LONGER)),
+    ("sorting", 0, (EMBEDDINGS,)),
+    ("sorting", DEEP, ("post-norm", "post-norm, transparent", "pre-norm")),
+)  # fmt: skip
 CHANCE = {"reversal": float(torch.tensor(float(SYMBOLS)).log())}  # nats per symbol
+
+
+def trained(variant: str, task: str, n_layers: int) -> bool:
+    """Return whether the variant is among `RUNS`."""
+    return any(variant in names for *at, names in RUNS if at == [task, n_layers])
 
 
 def model(variant: str, n_layers: int) -> Transformer:
@@ -191,7 +198,7 @@ def run_all() -> None:
     seeds of its own, then `SEEDS` at the best rate.
     """
     path = results_path("05_efficient", "encoder_depth")
-    for (task, depth), variants in SETTINGS.items():
+    for task, depth, variants in RUNS:
         for variant in variants:
 
             def one(
