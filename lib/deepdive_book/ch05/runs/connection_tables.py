@@ -37,8 +37,8 @@ SCORE_CONTRASTS = (
     ("pre-norm, residual scores", "pre-norm"),
 )  # fmt: skip
 COLUMNS = {
-    ("reversal", DEEP): f"reversal, {DEEP} layers", ("reversal", SHALLOW): f"reversal, {SHALLOW}",
-    ("sorting", DEEP): f"sorting, {DEEP}",
+    ("reversal", DEEP): f"{DEEP} encoder layers",
+    ("reversal", SHALLOW): f"{SHALLOW} encoder layers",
 }  # fmt: skip
 
 
@@ -77,9 +77,9 @@ def depth_table(rows: Rows) -> Html:
     head[3:3] = [f"LR ({COLUMNS['reversal', DEEP]})"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
                  caption="Test loss in nats per symbol, mean over five seeds [95% t interval], "
-                 "each variant at its own learning rate (LR), by task and encoder layers. "
-                 "The last variant has none. Parameters, if trained, and accuracy: "
-                 "reversal, 16 layers.")  # fmt: skip
+                 "each variant at its own learning rate (LR), by depth of the "
+                 "encoder. The last variant has none. Parameters, if trained, and accuracy: 16 "
+                 "layers.")  # fmt: skip
 
 
 def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[Any, str],
