@@ -12,7 +12,7 @@ import torch
 from deepdive.core import record
 from deepdive_book.ch05.figures.layer_connections import layer_connections
 from deepdive_book.ch05.runs import connection_tables, encoder_depth, residual_scores
-from deepdive_book.ch05.runs.encoder_depth import EMBEDDINGS
+from deepdive_book.ch05.runs.encoder_depth import EMBEDDINGS, OUTPUTS
 
 
 def test_the_drawing_is_svg_with_both_connections() -> None:
@@ -24,6 +24,7 @@ def test_the_drawing_is_svg_with_both_connections() -> None:
 
 def test_variants_differ_only_in_the_weights_of_the_encoder_s_states() -> None:
     wanted = {
+        OUTPUTS: [0, 0.25, 0.25, 0.25, 0.25],
         "post-norm": [0, 0, 0, 0, 1], "post-norm, fixed mean": [0.2] * 5,
         "post-norm, transparent": [0.2] * 5, EMBEDDINGS: [1, 0, 0, 0, 0],
     }  # fmt: skip

@@ -12,6 +12,7 @@ from deepdive_book.ch05.runs.encoder_depth import (
     DRAWN,
     EMBEDDINGS,
     LONGER,
+    OUTPUTS,
     SHALLOW,
     VARIANTS,
     trained,
@@ -28,9 +29,9 @@ Rows = Sequence[dict[str, Any]]
 TRANSPARENT = "post-norm, transparent"
 # First minus second, both at their own learning rates.
 DEPTH_CONTRASTS = (
-    ("post-norm, long warm-up", "post-norm"), (TRANSPARENT, "post-norm"),
-    (TRANSPARENT, "post-norm, fixed mean"), (TRANSPARENT, LONGER), (TRANSPARENT, "pre-norm"),
-    ("pre-norm, transparent", "pre-norm"), (TRANSPARENT, EMBEDDINGS),
+    ("post-norm, long warm-up", "post-norm"), (TRANSPARENT, "post-norm"), (TRANSPARENT, LONGER),
+    (TRANSPARENT, "post-norm, fixed mean"), (TRANSPARENT, OUTPUTS), (TRANSPARENT, "pre-norm"),
+    (TRANSPARENT, EMBEDDINGS),
 )  # fmt: skip
 SCORE_CONTRASTS = (
     (REAL, PLAIN), (SCALED, PLAIN), (REAL, SCALED), (REAL, "pre-norm"),

@@ -37,21 +37,22 @@ class Variant(NamedTuple):
     """
 
     residual: Callable[..., nn.Module]
-    mixture: str  # "last", "mean", "learned", "embeddings"
+    mixture: str  # "last", "mean", "outputs" (the mean without the embeddings), "learned", ...
     warmup: float = 0.1
     times: int = 1
 
 
 LONGER = "post-norm, twice the steps"
+OUTPUTS = "post-norm, mean without embeddings"
 EMBEDDINGS = "embeddings only, no encoder"
 VARIANTS = {
     "post-norm": Variant(PostNorm, "last"),
     "post-norm, long warm-up": Variant(PostNorm, "last", 0.5),
+    LONGER: Variant(PostNorm, "last", times=2),
     "post-norm, fixed mean": Variant(PostNorm, "mean"),
+    OUTPUTS: Variant(PostNorm, "outputs"),
     "post-norm, transparent": Variant(PostNorm, "learned"),
     "pre-norm": Variant(PreNorm, "last"),
-    "pre-norm, transparent": Variant(PreNorm, "learned"),
-    LONGER: Variant(PostNorm, "last", times=2),
     EMBEDDINGS: Variant(PostNorm, "embeddings"),
 }
 # Variants whose gradients are drawn, all at one learning rate, and post-norm at a lower one too.
@@ -65,8 +66,9 @@ RUNS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("reversal", DEEP, ("post-norm", "post-norm, long warm-up", "post-norm, fixed mean",
                         "post-norm, transparent", "pre-norm")),
     ("reversal", 0, (EMBEDDINGS,)),
+    ("reversal", DEEP, (OUTPUTS,)),
     ("reversal", SHALLOW, ("post-norm", "post-norm, transparent", "pre-norm")),
-    ("reversal", DEEP, ("pre-norm, transparent", LONGER)),
+    ("reversal", DEEP, (LONGER,)),
 )  # fmt: skip
 CHANCE = {"reversal": float(torch.tensor(float(SYMBOLS)).log())}  # nats per symbol
 
@@ -86,6 +88,8 @@ def model(variant: str, n_layers: int) -> Transformer:
     weights = mixture_of(built)
     if mixture == "last":
         weights.data[:-1] = CLOSED
+    elif mixture == "outputs":
+        weights.data[0] = CLOSED
     elif mixture == "embeddings":
         weights.data[1:] = CLOSED
         built.encoder.stack.blocks.requires_grad_(False)
