@@ -71,16 +71,17 @@ def depth_table(rows: Rows) -> Html:
         for setting, title in COLUMNS.items():
             if runs := of_depth(rows, name, setting):
                 line[title] = interval(list(_tests(runs).values()))
-                line[f"LR ({title})"] = f"{runs[0]['rate']:g}"
-        line["accuracy"] = f"{mean(row['accuracy'] for row in first):.0%}"
+                line[f"LR, {setting[1]} layers"] = f"{runs[0]['rate']:g}"
+        for title, key in (("accuracy", "accuracy"), ("weight of the embeddings", "embeddings")):
+            line[title] = f"{mean(row[key] for row in first):.0%}"
         lines.append(line)
-    head = ["variant", "parameters", *COLUMNS.values(), "accuracy"]
-    head[3:3] = [f"LR ({COLUMNS['reversal', DEEP]})"]
+    columns = [c for at, title in COLUMNS.items() for c in (title, f"LR, {at[1]} layers")]
+    head = ["variant", "parameters", *columns, "accuracy", "weight of the embeddings"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
                  caption="Test loss in nats per symbol, mean over five seeds [95% t interval], "
                  "each variant at its own learning rate (LR), by depth of the "
-                 "encoder. The last variant has none. Parameters, if trained, and accuracy: 16 "
-                 "layers.")  # fmt: skip
+                 "encoder. The last variant has none. Parameters, if trained, accuracy, and the mean "
+                 "weight of the embeddings after training: 16 layers.")  # fmt: skip
 
 
 def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[Any, str],
