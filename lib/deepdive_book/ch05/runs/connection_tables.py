@@ -79,9 +79,9 @@ def depth_table(rows: Rows) -> Html:
     head = ["variant", "parameters", *columns, "accuracy", "weight of the embeddings"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
                  caption="Test loss in nats per symbol, mean over five seeds [95% t interval], "
-                 "each variant at its own learning rate (LR), by depth of the "
-                 "encoder. The last variant has none. Parameters, if trained, accuracy, and the mean "
-                 "weight of the embeddings after training: 16 layers.")  # fmt: skip
+                 "each variant at its own learning rate (LR), by depth of the encoder. The last "
+                 "variant has none. Parameters, if trained, accuracy, and the mean weight of the "
+                 "embeddings after training: 16 layers.")  # fmt: skip
 
 
 def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[Any, str],
