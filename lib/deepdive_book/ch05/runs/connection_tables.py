@@ -190,7 +190,7 @@ def score_table(rows: Rows) -> Html:
                  caption="Test loss in nats per character, mean over five seeds [95% t interval], "
                  "each variant at its own learning rate (LR). Entropy: of the attention weights, "
                  "100% is uniform. Agreement: of the same head's weights in adjacent layers. Both "
-                 "are means over heads, layers, and seeds, with 4 layers.")  # fmt: skip
+                 "are means over heads, layers, and seeds, after 300 steps.")  # fmt: skip
 
 
 def score_contrasts(rows: Rows) -> Html:
