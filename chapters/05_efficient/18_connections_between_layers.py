@@ -17,12 +17,12 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On a generated task, reversing eight symbols, we trained encoder-decoders with 16 post-norm encoder
-# layers. Transparent attention lowers the test loss by 0.567 **nats** (units of the natural
+# On a generated task, reversing eight symbols, we trained encoder-decoders with 16 post-norm
+# encoder layers. Transparent attention lowers the test loss by 0.567 **nats** (units of the natural
 # logarithm) per symbol against the plain model (five seeds, corrected 95% confidence interval 0.203
 # to 0.930). But a fixed mean of all encoder layers and pre-norm do as well within error, and a
-# decoder that attends to the embeddings only, with no encoder, has a far lower loss: 0.363 instead of
-# 2.024. RealFormer makes attention sharper and adjacent layers more similar. In small language
+# decoder that attends to the embeddings only, with no encoder, has a far lower loss: 0.363 instead
+# of 2.024. RealFormer makes attention sharper and adjacent layers more similar. In small language
 # models, its loss doesn't differ measurably from plain post-norm's.
 #
 # </details>
@@ -69,9 +69,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # | layer | plain weights | plain output | RealFormer, product so far | weights | output |
 # |---|---|---|---|---|---|
-# | 1 | $(\frac14, \frac34)$ | 26.25 | $(1, 3)$ | $(\frac14, \frac34)$ | 26.25 |
-# | 2 | $(\frac23, \frac13)$ | 20 | $(1 \cdot 2,\ 3 \cdot 1) = (2, 3)$ | $(\frac25, \frac35)$ | 24 |
-# | 3 | $(\frac12, \frac12)$ | 22.5 | $(2 \cdot 1,\ 3 \cdot 1) = (2, 3)$ | $(\frac25, \frac35)$ | 24 |
+# | 1 | $(1, 3) / 4$ | 26.25 | $(1, 3)$ | $(1, 3) / 4$ | 26.25 |
+# | 2 | $(2, 1) / 3$ | 20 | $(1 \cdot 2,\ 3 \cdot 1) = (2, 3)$ | $(2, 3) / 5$ | 24 |
+# | 3 | $(1, 1) / 2$ | 22.5 | $(2 \cdot 1,\ 3 \cdot 1) = (2, 3)$ | $(2, 3) / 5$ | 24 |
 #
 # A layer with equal scores of its own, such as layer 3, attends as the layer before it. It only has
 # to learn what should change.
@@ -161,7 +161,8 @@ mixture.W.data = torch.tensor([[1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]).log()
 states = [torch.tensor([[[h]]], requires_grad=True) for h in (4.0, 8.0, 12.0)]
 memories = mixture(states)
 print("decoder layers attend to:", memories.flatten().tolist())
-print("derivative by the embedding:", torch.autograd.grad(memories[..., 0, 0].sum(), states[0])[0].item())
+(derivative,) = torch.autograd.grad(memories[:, :, 0].sum(), states[0])
+print("derivative by the embedding:", derivative.item())
 
 # %% [markdown]
 # The next cells copy weights into `deepdive`, the small library that accompanies this book, and
@@ -215,11 +216,11 @@ print("equal outputs and gradients; memories:", tuple(b.shape))
 #
 # ### 1. Does transparent attention train a deep encoder?
 #
-# The paper's reason for transparent attention is the gradient: in a deep encoder it has to pass
-# through all layers above, and with transparent attention each layer has a direct connection to the
-# loss. We look at the **gradient norm**, the length of the gradient of all parameters of one
-# encoder layer. In *fixed mean*, every decoder layer attends to the mean of all encoder states, and
-# the weights aren't learned.
+# The paper proposes transparent attention to make deep encoders easier to optimize. A likely reason
+# is the gradient. In a deep encoder it has to pass through all layers above, and with transparent
+# attention each layer has a direct connection to the decoder. We look at the **gradient norm**, the
+# length of the gradient of all parameters of one encoder layer. In *fixed mean*, every decoder
+# layer attends to the mean of all encoder states, and the weights aren't learned.
 
 # %% Gradient norm by encoder layer
 from deepdive_book.ch05.runs import connection_tables, encoder_depth
@@ -239,11 +240,11 @@ connection_tables.gradient_table(gradients)
 # %% [markdown]
 # **The gradient vanishes in some runs, and during training.** Before training, the last layer of
 # plain post-norm has 0.77 to 9 times the gradient of the first. After 50 steps with a learning rate
-# of 0.003, this ratio is 191 with one seed and 6,303 with another, but near 1 with two others. With a
-# tenth of the learning rate it is at most 2.7. So in plain post-norm a high learning rate breaks some
-# runs, and a low one is slow. With transparent attention and with the fixed mean, the ratio is below
-# 0.3 with every seed: the first layer has the larger gradient. This is as expected, because a lower
-# layer contributes to more of the states that the decoder attends to.
+# of 0.003, this ratio is 191 with one seed and 6,303 with another, but near 1 with two others. With
+# a tenth of the learning rate it is at most 2.7. So in plain post-norm a high learning rate breaks
+# some runs, and a low one is slow. With transparent attention and with the fixed mean, the ratio is
+# below 0.3 with every seed: the first layer has the larger gradient. This is as expected, because a
+# lower layer contributes to more of the states that the decoder attends to.
 #
 # **Method.** All data here are **generated**. A source has eight symbols, each one of 16, and the
 # target is the source in reverse order. The encoder-decoders have width 32, 4 heads, two decoder
@@ -276,8 +277,8 @@ predict(
     "lowest loss?",
     ["post-norm, transparent", "post-norm, fixed mean", "pre-norm", "embeddings only, no encoder"],
     answer=3,
-    explain="Because this task needs no encoder, and the shortest path from the source to the "
-    "decoder is the easiest to train.",
+    explain="Because this task needs no encoder: each symbol and its position are in the "
+    "embeddings.",
     key="05_efficient/transparent-control",
 )
 
@@ -294,27 +295,28 @@ connection_tables.depth_contrasts(rows)
 # %% [markdown]
 # **Transparent attention trains the encoder that plain post-norm barely trains.** With 16 encoder
 # layers, plain post-norm's loss of 2.591 is close to the 2.773 of equal probabilities, and
-# transparent attention reaches 2.024. A longer warm-up and twice the steps close only a part of this
-# gap. With 4 encoder layers, where plain post-norm does train, transparent attention's loss is also
-# lower, by 1.190.
+# transparent attention reaches 2.024. A longer warm-up and twice the steps close only a part of
+# this gap. With 4 encoder layers, where plain post-norm does train, transparent attention's loss is
+# also lower, by 1.190.
 #
 # **The learned weights aren't needed for this.** The fixed mean has the same connections, and its
 # loss doesn't differ measurably from transparent attention's. Pre-norm without any new connection
 # does as well too. These intervals are wide, however, and include differences of 0.3 in both
 # directions. The weights learn little in 200 steps: the mean weight of the embeddings rises from
-# $1/17 = 6\%$ to 10%. Nor is the direct connection to the embeddings needed, because the mean without
-# them also reaches 2.175. We tested these controls with 16 encoder layers only.
+# $1/17 = 6\%$ to 10%. Nor is the direct connection to the embeddings needed, because the mean
+# without them also reaches 2.175. We tested these controls with 16 encoder layers only.
 #
-# **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only has
-# a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each symbol and
-# its position, and the embeddings have both. So the losses of the deep models measure how easily this
-# information and its gradient pass the encoder, not how good its states are. Also, every variant that
-# we trained at both depths has a lower loss with 4 layers than with 16: these connections reduce what
-# depth costs here, but depth doesn't pay.
+# **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only
+# has a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each
+# symbol and its position, and the embeddings have both. So the losses of the deep models measure
+# how easily this information and its gradient pass the encoder, not how good its states are. Also,
+# every variant that we trained at both depths has a lower loss with 4 layers than with 16: these
+# connections reduce what depth costs here, but depth doesn't pay.
 #
-# **What this doesn't show.** 200 steps on one generated task with width 32 are far from translation,
-# the paper's task, where the encoder has to do more than pass on its input. With more training, or
-# where the encoder matters, learned weights could be better than a fixed mean.
+# **What this doesn't show.** 200 steps on one generated task with width 32 are far from
+# translation, the paper's task, where the encoder has to do more than pass on its input. With more
+# training, or where the encoder matters, learned weights could be better than a fixed mean.
+
 # %% [markdown]
 # ### 2. Do residual scores help, or only sharper attention?
 #
@@ -353,20 +355,22 @@ connection_tables.attention_figure(rows)
 #
 # **RealFormer's loss doesn't differ measurably from plain post-norm's.** After 300 steps, the
 # difference is 0.004 nats per character. All models are then only slightly better than the **bigram
-# loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters barely
-# matters yet. After 900 steps it does matter, and RealFormer's loss is lower by 0.036, with each of
-# the five seeds. The corrected interval still includes zero, so this is a hint and not a result. With
-# pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
+# loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters
+# barely matters yet. After 900 steps it does matter, and RealFormer's loss is lower by 0.036, with
+# each of the five seeds. The corrected interval still includes zero, so this is a hint and not a
+# result. With pre-norm, which we trained for 300 steps only, residual scores make no measurable
+# difference.
 #
 # **The attention itself changes.** After 300 steps, residual scores lower the mean entropy in
-# post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled scores
-# lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes the
-# attention sharper, and the connection makes the layers agree, nearly by construction, because each
-# layer starts from the scores of the layer before. Sharper attention alone doesn't help: the loss of
-# scaled scores is 0.013 higher than plain post-norm's, and this interval excludes zero. We didn't
-# train scaled scores for 900 steps.
+# post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled
+# scores lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes
+# the attention sharper, and the connection makes the layers agree, nearly by construction, because
+# each layer starts from the scores of the layer before. Sharper attention alone doesn't help: the
+# loss of scaled scores is 0.013 higher than plain post-norm's, and this interval excludes zero. We
+# didn't train scaled scores for 900 steps.
+#
 # **What this doesn't show.** The models have 54,000 parameters, see 32 characters, and train for
-# minutes. The paper's are BERT models with masked language modeling, and the gains that it reports
+# seconds. The paper's are BERT models with masked language modeling, and the gains that it reports
 # can depend on all of this.
 
 # %% [markdown]
@@ -412,7 +416,7 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # | | plain | RealFormer | transparent attention |
 # |---|---|---|---|
 # | what is passed on | states | states, scores before the softmax | states |
-# | from where to where | a layer to the next | a layer to the next | each encoder state to each decoder layer |
+# | from where to where | a layer to the next | a layer to the next | encoder states to decoder layers |
 # | new parameters | 0 | 0 | $(N + 1) \cdot M$ |
 # | extra memory | none | one $H \times T \times T$ tensor of scores | all $N + 1$ encoder states |
 # | equal to plain if | | one layer | weights of 1 on the last layer |
@@ -450,15 +454,15 @@ for name, axis in (("wrong", -1), ("right", 0)):
 # ## Summary
 #
 # Do these connections train models that plain stacks can't? Transparent attention does so on our
-# generated task with 16 post-norm encoder layers: its loss is 0.567 nats per symbol lower than plain
-# post-norm's. Is it what they learn that helps? We found no sign of it. A fixed mean of the encoder's
-# states and pre-norm do as well within error, and a decoder without any encoder has the lowest loss.
-# RealFormer makes attention sharper and adjacent layers more similar. In our small language models,
-# its loss is lower by 0.036 nats per character after 900 steps, but the corrected interval includes
-# zero.
+# generated task with 16 post-norm encoder layers: its loss is 0.567 nats per symbol lower than
+# plain post-norm's. Is it what they learn that helps? We found no sign of it. A fixed mean of the
+# encoder's states and pre-norm do as well within error, and a decoder without any encoder has the
+# lowest loss. RealFormer makes attention sharper and adjacent layers more similar. In our small
+# language models, its loss is lower by 0.036 nats per character after 900 steps, but the corrected
+# interval includes zero.
 #
-# As reported, [Bapna et al.](https://arxiv.org/abs/1808.07561) train much deeper translation encoders
-# with transparent attention, with consistent gains in BLEU. [He et
+# As reported, [Bapna et al.](https://arxiv.org/abs/1808.07561) train much deeper translation
+# encoders with transparent attention, with consistent gains in BLEU. [He et
 # al.](https://arxiv.org/abs/2012.11747) report that RealFormer outperforms plain Transformers in
 # masked language modeling and on many other tasks, and that its attention is sparser. We reproduced
 # that a deep post-norm encoder becomes easier to train, and that the attention becomes sharper. We
@@ -535,7 +539,8 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #    library's layers with `realformer_stack(16, 4, 3, 32, carry=0.5)`.
 #
 #    </details>
-# 4. *(measure, 15 min of machine time)* Does the fixed mean also help with pre-norm? Add `"pre-norm,
+# 4. *(measure, 15 min of machine time)* Does the fixed mean also help with pre-norm? Add
+# `"pre-norm,
 #    fixed mean": Variant(PreNorm, "mean")` to `encoder_depth.VARIANTS`, train it on reversal with
 #    16 layers at the rates 0.001, 0.003, and 0.01 with three seeds each, and report the difference
 #    from pre-norm with a t interval.
