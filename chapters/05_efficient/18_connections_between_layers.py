@@ -416,7 +416,7 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # | | plain | RealFormer | transparent attention |
 # |---|---|---|---|
 # | what is passed on | states | states, scores before the softmax | states |
-# | from where to where | a layer to the next | a layer to the next | encoder states to decoder layers |
+# | from, to | a layer, the next | a layer, the next | encoder states, decoder layers |
 # | new parameters | 0 | 0 | $(N + 1) \cdot M$ |
 # | extra memory | none | one $H \times T \times T$ tensor of scores | all $N + 1$ encoder states |
 # | equal to plain if | | one layer | weights of 1 on the last layer |
