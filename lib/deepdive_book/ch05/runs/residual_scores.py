@@ -47,7 +47,7 @@ VARIANTS: dict[str, tuple[type[nn.Module], float, bool]] = {
     "pre-norm, residual scores": (PreNorm, 1.0, False),
 }
 # (layers, steps) -> the variants that are trained so
-SETTINGS = {(4, 300): tuple(VARIANTS), (4, 900): (PLAIN, REAL)}
+SETTINGS = {(4, 300): tuple(VARIANTS), (4, 900): (PLAIN, REAL, SCALED)}
 
 
 def decoder(vocab_size: int, variant: str, n_layers: int) -> DecoderOnly:
