@@ -356,23 +356,23 @@ connection_tables.attention_figure(rows)
 #
 # **RealFormer's loss doesn't differ measurably from plain post-norm's.** After 300 steps, the
 # difference is 0.004 nats per character. All models are then only slightly better than the **bigram
-# loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters barely
-# matters yet. After 900 steps it does matter, and RealFormer's loss is lower by 0.036, with each of
-# the five seeds. The corrected interval still includes zero, so this is a hint and not a result. With
-# pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
+# loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters
+# barely matters yet. After 900 steps it does matter, and RealFormer's loss is lower by 0.036, with
+# each of the five seeds. The corrected interval still includes zero, so this is a hint and not a
+# result. With pre-norm, which we trained for 300 steps only, residual scores make no measurable
+# difference.
 #
-# **Sharper attention isn't the reason, if RealFormer helps.** After 900 steps, its loss is 0.080
+# **If RealFormer helps, sharper attention isn't the reason.** After 900 steps, its loss is 0.080
 # lower than that of scaled scores, which are worse than plain post-norm by 0.044. Both intervals
 # exclude zero.
 #
 # **The attention itself changes.** After 300 steps, residual scores lower the mean entropy in
-# post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled scores
-# lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes the
-# attention sharper, and the connection makes the layers agree, nearly by construction, because each
-# layer starts from the scores of the layer before.
-# **What this doesn't show.** The models have 54,000 parameters, see 32 characters, and train for
-# seconds. The paper's are BERT models with masked language modeling, and the gains that it reports
-# can depend on all of this.
+# post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled
+# scores lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes
+# the attention sharper, and the connection makes the layers agree, nearly by construction, because
+# each layer starts from the scores of the layer before. **What this doesn't show.** The models have
+# 54,000 parameters, see 32 characters, and train for seconds. The paper's are BERT models with
+# masked language modeling, and the gains that it reports can depend on all of this.
 
 # %% [markdown]
 # ## With the real library: all states of a BART encoder
