@@ -6,7 +6,7 @@
 # needed. Which scores can be skipped, and what can a model no longer learn without them?
 #
 # <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min · whole
-# chapter: 5½ h reading + 2 h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
+# chapter: 6 h reading + 2 h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -59,8 +59,8 @@ show(
 #
 # **What it covers.** The **quadratic** cost of attention and six ways to reduce it: exact attention
 # in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
-# Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers, and
-# layers without norms or feed-forward parts complete the chapter.
+# Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers,
+# layers without norms or feed-forward parts, and connections between layers complete the chapter.
 #
 # **What you'll be able to do.** Implement each variant, verify at which setting it equals full
 # attention, measure its time and memory, test what it can no longer compute, and choose one for a
@@ -89,6 +89,7 @@ show(
 # | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often must two devices communicate? | 17 |
 # | 5.14 | [Block order and architecture search](14_block_order.ipynb) | Does the order of sublayers matter? | 16 |
 # | 5.15 | [RMSNorm, ReZero, and all-attention](15_norms_and_all_attention.ipynb) | Which parts of a layer can go? | 20 |
+# | 5.18 | [RealFormer and transparent attention](18_connections_between_layers.ipynb) | Do shortcuts between layers train deep models? | 18 |
 #
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a
 # span also find it. In a hurry? Read 5.1, 5.2, and 5.9: the cost, the simplest solution, and the

@@ -103,7 +103,15 @@ from deepdive.models.speech import (
     wav2vec2,
     whisper,
 )
-from deepdive.models.transformer import darts, fsmt, macaron, sandwich, transformer
+from deepdive.models.transformer import (
+    darts,
+    fsmt,
+    macaron,
+    realformer,
+    sandwich,
+    transformer,
+    transparent,
+)
 from deepdive.models.vision import (
     data2vec,
     deit,
@@ -449,6 +457,8 @@ EXAMPLES: dict[str, Example] = {
     "r_transformer": _tokens(r_transformer.tiny),
     "macaron": _tokens(macaron.tiny),
     "sandwich": _tokens(sandwich.tiny),
+    "realformer": _tokens(realformer.tiny),
+    "transparent_attention": Example(transparent.tiny, TRANSFORMER, 32),
     "darts": _tokens(darts.tiny),
     "set_transformer": Example(
         set_transformer.tiny, lambda model, x: model(x)[:, :1].expand(-1, x.shape[1], -1)
