@@ -1,0 +1,182 @@
+"""Compressive Transformer: states that leave Transformer-XL's memory are compressed, not dropped.
+Rae et al. 2020, "Compressive Transformers for Long-Range Sequence Modelling".
+
+Of the paper's compression functions, dilated convolutions and most-used states aren't built.
+
+System: compressive
+Parent: transformer_xl
+What differs:
+- the oldest states leave the memory in groups of `ratio`, of which each becomes one state of a
+  second memory of `n_compressed` states (`CompressiveMemory`); a query attends to both
+- compression is a convolution, the mean, or the maximum of a group (`Compression`)
+- an auxiliary loss trains the convolution: attention to the compressed states should return what
+  attention to the originals returns (`CompressiveTransformer.reconstruct`); no other parameter
+  gets its gradient
+Source: Rae et al. 2020, section 3 and algorithms 1 and 2.
+Book: table 1.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from deepdive.core.checks import positive
+from deepdive.core.hooks import LossPoint
+from deepdive.layers.heads import initialize
+from deepdive.layers.segment_memory import Memory
+from deepdive.models.efficient.transformer_xl import TransformerXL, XLBlock, XLConfig
+
+Kind = Literal["convolution", "mean", "maximum"]
+
+
+class Compression(nn.Module):
+    """Every `ratio` states become one: (B, n * ratio, d_model) -> (B, n, d_model).
+
+    The convolution has kernel and stride `ratio`. Raises ValueError for another number of states.
+    Source: Rae et al. 2020, section 3.1.
+    """
+
+    def __init__(self, d_model: int, ratio: int, kind: Kind = "convolution") -> None:
+        super().__init__()
+        positive(d_model=d_model, ratio=ratio)
+        if kind not in get_args(Kind):
+            raise ValueError(f"kind={kind!r}: expected one of {', '.join(get_args(Kind))}")
+        self.ratio, self.kind = ratio, kind
+        self.convolution = (
+            nn.Conv1d(d_model, d_model, ratio, ratio) if kind == "convolution" else None
+        )
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return the compressed states."""
+        if states.shape[1] % self.ratio:
+            raise ValueError(
+                f"{states.shape[1]} states aren't groups of ratio={self.ratio}: pass a multiple"
+            )
+        if self.convolution is not None:
+            return self.convolution(states.transpose(1, 2)).transpose(1, 2)
+        groups = states.unflatten(1, (-1, self.ratio))  # (B, n, ratio, d_model)
+        return groups.mean(2) if self.kind == "mean" else groups.amax(2)
+
+
+class CompressiveMemory(Memory):
+    """`length` recent states of each layer, and `n_compressed` compressed older ones before them.
+
+    States leave in groups of `ratio`, so up to ratio - 1 more stay than `length`.
+    """
+
+    def __init__(self, length: int, n_compressed: int, ratio: int) -> None:
+        super().__init__(None)
+        positive(ratio=ratio)
+        self.recent, self.n_compressed, self.ratio = length, n_compressed, ratio
+        self.compressed = list[Tensor]()
+
+    def before(self, layer: int, x: Tensor) -> Tensor:
+        """Return this layer's compressed states, its recent ones, then x; add x to the latter."""
+        return torch.cat((*self.compressed[layer : layer + 1], super().before(layer, x)), 1)
+
+    def leave(self, layer: int) -> Tensor | None:
+        """Remove and return the oldest states (B, n * ratio, d_model) above `length`, if any."""
+        states = self.rows[layer]
+        surplus = max(0, states.shape[1] - self.recent) // self.ratio * self.ratio
+        self.rows[layer] = states[:, surplus:]
+        return states[:, :surplus] if surplus else None
+
+    def store(self, layer: int, states: Tensor) -> None:
+        """Append compressed states (B, n, d_model), without gradients, and drop the oldest."""
+        states = torch.cat((*self.compressed[layer : layer + 1], states.detach()), 1)
+        self.compressed[layer : layer + 1] = [
+            states[:, max(0, states.shape[1] - self.n_compressed) :]
+        ]
+
+    def reorder(self, index: Tensor) -> None:
+        """Let sequence b of the batch continue from sequence index[b]."""
+        super().reorder(index)
+        self.compressed = [states.index_select(0, index) for states in self.compressed]
+
+
+class CompressiveTransformer(TransformerXL):
+    """Compressive Transformer: token ids (B, T) -> hidden states (B, T, d_model).
+
+    Loss point: `reconstruction`, one number per layer and segment that compresses states, computed
+    only inside `deepdive.core.hooks.collect_losses`.
+    """
+
+    config: CompressiveConfig
+
+    def __init__(self, config: CompressiveConfig) -> None:
+        super().__init__(config)
+        self.compress = nn.ModuleList(
+            Compression(config.d_model, config.ratio, config.compression)
+            for _ in range(config.n_layers)
+        )
+        self.reconstruction = LossPoint()
+
+    def begin(self) -> CompressiveMemory:
+        """Return two empty memories of the config's lengths."""
+        config = self.config
+        return CompressiveMemory(config.n_memory, config.n_compressed, config.ratio)
+
+    def content(self, layer: int, x: Tensor, memory: Memory | None) -> Tensor:
+        """Return what a layer attends to: compressed states, recent states, x; then compress."""
+        if memory is None:
+            return x
+        if not isinstance(memory, CompressiveMemory):
+            raise TypeError(f"memory is a {type(memory).__name__}: use this model's begin()")
+        content = memory.before(layer, x)
+        if (old := memory.leave(layer)) is not None:
+            new = self.compress[layer](old)
+            memory.store(layer, new)
+            if self.reconstruction.listening:
+                self.reconstruction(self.reconstruct(layer, x, old, new))
+        return content
+
+    def reconstruct(self, layer: int, x: Tensor, old: Tensor, new: Tensor) -> Tensor:
+        """Return the mean square of attention(x, old) - attention(x, new), heads of x (B, T,
+        d_model), without positions. Only `new` (B, n, d_model) has a gradient.
+        """
+        block = self.stack.blocks[layer]
+        assert isinstance(block, XLBlock)
+        fixed = {name: p.detach() for name, p in block.attn.named_parameters()}
+        states = x.detach()
+
+        def heads(memory: Tensor) -> Tensor:
+            attention = block.attn
+            q = F.linear(states, fixed["q.weight"]).unflatten(-1, (attention.n_heads, -1))
+            kv = F.linear(memory, fixed["kv.weight"]).unflatten(-1, (2 * attention.n_heads, -1))
+            k, v = kv.transpose(1, 2).chunk(2, 1)
+            return F.scaled_dot_product_attention(q.transpose(1, 2), k, v)
+
+        return F.mse_loss(heads(new), heads(old.detach()))
+
+
+@dataclass(frozen=True)
+class CompressiveConfig(XLConfig):
+    """Compressive Transformer's config: Transformer-XL's and the compression."""
+
+    MAY_BE_ZERO = ("n_layers", "n_memory", "n_compressed")
+
+    n_memory: int = 512
+    n_compressed: int = 512
+    ratio: int = 4
+    compression: Kind = "convolution"
+
+
+BASE = CompressiveConfig()
+TINY = BASE.but(
+    vocab_size=32, d_model=16, n_heads=4, d_head=4, n_layers=2, d_ff=32, dropout=0.0, n_memory=4,
+    n_compressed=3, ratio=2,
+)  # fmt: skip
+
+
+def compressive(config: CompressiveConfig = BASE, **changes: Any) -> CompressiveTransformer:
+    """Build a model; defaults are Transformer-XL's, with as many compressed states as recent ones,
+    each made of four. `deepdive.models.efficient.transformer_xl.for_lm` adds the head.
+    """
+    model = CompressiveTransformer(CompressiveConfig.given(config, changes))
+    initialize(model)
+    return model
