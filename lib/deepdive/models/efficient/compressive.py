@@ -165,6 +165,13 @@ class CompressiveConfig(XLConfig):
     ratio: int = 4
     compression: Kind = "convolution"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.same_length:
+            raise ValueError(
+                "same_length=True would hide the compressed states: use TransformerXL for it"
+            )
+
 
 BASE = CompressiveConfig()
 TINY = BASE.but(

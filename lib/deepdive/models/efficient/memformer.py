@@ -90,7 +90,7 @@ class SlotWriter(nn.Module):
 
 
 class MemformerEncoder(EmbeddedStack):
-    """Encoder whose layers also attend to memory slots: token ids (B, S) -> states (B, S, d_model)."""
+    """Encoder whose layers attend to memory slots: token ids (B, S) -> states (B, S, d_model)."""
 
     def forward(
         self, tokens: Tensor, mask: Tensor | Padding | None = None, slots: Tensor | None = None
