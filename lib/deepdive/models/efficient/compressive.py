@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.core.hooks import LossPoint
+from deepdive.core.multi_head import split_heads
 from deepdive.layers.heads import initialize
 from deepdive.layers.segment_memory import Memory
 from deepdive.models.efficient.transformer_xl import TransformerXL, XLBlock, XLConfig
@@ -135,23 +136,22 @@ class CompressiveTransformer(TransformerXL):
                 self.reconstruction(self.reconstruct(layer, x, old, new))
         return content
 
-    def reconstruct(self, layer: int, x: Tensor, old: Tensor, new: Tensor) -> Tensor:
-        """Return the mean square of attention(x, old) - attention(x, new), heads of x (B, T,
-        d_model), without positions. Only `new` (B, n, d_model) has a gradient.
+    def attend(self, layer: int, x: Tensor, states: Tensor) -> Tensor:
+        """Return the heads (B, H, T, d_head) of a layer's attention from x (B, T, d_model) to
+        `states` (B, n, d_model), without positions; only `states` gets a gradient.
         """
         block = self.stack.blocks[layer]
         assert isinstance(block, XLBlock)
-        fixed = {name: p.detach() for name, p in block.attn.named_parameters()}
-        states = x.detach()
+        q = F.linear(x.detach(), block.attn.q.weight.detach())
+        kv = F.linear(states, block.attn.kv.weight.detach())
+        k, v = split_heads(kv, 2 * block.attn.n_heads).chunk(2, 1)
+        return F.scaled_dot_product_attention(split_heads(q, block.attn.n_heads), k, v)
 
-        def heads(memory: Tensor) -> Tensor:
-            attention = block.attn
-            q = F.linear(states, fixed["q.weight"]).unflatten(-1, (attention.n_heads, -1))
-            kv = F.linear(memory, fixed["kv.weight"]).unflatten(-1, (2 * attention.n_heads, -1))
-            k, v = kv.transpose(1, 2).chunk(2, 1)
-            return F.scaled_dot_product_attention(q.transpose(1, 2), k, v)
-
-        return F.mse_loss(heads(new), heads(old.detach()))
+    def reconstruct(self, layer: int, x: Tensor, old: Tensor, new: Tensor) -> Tensor:
+        """Return the mean square of attend(x, old) - attend(x, new): the loss of new (B, n,
+        d_model), what old (B, n * ratio, d_model) was compressed to.
+        """
+        return F.mse_loss(self.attend(layer, x, new), self.attend(layer, x, old.detach()))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""The tables and the plot of page 5.16, from the saved runs of its experiments."""
+
+from collections.abc import Sequence
+from statistics import mean
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from deepdive_book.ch05.runs import compression, recurrence_speed
+from deepdive_book.ch05.runs.recurrence import ABSOLUTE, LONGER, RELATIVE, SEEDS, XL
+from deepdive_book.kit.markup import Html
+from deepdive_book.kit.palette import ROLES
+from deepdive_book.kit.plotting import with_alt
+from deepdive_book.kit.rows import interval, paired
+from deepdive_book.kit.tables import NOT_HERE, table
+
+Rows = Sequence[dict[str, Any]]
+NOT_SAVED = [{"training": NOT_HERE}]
+
+# A training, how it is evaluated, and the characters that a prediction can depend on.
+LINES = (
+    (ABSOLUTE, "segments", "1 to 32"), (ABSOLUTE, "window 32", "32"),
+    (RELATIVE, "segments", "1 to 32"), (RELATIVE, "window 32", "32"),
+    (RELATIVE, "memory 32", "97 to 128"), (LONGER, "window 64", "64"),
+    (XL, "memory 32", "97 to 128"), (XL, "memory 96", "129 to 192"),
+)  # fmt: skip
+# First minus second.
+CONTRASTS = (
+    ((XL, "memory 32"), (RELATIVE, "segments")),
+    ((RELATIVE, "segments"), (ABSOLUTE, "segments")),
+    ((RELATIVE, "window 32"), (RELATIVE, "segments")),
+    ((RELATIVE, "memory 32"), (RELATIVE, "window 32")),
+    ((XL, "memory 32"), (RELATIVE, "memory 32")),
+    ((XL, "memory 32"), (LONGER, "window 64")),
+    ((XL, "memory 96"), (XL, "memory 32")),
+)
+WAYS = {
+    "segments": "segments, no memory", "window 32": "window of 32", "window 64": "window of 64",
+    "memory 32": "memory of 32", "memory 96": "memory of 96",
+}  # fmt: skip
+
+
+def of_arm(rows: Rows, name: str) -> list[dict[str, Any]]:
+    """Return an arm's runs at its own learning rate, without those for tuning."""
+    return [row for row in rows if row["name"] == name and row["seed"] in SEEDS]
+
+
+def by_seed(rows: Rows, name: str, way: str) -> dict[int, float]:
+    """Return an arm's bits per character by seed, evaluated in this way."""
+    return {row["seed"]: row[way] for row in of_arm(rows, name)}
+
+
+def loss_table(rows: Rows) -> Html:
+    """Show bits per character of every training, evaluated in several ways."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for name, way, context in LINES:
+        first = of_arm(rows, name)[0]
+        lines.append({
+            "training": name, "evaluation": WAYS[way], "context": context,
+            "parameters": f"{first['parameters']:,}", "MFLOP per step": f"{first['mflops']:.0f}",
+            "LR": f"{first['rate']:g}",
+            "bpc": interval(list(by_seed(rows, name, way).values())),
+        })  # fmt: skip
+    return table(lines, formats={"bpc": ".3f"},
+                 caption="Bits per character (bpc) on the same characters of the test text, mean "
+                 "over five seeds [95% t interval]. Context: characters that a prediction can "
+                 "depend on. LR: learning rate, tuned for each training.")  # fmt: skip
+
+
+def contrast_table(rows: Rows) -> Html:
+    """Show differences of the losses, paired by seed."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for first, second in CONTRASTS:
+        values = paired(by_seed(rows, *first), by_seed(rows, *second))
+        lines.append({"first": f"{first[0]}, {WAYS[first[1]]}",
+                      "second": f"{second[0]}, {WAYS[second[1]]}",
+                      "difference": interval(values, contrasts=len(CONTRASTS))})  # fmt: skip
+    return table(lines, formats={"difference": ".3f"},
+                 caption="First minus second in bits per character, paired by seed [95% t "
+                 "interval, Bonferroni-corrected for all differences of the table]. Negative: the "
+                 "first has the lower loss.")  # fmt: skip
+
+
+def position_figure(rows: Rows) -> Figure:
+    """Draw the mean loss at each position of a segment of 32, without and with memory."""
+    figure = Figure(figsize=(6.4, 2.9))
+    axes = figure.subplots()
+    for name, role, style in ((RELATIVE, "query", "o-"), (XL, "key", "s--")):
+        each = [row["by_position"] for row in of_arm(rows, name)]
+        if each:
+            axes.plot(range(1, len(each[0]) + 1), [mean(v) for v in zip(*each, strict=True)],
+                      style, ms=3, lw=1.2, color=ROLES[role],
+                      label="with memory (Transformer-XL)" if name == XL else "without memory",
+                      )  # fmt: skip
+    axes.set(xlabel="position in the segment", ylabel="bits per character")
+    if axes.lines:
+        axes.legend(fontsize=8)
+    return with_alt(
+        figure,
+        "Loss by position in a segment of 32. Without memory it is highest at the first positions "
+        "and falls. With memory it has no such peak.",
+    )
+
+
+def speed_table(rows: Rows) -> Html:
+    """Show the seconds of both ways to evaluate, by attention length."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for row in rows:
+        each = row["windows_s"] / recurrence_speed.SEGMENT
+        lines.append({
+            "attention length": f"{row['length']:,}",
+            "with memory": f"{row['memory_s'] * 1e3:.0f} ms",
+            "one window": f"{each * 1e3:.1f} ms",
+            "128 windows": f"{row['windows_s'] * 1e3:,.0f} ms",
+            "times as fast": f"{row['ratio']:.0f} ({row['least']:.0f} to {row['greatest']:.0f})",
+        })  # fmt: skip
+    return table(lines, caption="Time to predict 128 characters, each from as many characters as "
+                 "the attention length says: one segment with memory, or a window for each "
+                 "character (16 timed). Medians of five rounds; times as fast: median ratio "
+                 "(least to greatest).")  # fmt: skip
+
+
+def compression_table(rows: Rows) -> Html:
+    """Show how far attention to compressed states is from attention to the originals."""
+    if not rows:
+        return table(NOT_SAVED)
+    names = ("convolution, untrained", *compression.KINDS)
+    words = {"dropped": "no states (dropped)", "convolution": "convolution, trained"}
+    lines = [{"four states become": words.get(name, name),
+              "relative error": interval([100 * row[name] for row in rows])
+              if name != "dropped" else 100.0} for name in names]  # fmt: skip
+    return table(lines, formats={"relative error": ".1f"},
+                 caption="Squared error of attention's output, in % of its squared size: mean over "
+                 "three seeds [95% t interval].")  # fmt: skip
