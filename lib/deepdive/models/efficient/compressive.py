@@ -1,7 +1,8 @@
 """Compressive Transformer: states that leave Transformer-XL's memory are compressed, not dropped.
 Rae et al. 2020, "Compressive Transformers for Long-Range Sequence Modelling".
 
-Of the paper's compression functions, dilated convolutions and most-used states aren't built.
+Long because it holds the compression, the memory, and the model with its loss. Of the paper's
+compression functions, dilated convolutions and most-used states aren't built.
 
 System: compressive
 Parent: transformer_xl
@@ -158,7 +159,7 @@ class CompressiveTransformer(TransformerXL):
 class CompressiveConfig(XLConfig):
     """Compressive Transformer's config: Transformer-XL's and the compression."""
 
-    MAY_BE_ZERO = ("n_layers", "n_memory", "n_compressed")
+    MAY_BE_ZERO = (*XLConfig.MAY_BE_ZERO, "n_compressed")
 
     n_memory: int = 512
     n_compressed: int = 512

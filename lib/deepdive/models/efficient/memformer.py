@@ -2,7 +2,8 @@
 slots from one to the next. Wu et al. 2022, "Memformer: A Memory-Augmented Transformer for Sequence
 Modeling".
 
-Memory replay back-propagation, the paper's way to train with less memory, isn't needed to compute
+Long because its parent has no encoder, no slots, and no writer. Memory replay back-propagation, the
+paper's way to train with less memory, isn't needed to compute
 the model or its gradients, and isn't built.
 
 System: memformer
@@ -78,6 +79,11 @@ class SlotWriter(nn.Module):
             self.q(slots), self.k(states), self.v(states)))  # fmt: skip
         scores = torch.cat(((q * own).sum(-1, keepdim=True), q @ k.transpose(-2, -1)), -1)
         if real is not None:
+            if not isinstance(real, Padding):
+                raise ValueError(
+                    f"real is a {type(real).__name__}: slots attend to a whole segment, so only "
+                    "Padding is honored"
+                )
             hidden = F.pad(~real.real, (1, 0))[:, None, None]  # the slot itself is never padding
             scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
         weights = (scores / (q.shape[-1] ** 0.5 * self.temperature)).softmax(-1)  # (B, H, n, 1 + T)
@@ -123,7 +129,7 @@ class Memformer(Transformer):
         self, encoder: MemformerEncoder, decoder: Decoder, head: nn.Module,
         writer: SlotWriter | None,
     ) -> None:  # fmt: skip
-        super().__init__(encoder, decoder, head)  # type: ignore[arg-type]
+        super().__init__(encoder, decoder, head)
         self.writer = writer
 
     def begin(

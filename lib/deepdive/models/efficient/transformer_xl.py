@@ -2,8 +2,8 @@
 segments. Dai et al. 2019, "Transformer-XL: Attentive Language Models beyond a Fixed-Length
 Context".
 
-The released models for words also have an adaptive softmax and adaptive embeddings, which aren't
-built here.
+Long because it holds the layer, the model with its memory, and the language modeling head. The
+released models for words also have an adaptive softmax and adaptive embeddings, which aren't built.
 
 System: transformer_xl
 Parent: transformer
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -122,7 +122,7 @@ class XLConfig(Config):
     `share_uv`: all layers share u and v.
     """
 
-    MAY_BE_ZERO = ("n_layers", "n_memory")
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers", "n_memory")
 
     vocab_size: int = 204
     d_model: int = 512

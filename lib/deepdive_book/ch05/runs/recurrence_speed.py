@@ -59,7 +59,8 @@ def measure(length: int) -> dict[str, Any]:
     median, least, and greatest of the rounds.
     """
     torch.manual_seed(0)
-    works, seconds = evaluations(transformer_xl(SIZES).eval(), length), ([], [])
+    works = evaluations(transformer_xl(SIZES).eval(), length)
+    seconds: tuple[list[float], list[float]] = ([], [])
     for round_ in range(1 + ROUNDS):  # the first warms up
         for which in (0, 1) if round_ % 2 else (1, 0):
             start = time.perf_counter()

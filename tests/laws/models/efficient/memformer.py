@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from deepdive.core.masks import Padding
+from deepdive.core.masks import Causal, Padding
 from deepdive.models.efficient.memformer import (
     Memformer,
     MemformerEncoder,
@@ -66,6 +66,7 @@ def _() -> Case:
         refusals={
             "heads that do not divide the width": lambda: SlotWriter(16, 3, 2),
             "no slot": lambda: SlotWriter(16, 4, 0),
+            "a causal mask": lambda: make()(slots.float(), x.float(), Causal()),  # type: ignore[arg-type]
             "a temperature of 0": lambda: SlotWriter(16, 4, 2, temperature=0.0),
         },
         laws={**ONE_ROW, "hooks": NotApplicable("a slot's weights are no mechanism's")},
