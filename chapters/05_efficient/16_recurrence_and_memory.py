@@ -217,11 +217,12 @@ print("equal outputs and gradients;", len(memory), "states cached in each layer"
 
 # %% Compression in the library tags=["nbval-check-output"]
 from deepdive.core.hooks import collect_losses
+from deepdive.layers.compressed_memory import Compression
 from deepdive.models.efficient import compressive
 
 states = torch.tensor([1.0, 3.0, 8.0, 2.0]).view(1, 4, 1)
 for kind in ("mean", "maximum"):
-    print(f"{kind}:", compressive.Compression(1, 2, kind)(states).flatten().tolist())
+    print(f"{kind}:", Compression(1, 2, kind)(states).flatten().tolist())
 model = compressive.compressive(compressive.TINY)  # M = 4, C = 3, rate 2
 memory = model.begin()
 with collect_losses(model) as losses:

@@ -14,13 +14,11 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 
 from deepdive.core.hooks import collect_losses
+from deepdive.layers.compressed_memory import Compression, CompressiveMemory
 from deepdive.models.efficient import compressive
-from deepdive.models.efficient.compressive import (
-    Compression,
-    CompressiveMemory,
-    CompressiveTransformer,
-)
-from deepdive.models.efficient.transformer_xl import TransformerXLLM, XLBlock, for_lm
+from deepdive.models.efficient.compressive import CompressiveTransformer
+from deepdive.models.efficient.transformer_xl import XLBlock
+from deepdive.models.efficient.transformer_xl_lm import TransformerXLLM, for_lm
 
 Memories = list[list[Tensor]]
 TEXT = tokens(1, 14, vocab=32)  # segments of 3, 3, 3, 3, and 2 tokens

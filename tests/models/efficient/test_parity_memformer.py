@@ -17,8 +17,9 @@ from torch import Tensor
 
 from deepdive.core import Block, LayerNorm
 from deepdive.core.multi_head import split_heads
+from deepdive.layers.slot_writer import SlotWriter
 from deepdive.models.efficient import memformer
-from deepdive.models.efficient.memformer import Memformer, MemformerEncoder, SlotWriter
+from deepdive.models.efficient.memformer import Memformer, MemformerEncoder
 
 SEGMENTS = [tokens(2, 5, vocab=32, seed=i) for i in range(3)]
 KEYS = [real(lengths, 5) for lengths in ([5, 3], [4, 5], [5, 5])]

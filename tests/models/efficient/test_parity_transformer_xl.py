@@ -17,7 +17,8 @@ from torch import Tensor
 from deepdive.core.hooks import record
 from deepdive.layers.segment_memory import Memory
 from deepdive.models.efficient import transformer_xl
-from deepdive.models.efficient.transformer_xl import TransformerXL, TransformerXLLM, XLBlock
+from deepdive.models.efficient.transformer_xl import TransformerXL, XLBlock
+from deepdive.models.efficient.transformer_xl_lm import TransformerXLLM, for_lm
 from deepdive.positions import SinusoidalPosition, XLPosition
 
 GOLDEN = load_file(Path(__file__).parent / "golden" / "transformer_xl.safetensors")
@@ -63,7 +64,7 @@ def named(kind: str, variant: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def loaded(variant: str) -> TransformerXLLM:
-    model = transformer_xl.for_lm(TransformerXL(VARIANTS[variant])).double()
+    model = for_lm(TransformerXL(VARIANTS[variant])).double()
     weights = dict(named("weight", variant))
     own = dict(model.named_parameters())
     assert set(own) == set(weights), set(own) ^ set(weights)
@@ -132,7 +133,7 @@ def test_a_mutation_is_seen(name: str) -> None:
 
 def test_the_published_size() -> None:
     with torch.device("meta"):
-        model = transformer_xl.for_lm(transformer_xl.transformer_xl())
+        model = for_lm(transformer_xl.transformer_xl())
     assert sum(p.numel() for p in model.parameters()) == 41_055_436
 
 

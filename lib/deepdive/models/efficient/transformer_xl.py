@@ -2,8 +2,9 @@
 segments. Dai et al. 2019, "Transformer-XL: Attentive Language Models beyond a Fixed-Length
 Context".
 
-Long because it holds the layer, the model with its memory, and the language modeling head. The
-released models for words also have an adaptive softmax and adaptive embeddings, which aren't built.
+Long because it holds the layer and the model with its memory. The head is in `transformer_xl_lm`;
+the released models for words also have an adaptive softmax and adaptive embeddings, which aren't
+built.
 
 System: transformer_xl
 Parent: transformer
@@ -27,7 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm, relu
-from deepdive.core.embeddings import TiedHead, TokenEmbedding, check_tokens
+from deepdive.core.embeddings import TokenEmbedding, check_tokens
 from deepdive.core.masks import Causal, Mask, Window, both, padding
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialize
@@ -151,30 +152,3 @@ def transformer_xl(config: XLConfig = BASE, **changes: Any) -> TransformerXL:
     model = TransformerXL(XLConfig.given(config, changes))
     initialize(model)
     return model
-
-
-class TransformerXLLM(nn.Module):
-    """Transformer-XL as a language model: token ids (B, T) -> logits (B, T, V)."""
-
-    def __init__(self, body: TransformerXL) -> None:
-        super().__init__()
-        self.body, self.head = body, TiedHead(body.tokens, bias=True)
-
-    def forward(
-        self, tokens: Tensor, mask: Tensor | None = None, memory: Memory | None = None
-    ) -> Tensor:
-        """Return the logits of the token after each; arguments as in `TransformerXL.forward`."""
-        return self.head(self.body(tokens, mask, memory))
-
-    def begin(self) -> Memory:
-        """Return an empty memory for `step`."""
-        return self.body.begin()
-
-    def step(self, tokens: Tensor, state: Memory) -> Tensor:
-        """Return logits (B, t, V) for the next tokens (B, t); updates the memory in place."""
-        return self(tokens, memory=state)
-
-
-def for_lm(body: TransformerXL) -> TransformerXLLM:
-    """Add a language modeling head, tied to the model's token embedding."""
-    return TransformerXLLM(body)

@@ -13,11 +13,8 @@ import torch
 from torch import Tensor
 
 from deepdive.core.hooks import collect_losses
-from deepdive.models.efficient.compressive import (
-    Compression,
-    CompressiveConfig,
-    CompressiveTransformer,
-)
+from deepdive.layers.compressed_memory import Compression
+from deepdive.models.efficient.compressive import CompressiveConfig, CompressiveTransformer
 from deepdive.training.optim import adam
 from deepdive_book.ch05.runs.recurrence import (
     ARMS,

@@ -23,7 +23,8 @@ from deepdive.core import Block, FeedForward, MultiHeadAttention, PostNorm, relu
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.stack import Stack
 from deepdive.layers.segment_memory import Memory
-from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig, for_lm
+from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
+from deepdive.models.efficient.transformer_xl_lm import for_lm
 from deepdive.models.transformer.decoder_only import DecoderOnly
 from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import SinusoidalPosition

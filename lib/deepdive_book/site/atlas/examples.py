@@ -66,6 +66,7 @@ from deepdive.models.efficient import (
     reformer,
     set_transformer,
     transformer_xl,
+    transformer_xl_lm,
 )
 from deepdive.models.generative import (
     bart,
@@ -458,7 +459,7 @@ EXAMPLES: dict[str, Example] = {
     "luna": Example(luna.tiny),
     "all_attention": _tokens(all_attention.tiny),
     "transformer_xl": _tokens(
-        lambda: transformer_xl.for_lm(transformer_xl.transformer_xl(transformer_xl.TINY))
+        lambda: transformer_xl_lm.for_lm(transformer_xl.transformer_xl(transformer_xl.TINY))
     ),
     "compressive": Example(
         lambda: compressive.compressive(compressive.TINY, n_memory=1), _in_segments, 32

@@ -7,10 +7,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from deepdive.core.masks import Causal, Padding
+from deepdive.layers.slot_writer import SlotWriter
 from deepdive.models.efficient.memformer import (
     Memformer,
     MemformerEncoder,
-    SlotWriter,
     memformer,
     tiny,
 )

@@ -8,21 +8,17 @@ from torch import Tensor
 from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, PostNorm
 from deepdive.core.hooks import collect_losses
 from deepdive.core.masks import Causal
+from deepdive.layers.compressed_memory import Compression, CompressiveMemory
 from deepdive.layers.segment_memory import Memory
 from deepdive.models.efficient import compressive
-from deepdive.models.efficient.compressive import (
-    Compression,
-    CompressiveMemory,
-    CompressiveTransformer,
-)
+from deepdive.models.efficient.compressive import CompressiveTransformer
 from deepdive.models.efficient.transformer_xl import (
     TINY,
     TransformerXL,
-    TransformerXLLM,
     XLBlock,
-    for_lm,
     transformer_xl,
 )
+from deepdive.models.efficient.transformer_xl_lm import TransformerXLLM, for_lm
 from laws import ALONE, Case, Fails, NotApplicable, case, padding_of, random_rows
 
 ROW = torch.tensor([[4, 9, 6, 8, 5, 7, 12, 30]])
