@@ -47,7 +47,7 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
-# %% The receptive field tags=["fold", "slide"]
+# %% The receptive field tags=["slide"]
 from deepdive_book.ch05.figures.segment_recurrence import receptive_field
 
 receptive_field(segment=4, memories=(0, 4, 8), most=3)
@@ -320,7 +320,7 @@ recurrence_tables.contrast_table(rows)
 # %% [markdown]
 # RESULT1
 
-# %% Loss by position in the segment tags=["fold"]
+# %% Loss by position in the segment
 recurrence_tables.position_figure(rows)
 
 # %% [markdown]

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from deepdive_book.ch05.runs import compression, recurrence_speed
-from deepdive_book.ch05.runs.recurrence import ABSOLUTE, LONGER, RELATIVE, SEEDS, XL
+from deepdive_book.ch05.runs.recurrence import ABSOLUTE, LONG, LONGER, RELATIVE, SEEDS, STEPS, XL
 from deepdive_book.kit.markup import Html
 from deepdive_book.kit.palette import ROLES
 from deepdive_book.kit.plotting import with_alt
@@ -40,14 +40,15 @@ WAYS = {
 }  # fmt: skip
 
 
-def of_arm(rows: Rows, name: str) -> list[dict[str, Any]]:
+def of_arm(rows: Rows, name: str, steps: int = STEPS) -> list[dict[str, Any]]:
     """Return an arm's runs at its own learning rate, without those for tuning."""
-    return [row for row in rows if row["name"] == name and row["seed"] in SEEDS]
+    return [row for row in rows
+            if (row["name"], row["steps"]) == (name, steps) and row["seed"] in SEEDS]  # fmt: skip
 
 
-def by_seed(rows: Rows, name: str, way: str) -> dict[int, float]:
+def by_seed(rows: Rows, name: str, way: str, steps: int = STEPS) -> dict[int, float]:
     """Return an arm's bits per character by seed, evaluated in this way."""
-    return {row["seed"]: row[way] for row in of_arm(rows, name)}
+    return {row["seed"]: row[way] for row in of_arm(rows, name, steps)}
 
 
 def loss_table(rows: Rows) -> Html:
@@ -83,6 +84,26 @@ def contrast_table(rows: Rows) -> Html:
                  caption="First minus second in bits per character, paired by seed [95% t "
                  "interval, Bonferroni-corrected for all differences of the table]. Negative: the "
                  "first has the lower loss.")  # fmt: skip
+
+
+def longer_table(rows: Rows) -> Html:
+    """Show the same differences after training twice as long, with three seeds."""
+    if not rows:
+        return table(NOT_SAVED)
+    pairs = (CONTRASTS[0], CONTRASTS[2], CONTRASTS[4], ((XL, "memory 32"), (RELATIVE, "window 32")))
+    lines = []
+    for first, second in pairs:
+        line: dict[str, Any] = {"first": f"{first[0]}, {WAYS[first[1]]}",
+                                "second": f"{second[0]}, {WAYS[second[1]]}"}  # fmt: skip
+        for steps in (STEPS, LONG):
+            seeds = {row["seed"] for row in of_arm(rows, XL, LONG)}
+            values = [{s: x for s, x in by_seed(rows, *way, steps).items() if s in seeds}
+                      for way in (first, second)]  # fmt: skip
+            line[f"{steps:,} steps"] = interval(paired(*values), contrasts=2 * len(pairs))
+        lines.append(line)
+    return table(lines, formats={f"{steps:,} steps": ".3f" for steps in (STEPS, LONG)},
+                 caption="First minus second in bits per character, the same three seeds [95% t "
+                 "interval, Bonferroni-corrected for all differences of the table].")  # fmt: skip
 
 
 def position_figure(rows: Rows) -> Figure:
