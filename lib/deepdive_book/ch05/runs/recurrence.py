@@ -217,9 +217,10 @@ def measure(name: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
 
 def run_all(names: Sequence[str] = tuple(ARMS)) -> None:
     """Measure these arms into results/recurrence.json: the learning rate with a seed of its own,
-    then `SEEDS` at the best rate.
+    then `SEEDS` at the best rate; last, the longer training of two arms.
     """
     path, steps = results_path("05_efficient", "recurrence"), round(share() * STEPS)
+    later = []
     for name in names:
         rates, found = list(FIRST), dict[float, float]()
         while True:
@@ -235,9 +236,10 @@ def run_all(names: Sequence[str] = tuple(ARMS)) -> None:
             else:
                 break
         points = [{"name": name, "rate": best, "seed": seed, "steps": steps} for seed in SEEDS]
-        if name in (RELATIVE, XL):
-            points += [{**point, "steps": 2 * steps} for point in points[: len(LONG_SEEDS)]]
         sweep(measure, points, path, data="tinyshakespeare")
+        if name in (RELATIVE, XL):
+            later += [{**point, "steps": 2 * steps} for point in points[: len(LONG_SEEDS)]]
+    sweep(measure, later, path, data="tinyshakespeare")
 
 
 def load() -> list[dict[str, Any]]:

@@ -143,7 +143,8 @@ def speed_table(rows: Rows) -> Html:
         })  # fmt: skip
     return table(lines, caption="Time to predict 128 characters, each from as many characters as "
                  "the attention length says: one segment with memory, or a window for each "
-                 "character (16 timed). Medians of five rounds; times as fast: median ratio "
+                 "character (8 timed). Processor time on one thread, medians of nine rounds; "
+                 "times as fast: median ratio "
                  "(least to greatest).")  # fmt: skip
 
 
