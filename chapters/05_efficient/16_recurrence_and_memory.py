@@ -20,7 +20,7 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# SHORT
+# To be written.
 #
 # </details>
 #
@@ -53,12 +53,6 @@ from deepdive_book.ch05.figures.segment_recurrence import receptive_field
 receptive_field(segment=4, memories=(0, 4, 8), most=3)
 
 # %% [markdown]
-# *Try this:*
-#
-# 1. Choose a memory of 0 states and add layers. The number of positions stays at 4.
-# 2. Choose 4 cached states and add layers. Each layer adds 4 positions.
-# 3. Choose 8 states and 3 layers, and compare the number with the formula below.
-#
 # <details><summary>What you should see: open after you try</summary>
 #
 # 1. Without memory, no layer looks beyond the segment.
@@ -71,8 +65,9 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 #
 # **The receptive field.** Each layer reaches $M$ cached states further back than the layer above.
 # At the end of a segment of $T$ positions, an output of $L$ layers depends on $T + L M$ positions.
-# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Attention computes only $T + M = 8$
-# scores per query, because the cached states already contain what came before them.
+# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Attention computes at most
+# $T + M = 8$ scores per query (the **causal mask** hides later positions), because the cached
+# states already contain what came before them.
 #
 # **Why positions are relative.** Suppose that positions are counted from the start of each
 # segment and added to the embeddings. The first character of the cached segment and the first
@@ -161,14 +156,13 @@ def read(layers, x, memories, n_memory):  # x: (B, T, D); memories: one (B, M, D
 q, k, r, u, v = 2, torch.tensor([1, 3, 1]), torch.tensor([0, 1, 2]), 1, -1
 print("scores:", (q * k + q * r + u * k + v * r).tolist())
 for layers in (1, 2, 3):
-    print(f"{layers} layers, T = M = 4: {4 + layers * 4} positions")
+    print(f"L = {layers}, T = M = 4: {4 + layers * 4} positions")
 
 # %% [markdown]
 # The next cell copies these weights into `deepdive`, the small library that accompanies this book,
 # reads three segments with both, and compares outputs and gradients.
 
-# %% Equal to the library tags=["equals-library", "nbval-check-output"]
-from deepdive.layers.segment_memory import Memory
+# %% The library's model with the same weights tags=["equals-library"]
 from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
 
 torch.manual_seed(0)
@@ -191,6 +185,8 @@ with torch.no_grad():
         b.ff_residual.norm.load_state_dict(a.norm2.state_dict())
 
 # %% The same three segments through both tags=["equals-library", "nbval-check-output"]
+from deepdive.layers.segment_memory import Memory
+
 memory, memories = Memory(6), [torch.zeros(2, 0, 16) for _ in range(2)]
 for segment in torch.randint(50, (2, 12)).split(4, 1):  # three segments of four tokens
     a = read(ours, library.tokens(segment), memories, 6)
@@ -318,7 +314,7 @@ recurrence_tables.loss_table(rows)
 recurrence_tables.contrast_table(rows)
 
 # %% [markdown]
-# RESULT1
+# To be written.
 
 # %% Loss by position in the segment
 recurrence_tables.position_figure(rows)
@@ -346,7 +342,7 @@ speed = recurrence_speed.load()
 recurrence_tables.speed_table(speed)
 
 # %% [markdown]
-# RESULT2
+# To be written.
 
 # %% [markdown] tags=["slide"]
 # ### 3. What do compressed states keep?
@@ -363,7 +359,7 @@ from deepdive_book.ch05.runs import compression
 recurrence_tables.compression_table(compression.load())
 
 # %% [markdown]
-# RESULT3
+# To be written.
 #
 # ## With the real library: XLNet in transformers
 #
@@ -441,7 +437,7 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 # ## Summary
 #
-# SUMMARY
+# To be written.
 #
 # ## Check your understanding
 #

@@ -114,9 +114,9 @@ def receptive_field(segment: int = 4, memories: Sequence[int] = (0, 4, 8), most:
         {"cached states in each layer": [str(m) for m in memories],
          "layers": [str(n) for n in range(1, most + 1)]},
         draw, wide=46, lines=2,
-        try_this="with no memory, add layers and watch the count of positions stay the same. Then "
-                 "choose 4 cached states and add layers: the count grows by 4 with each. Choose 8 "
-                 "and 3 layers, and check the count with the formula below.",
+        try_this="(1) choose no memory, and add layers: the number of positions stays the same. "
+                 "(2) Choose 4 cached states and add layers: each adds 4 positions. (3) Choose 8 "
+                 "states and 3 layers, and compare the number with the formula below.",
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig, tr
 from deepdive_book.kit.experiments import load_rows, results_path, sweep
 from deepdive_book.kit.profile import profile
 
-LENGTHS, SEGMENT, WINDOWS, ROUNDS = (128, 256, 512, 1024), 128, 8, 9
+LENGTHS, SEGMENT, WINDOWS, ROUNDS = (128, 256, 512, 1024), 128, 8, 7
 SIZES = XLConfig(
     vocab_size=100, d_model=128, n_heads=4, d_head=32, n_layers=4, d_ff=512, dropout=0.0
 )

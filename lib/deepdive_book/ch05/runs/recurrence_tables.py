@@ -57,7 +57,10 @@ def loss_table(rows: Rows) -> Html:
         return table(NOT_SAVED)
     lines = []
     for name, way, context in LINES:
-        first = of_arm(rows, name)[0]
+        runs = of_arm(rows, name)
+        if not runs:  # not measured yet
+            continue
+        first = runs[0]
         lines.append({
             "training": name, "evaluation": WAYS[way], "context": context,
             "parameters": f"{first['parameters']:,}", "MFLOP per step": f"{first['mflops']:.0f}",
@@ -77,6 +80,8 @@ def contrast_table(rows: Rows) -> Html:
     lines = []
     for first, second in CONTRASTS:
         values = paired(by_seed(rows, *first), by_seed(rows, *second))
+        if len(values) < 2:
+            continue
         lines.append({"first": f"{first[0]}, {WAYS[first[1]]}",
                       "second": f"{second[0]}, {WAYS[second[1]]}",
                       "difference": interval(values, contrasts=len(CONTRASTS))})  # fmt: skip
@@ -143,7 +148,7 @@ def speed_table(rows: Rows) -> Html:
         })  # fmt: skip
     return table(lines, caption="Time to predict 128 characters, each from as many characters as "
                  "the attention length says: one segment with memory, or a window for each "
-                 "character (8 timed). Processor time on one thread, medians of nine rounds; "
+                 "character (8 timed). Processor time on one thread, medians of seven rounds; "
                  "times as fast: median ratio "
                  "(least to greatest).")  # fmt: skip
 
