@@ -6,12 +6,14 @@ is the exponent b of time = a N^b, by least squares over logarithms.
 
 Training: forward, backward, and AdamW for segments of 128 with 128 cached states against XLNet of
 transformers with attn_type="uni", whose relative attention is Transformer-XL's, at equal sizes.
+Both are measured in processor seconds.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 
 import torch
 from common import RESULTS, ROUNDS, Row, Work, in_pairs
@@ -96,7 +98,7 @@ def training() -> Row:
     tokens = torch.randint(100, (8, SEGMENT))
     rows = [torch.randn(8, SEGMENT, WIDE.d_model) for _ in range(WIDE.n_layers)]
     works = [stepper(model, tokens, rows) for model in (Ours(), Uni())]
-    taken = in_pairs(*works, ROUNDS)
+    taken = in_pairs(*works, ROUNDS, time.process_time)
     print(f"training step, batch 8, segment and memory {SEGMENT}: ours "
           f"{taken['ours_s'] * 1e3:.0f} ms, transformers XLNet {taken['peer_s'] * 1e3:.0f}; ratio "
           f"{taken['ratio']:.2f} ({taken['ratio_least']:.2f} to {taken['ratio_greatest']:.2f}; "
