@@ -19,10 +19,10 @@ NOT_SAVED = [{"training": NOT_HERE}]
 
 # A training, how it is evaluated, and the characters that a prediction can depend on.
 LINES = (
-    (ABSOLUTE, "segments", "1 to 32"),
+    (ABSOLUTE, "segments", "1 to 32"), (ABSOLUTE, "window 32", "32"),
     (RELATIVE, "segments", "1 to 32"), (RELATIVE, "window 32", "32"),
     (RELATIVE, "memory 32", "97 to 128"), (LONGER, "window 64", "64"),
-    (XL, "segments", "1 to 32"), (XL, "memory 32", "97 to 128"), (XL, "memory 96", "129 to 192"),
+    (XL, "segments", "1 to 32"), (XL, "memory 32", "97 to 128"),
 )  # fmt: skip
 # First minus second.
 CONTRASTS = (
@@ -33,7 +33,7 @@ CONTRASTS = (
     ((XL, "memory 32"), (RELATIVE, "memory 32")),
     ((XL, "memory 32"), (LONGER, "window 64")),
     ((XL, "memory 96"), (XL, "memory 32")),
-    ((XL, "segments"), (RELATIVE, "segments")),
+    ((XL, "memory 32"), (XL, "window 64")),
 )
 WAYS = {
     "segments": "segments, no memory", "window 32": "window of 32", "window 64": "window of 64",
