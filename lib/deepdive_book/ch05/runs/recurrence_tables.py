@@ -142,9 +142,9 @@ def speed_table(rows: Rows) -> Html:
         each = row["windows_s"] / recurrence_speed.SEGMENT
         lines.append({
             "attention length": f"{row['length']:,}",
-            "with memory": f"{row['memory_s'] * 1e3:.0f} ms",
-            "one window": f"{each * 1e3:.1f} ms",
-            "128 windows": f"{row['windows_s'] * 1e3:,.0f} ms",
+            "with memory (ms)": f"{row['memory_s'] * 1e3:.0f}",
+            "one window (ms)": f"{each * 1e3:.1f}",
+            "128 windows (ms)": f"{row['windows_s'] * 1e3:,.0f}",
             "times as fast": f"{row['ratio']:.0f} ({row['least']:.0f} to {row['greatest']:.0f})",
         })  # fmt: skip
     return table(lines, caption="Time to predict 128 characters, each from as many characters as "
