@@ -37,7 +37,7 @@ from deepdive_book.kit.profile import profile
 D_MODEL, HEADS, LAYERS, D_FF = 64, 4, 3, 256
 SEGMENT, TOKENS, STEPS = 32, 512, 800
 SEEDS, TUNING_SEED = range(5), 100
-LONG, LONG_SEEDS = 2 * STEPS, range(3)  # a longer training of two arms, at the same rates
+LONG, LONG_SEEDS = 2 * STEPS, range(2)  # a longer training of two arms, at the same rates
 GRID = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 FIRST = (1e-3, 3e-3, 1e-2)  # tried first; a best rate at an edge extends the search
 CONTEXTS = (32, 64)  # sliding windows
