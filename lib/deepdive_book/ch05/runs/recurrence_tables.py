@@ -173,5 +173,5 @@ def compression_table(rows: Rows) -> Html:
               "relative error": interval([row[name] for row in rows])
               if name != "dropped" else 1.0} for name in names]  # fmt: skip
     return table(lines, formats={"relative error": ".1%"},
-                 caption="Squared error of attention's output, relative to its squared size: mean over "
-                 "three seeds [95% t interval].")  # fmt: skip
+                 caption="Squared error of attention's output, relative to its squared size: mean "
+                 "over three seeds [95% t interval].")  # fmt: skip
