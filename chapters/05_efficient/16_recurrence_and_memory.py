@@ -25,6 +25,7 @@
 # a model that reads segments by themselves (five seeds, corrected 95% interval 0.029 to 0.075). The
 # latter gains 0.056 without any memory, if each character is predicted from a sliding window. What
 # memory adds is speed: at an attention length of 512, it evaluates 316 times as fast as windows.
+# With longer training, memory may also lower the loss, but we have only two seeds for that.
 #
 # </details>
 #
@@ -389,6 +390,10 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 # Memory encodes 128, and projects keys and values of $128 + 512 = 640$. The gap widens with the
 # attention length $N$: over these lengths, the time of windows grows like $N^{1.54}$, because a
 # part of it is quadratic, and that of memory like $N^{0.56}$. We didn't measure a GPU.
+#
+# A window for each character is the most expensive way to give every character a context. Cheaper
+# are overlapping segments, of which only the later half counts. They encode each character twice
+# and would also remove the short contexts. We didn't measure them.
 
 # %% [markdown] tags=["slide"]
 # ### 3. What do compressed states keep?
@@ -414,8 +419,8 @@ recurrence_tables.compression_table(compression.load())
 #
 # ## With the real library: XLNet in transformers
 #
-# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with
-# saved outputs of version 4.57.6, the last with `TransfoXLModel`, gradients included.) But
+# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with saved
+# outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
 # [XLNet](../03_bert/17_family.ipynb) has the same layers, and with `attn_type="uni"` they're
 # causal. In the next cell, an XLNet of random weights and a Transformer-XL with the same weights
 # read three segments.
@@ -480,7 +485,7 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #   layer attends to all of them, exactly. Transformer-XL's memory stores layer inputs of a limited
 #   number of tokens, which bounds the cost for texts of any length.
 # - **Evaluate every model with a full context.** A comparison in which one model reads segments by
-#   themselves measures context fragmentation first.
+#   themselves measures context fragmentation first. Overlapping segments are the cheapest way.
 # - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
 #   occurred in training may not help.
 # - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
@@ -500,7 +505,7 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # and 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc
 # on enwik8. We reproduced that evaluation is far faster, but neither the long dependencies nor the
 # language modeling results, which need much larger models. The papers of the Compressive
-# Transformer and of Memformer report language models with longer memories, as reported there. We
+# Transformer and of Memformer report results on longer contexts, which we didn't reproduce. We
 # tested only how well compressed states replace the original ones in attention, and trained no
 # Memformer.
 #
