@@ -485,7 +485,7 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #   layer attends to all of them, exactly. Transformer-XL's memory stores layer inputs of a limited
 #   number of tokens, which bounds the cost for texts of any length.
 # - **Evaluate every model with a full context.** A comparison in which one model reads segments by
-#   themselves measures context fragmentation first. Overlapping segments are the cheapest way.
+#   themselves measures context fragmentation first. Overlapping segments are a cheap way.
 # - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
 #   occurred in training may not help.
 # - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
