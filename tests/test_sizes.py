@@ -112,6 +112,8 @@ ZERO_SAYS_SOMETHING = {
     "n_global",
     "n_random",
     "n_highway",
+    "n_memory",  # each segment by itself
+    "n_compressed",  # states that leave the memory are dropped
     "n_slots",  # all-attention without persistent vectors is attention alone; Luna refuses 0
     "pad",
     "shift",

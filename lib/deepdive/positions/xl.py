@@ -19,7 +19,9 @@ class XLPosition(RelativePosition):
     H * d_head. Keys may outnumber queries: states cached from an earlier segment come first.
 
     `waves` encodes an offset, `SinusoidalPosition(d_model)` by default; `scale` is that of the
-    scores, 1 / sqrt(d_head). A block has its own u and v; in the paper all layers share them.
+    scores, 1 / sqrt(d_head). `ahead` = False is the causal form, which computes no offset below 0
+    and gives keys ahead minus infinity; distances above `longest` count as `longest`. A block has
+    its own u and v; in the paper all layers share them (`transformer_xl`).
     Source: Dai et al. 2019, section 3.3 and appendix B.
     """
 
@@ -30,8 +32,11 @@ class XLPosition(RelativePosition):
         d_head: int | None = None,
         waves: SinusoidalPosition | None = None,
         scale: float | None = None,
+        ahead: bool = True,
+        longest: int | None = None,
     ) -> None:
         super().__init__()
+        positive(longest=longest)
         if d_head is None and d_model % n_heads:
             raise ValueError(
                 f"n_heads={n_heads} does not divide d_model={d_model}: choose a divisor, or give "
@@ -41,6 +46,7 @@ class XLPosition(RelativePosition):
         self.waves = SinusoidalPosition(d_model) if waves is None else waves
         self.n_heads, self.d_head = n_heads, d_head
         self.scale = d_head**-0.5 if scale is None else scale
+        self.ahead, self.longest = ahead, longest
         self.W = nn.Linear(d_model, n_heads * d_head, bias=False)
         self.u = nn.Parameter(torch.zeros(n_heads, d_head))
         self.v = nn.Parameter(torch.zeros(n_heads, d_head))
@@ -48,7 +54,8 @@ class XLPosition(RelativePosition):
 
     def worth(self, q: Tensor, offsets: Tensor) -> Tensor:
         """Return scale * (q + v) . r, (B, H, T, L), for offsets k - q = -d."""
-        r = self.W(self.waves.table(-offsets).to(q.dtype)).unflatten(-1, self.u.shape)
+        distances = -offsets if self.longest is None else (-offsets).clamp(max=self.longest)
+        r = self.W(self.waves.table(distances).to(q.dtype)).unflatten(-1, self.u.shape)
         return self.scale * (q + self.v[:, None]) @ r.permute(1, 2, 0)  # r: (L, H, d_head)
 
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from parity_registry import equal, parity
 from torch import Tensor, nn
 from transformers import XLNetConfig, XLNetLMHeadModel, XLNetModel
 
+from deepdive.layers.segment_memory import Memory
 from deepdive.models.bert import xlnet
 from deepdive.positions import SinusoidalPosition
 from deepdive.positions.xl import RelativeSegments
@@ -56,7 +57,7 @@ def xlnet_agrees() -> None:
         other.append(asked(theirs, sees, PLACES, token_type_ids=SEGMENTS).flatten(0, 1))
         mine.append(ours(SRC, real, places, MASK)[one])
         other.append(asked(theirs, sees, places, attention_mask=MASK.double())[one])
-        memory, mems = xlnet.Memory(ours.bert.config.n_memory), None
+        memory, mems = Memory(ours.bert.config.n_memory), None
         for text in (first, tokens(3, 4, vocab=28, seed=6)):  # 8 rows, of which 5 are kept
             mine.append(ours.bert(text, memory=memory).flatten(0, 1))
             states, mems = body(text, mems=mems, use_mems=True)[:2]
@@ -97,7 +98,7 @@ def reads_itself(rows: Tensor, places: Tensor) -> Tensor:
     return rows.gather(1, places[..., None].expand_as(own)) | own
 
 
-def keeps_all(self: xlnet.Memory, layer: int, rows: Tensor) -> Tensor:
+def keeps_all(self: Memory, layer: int, rows: Tensor) -> Tensor:
     rows = torch.cat((*self.rows[layer : layer + 1], rows), 1)
     self.rows[layer : layer + 1] = [rows.detach()]
     return rows

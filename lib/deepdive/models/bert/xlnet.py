@@ -37,6 +37,7 @@ from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Dense, Mask, padding
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialize
+from deepdive.layers.segment_memory import Memory
 from deepdive.models.config import Config
 from deepdive.positions import BlockedSinusoidalPosition, XLPosition
 from deepdive.positions.xl import RelativeSegments
@@ -74,26 +75,6 @@ class XLNetBlock(Block):
             return self.attn(x, memory=content, memory_mask=mask, bias=bias, positions=places)
 
         return self.stream(self.ff_residual(self.attn_residual(rows, attend), self.ff))
-
-
-class Memory:
-    """Cached inputs of each layer from earlier segments, without gradients.
-
-    `length`: how many of the last positions are cached; None: all. Each forward pass updates it.
-    """
-
-    def __init__(self, length: int | None = None) -> None:
-        self.length, self.rows = length, list[Tensor]()
-
-    def __len__(self) -> int:
-        return self.rows[0].shape[1] if self.rows else 0
-
-    def before(self, layer: int, x: Tensor) -> Tensor:
-        """Return this layer's cached inputs, then x: (B, S, d_model); update the cache."""
-        x = torch.cat((*self.rows[layer : layer + 1], x), 1)
-        memory = x if self.length is None else x[:, -self.length :]
-        self.rows[layer : layer + 1] = [memory.detach()]
-        return x
 
 
 class XLNet(nn.Module):

@@ -53,16 +53,20 @@ from deepdive.models.classic import boltzmann, elmo, hopfield, lenet, mlp, word2
 from deepdive.models.efficient import (
     all_attention,
     bigbird,
+    compressive,
     fnet,
     informer,
     led,
     longformer,
     luna,
+    memformer,
     nystromformer,
     perceiver,
     r_transformer,
     reformer,
     set_transformer,
+    transformer_xl,
+    transformer_xl_lm,
 )
 from deepdive.models.generative import (
     bart,
@@ -156,6 +160,19 @@ def _in_heads(module: Any, x: Tensor) -> Tensor:
 def _of_pairs(source: list[list[int]]) -> Callable[[Any, Tensor], Tensor]:
     """Call an encoder-decoder on a fixed source, with x as its target."""
     return lambda model, x: model(torch.tensor(source)[: x.shape[0]], x)
+
+
+def _in_segments(model: Any, x: Tensor) -> Tensor:
+    """Call a model with memory on two tokens at a time."""
+    memory = model.begin()
+    return torch.cat([model(part, memory=memory) for part in x.split(2, 1)], 1)
+
+
+def _after_segments(model: Any, x: Tensor) -> Tensor:
+    """Call a Memformer on two segments, with x as the target after the second."""
+    first, second = torch.tensor([[5, 9, 7, 4], [8, 6, 11, 10]]).expand(len(x), -1, -1).unbind(1)
+    state = model.begin(second, slots=model.begin(first).slots)
+    return model.head(model.decode(x, state))
 
 
 def _in_languages(model: Any, x: Tensor) -> Tensor:
@@ -449,6 +466,13 @@ EXAMPLES: dict[str, Example] = {
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
     "all_attention": _tokens(all_attention.tiny),
+    "transformer_xl": _tokens(
+        lambda: transformer_xl_lm.for_lm(transformer_xl.transformer_xl(transformer_xl.TINY))
+    ),
+    "compressive": Example(
+        lambda: compressive.compressive(compressive.TINY, n_memory=1), _in_segments, 32
+    ),
+    "memformer": Example(memformer.tiny, _after_segments, 32),
     "informer": Example(partial(informer.informer, informer.TINY), lambda model, x: model(x, x)),
     "perceiver": Example(
         partial(perceiver.perceiver, perceiver.TINY),

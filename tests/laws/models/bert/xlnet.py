@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from deepdive.models.bert.xlnet import TINY, Memory, XLNet, XLNetBlock, XLNetLM, for_lm, xlnet
+from deepdive.layers.segment_memory import Memory
+from deepdive.models.bert.xlnet import TINY, XLNet, XLNetBlock, XLNetLM, for_lm, xlnet
 from deepdive.positions.xl import RelativeSegments
 from laws import (
     ALONE,

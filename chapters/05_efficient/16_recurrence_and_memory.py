@@ -1,0 +1,616 @@
+# %% [markdown] tags=["slide"]
+# # Transformer-XL and recurrent memory: what do cached segments add?
+#
+# A language model reads a long text in segments, and at each boundary its context starts from
+# nothing. **Transformer-XL** caches the hidden states of the last segment. The **Compressive
+# Transformer** also compresses older states, and **Memformer** carries a few memory slots. **Does
+# a model predict better with such a memory, or only faster?**
+#
+# **What it is.** **Transformer-XL** ([Dai et al. 2019](https://arxiv.org/abs/1901.02860)) is a
+# decoder with **segment-level recurrence**: the queries of a segment also attend to the states
+# that each layer computed for the previous segment. No gradient flows into these states. For them
+# to keep their meaning, positions are relative. The **Compressive Transformer** ([Rae et al.
+# 2020](https://arxiv.org/abs/1911.05507)) replaces every few of the oldest states by one.
+# **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) reads and rewrites a fixed
+# number of vectors.
+#
+# **What you'll be able to do.** Implement Transformer-XL's attention, memory, and relative scores
+# in 40 lines, compute its receptive field, evaluate a language model with memory, and separate
+# what memory adds from what a full context adds.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# In our small models, memory lowers the loss, but no more than any full context does. In **bits per
+# character** (bpc, the cross-entropy with the logarithm to base 2), Transformer-XL gains 0.052 over
+# a model that reads segments by themselves (five seeds, corrected 95% interval 0.029 to 0.075). The
+# latter gains 0.056 without any memory, if each character is predicted from a sliding window. What
+# memory adds is speed: at an attention length of 512, it evaluates 316 times as fast as windows.
+# With longer training, memory may also lower the loss, but we have only two seeds for that.
+#
+# </details>
+#
+# <small>Prerequisites: [relative positions](08_relative_positions.ipynb),
+# [masks](../02_transformer/07_masks.ipynb), [decoding with a
+# cache](../02_transformer/14_decoding.ipynb) · 22 min · data: Shakespeare's plays · runs on a
+# laptop; results of the long runs are included · book 5.1.4</small>
+
+# %% Segments and memory [markdown] tags=["slide"] figure="ch05.segment_recurrence"
+# ![Two segments of four positions and two layers, twice. Left, a Transformer: the last position of
+# segment 2 depends only on the four positions of its segment. Right, Transformer-XL: in each layer
+# it also attends to the cached states of segment 1, so it depends on all eight
+# positions.](figures/16_recurrence_and_memory.svg)
+#
+# *The states that the last output depends on. Orange: of its own segment. Blue: of the segment
+# before it. Dashed lines are attention to cached states, through which no gradient flows.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+# %% The receptive field tags=["slide"]
+from deepdive_book.ch05.figures.segment_recurrence import receptive_field
+
+receptive_field(segment=4, memories=(0, 4, 8), most=3)
+
+# %% [markdown]
+# <details><summary>What you should see: open after you try</summary>
+#
+# 1. Without memory, no layer looks beyond the segment.
+# 2. With 1, 2, and 3 layers: 8, 12, and 16 positions.
+# 3. $4 + 3 \cdot 8 = 28$ positions.
+#
+# </details>
+#
+# ## By hand: the receptive field and one score
+#
+# **The receptive field.** Each layer reaches $M$ cached states further back than the layer above.
+# At the end of a segment of $T$ positions, an output of $L$ layers depends on $T + L M$ positions.
+# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Attention computes at most
+# $T + M = 8$ scores per query (the **causal mask** hides later positions), because the cached
+# states already contain what came before them.
+#
+# **Why positions are relative.** Suppose that positions are counted from the start of each
+# segment and added to the embeddings. The first character of the cached segment and the first
+# character of the new one then both have position 0, so attention can't tell them apart.
+# Transformer-XL encodes the distance $t - s$ between a query and a key instead, as the sum of four
+# terms:
+#
+# $$\text{score}_{t,s} = \frac{q_t k_s + q_t r_{t-s} + u\,k_s + v\,r_{t-s}}{\sqrt{d}}$$
+#
+# Here $r_{t-s}$ is a projection of sines and cosines of the distance, and $u$ and $v$ are learned
+# vectors that replace the query's position. Take $d = 1$, $q = 2$, $u = 1$, and $v = -1$, and
+# three keys: two cached ones at distances 2 and 1, and the query's own at distance 0.
+#
+# | | distance 2 | distance 1 | distance 0 |
+# |---|---|---|---|
+# | $k$ | 1 | 3 | 1 |
+# | $r$ | 0 | 1 | 2 |
+# | $q k$ | 2 | 6 | 2 |
+# | $q r$ | 0 | 2 | 4 |
+# | $u k$ | 1 | 3 | 1 |
+# | $v r$ | 0 | −1 | −2 |
+# | score | 3 | 10 | 5 |
+#
+# In the next segment, the same cached states have other distances. Their $k$ is unchanged, and only
+# $r$ changes.
+
+# %% [markdown]
+# ## In code: attention with memory and relative positions
+#
+# In the comments, B is the batch size, T the length of the segment, M the number of cached states,
+# S = M + T the number of keys, H the number of heads, D the width of the model, and d that of a
+# head.
+
+# %% Transformer-XL tags=["concept", "slide"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class XLAttention(nn.Module):
+    """Causal attention to cached and new states, scored by content and by distance."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.H, self.d = n_heads, d_model // n_heads
+        self.q, self.k, self.v, self.r, self.out = (
+            nn.Linear(d_model, d_model, bias=False) for _ in range(5))
+        self.u_bias, self.v_bias = (nn.Parameter(torch.zeros(n_heads, 1, self.d)) for _ in range(2))
+
+    def forward(self, x, memory):  # (B, T, D), (B, M, D)
+        content = torch.cat([memory.detach(), x], 1)  # (B, S, D)
+        T, S, D = x.shape[1], content.shape[1], x.shape[2]
+        rates = 10_000 ** -(torch.arange(0, D, 2) / D)  # (D / 2,)
+        angles = torch.arange(S - 1, -1, -1)[:, None] * rates  # (S, D / 2): distances S - 1 to 0
+        waves = torch.cat([angles.sin(), angles.cos()], -1)  # (S, D)
+        q, k, v, r = (y.unflatten(-1, (self.H, self.d)).transpose(-3, -2)  # (B, H, T or S, d)
+                      for y in (self.q(x), self.k(content), self.v(content), self.r(waves)))
+        by_content = (q + self.u_bias) @ k.mT  # (B, H, T, S)
+        by_distance = (q + self.v_bias) @ r.mT  # (B, H, T, S), column j: distance S - 1 - j
+        column = torch.arange(S) + torch.arange(T - 1, -1, -1)[:, None]  # (T, S), of query and key
+        by_distance = by_distance.gather(-1, column.clamp(max=S - 1).expand_as(by_distance))
+        later = torch.ones(T, S, dtype=torch.bool).triu(S - T + 1)
+        scores = ((by_content + by_distance) / self.d**0.5).masked_fill(later, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))  # (B, T, D)
+
+
+class XLLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.attention, self.norm1 = XLAttention(d_model, n_heads), nn.LayerNorm(d_model)
+        self.inner, self.outer = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+
+    def forward(self, x, memory):  # (B, T, D), (B, M, D)
+        x = self.norm1(x + self.attention(x, memory))
+        return self.norm2(x + self.outer(F.relu(self.inner(x))))
+
+
+def read(layers, x, memories, n_memory):  # x: (B, T, D); memories: one (B, M, D) per layer
+    for i, layer in enumerate(layers):
+        cached, memories[i] = memories[i], torch.cat([memories[i], x], 1)[:, -n_memory:].detach()
+        x = layer(x, cached)
+    return x
+
+# %% The example by hand tags=["nbval-check-output"]
+q, k, r, u, v = 2, torch.tensor([1, 3, 1]), torch.tensor([0, 1, 2]), 1, -1
+print("scores:", (q * k + q * r + u * k + v * r).tolist())
+for layers in (1, 2, 3):
+    print(f"L = {layers}, T = M = 4: {4 + layers * 4} positions")
+
+# %% [markdown]
+# The next cell copies these weights into `deepdive`, the small library that accompanies this book,
+# reads three segments with both, and compares outputs and gradients.
+
+# %% The library's model with the same weights tags=["equals-library"]
+from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
+
+torch.manual_seed(0)
+ours = [XLLayer(16, 4, 32) for _ in range(2)]
+library = TransformerXL(XLConfig(vocab_size=50, d_model=16, n_heads=4, d_head=4, n_layers=2,
+                                 d_ff=32, dropout=0.0, share_uv=False))  # fmt: skip
+with torch.no_grad():
+    for a, b in zip(ours, library.stack.blocks, strict=True):
+        for bias in (a.attention.u_bias, a.attention.v_bias):
+            bias.normal_()
+        b.attn.q.weight.copy_(a.attention.q.weight)
+        b.attn.kv.weight.copy_(torch.cat([a.attention.k.weight, a.attention.v.weight]))
+        b.attn.out.weight.copy_(a.attention.out.weight)
+        b.attn.position.W.weight.copy_(a.attention.r.weight)
+        b.attn.position.u.copy_(a.attention.u_bias[:, 0])
+        b.attn.position.v.copy_(a.attention.v_bias[:, 0])
+        b.ff.inner.load_state_dict(a.inner.state_dict())
+        b.ff.out.load_state_dict(a.outer.state_dict())
+        b.attn_residual.norm.load_state_dict(a.norm1.state_dict())
+        b.ff_residual.norm.load_state_dict(a.norm2.state_dict())
+
+# %% The same three segments through both tags=["equals-library", "nbval-check-output"]
+from deepdive.layers.segment_memory import Memory
+
+memory, memories = Memory(6), [torch.zeros(2, 0, 16) for _ in range(2)]
+for segment in torch.randint(50, (2, 12)).split(4, 1):  # three segments of four tokens
+    a = read(ours, library.tokens(segment), memories, 6)
+    b = library(segment, memory=memory)
+    assert torch.allclose(a, b, atol=1e-5)
+pairs = ((a, ours[0].attention.r.weight), (b, library.stack.blocks[0].attn.position.W.weight))
+gradients = [torch.autograd.grad(y.pow(3).sum(), weight)[0] for y, weight in pairs]
+assert torch.allclose(*gradients, atol=1e-4)
+print("equal outputs and gradients;", len(memory), "states cached in each layer")
+
+# %% [markdown] tags=["slide"]
+# ## Compressive Transformer: old states are compressed
+#
+# Transformer-XL drops a state once it is more than $M$ positions old. The Compressive Transformer
+# replaces $c$ of the oldest states by one in a second memory, so the two memories together cover
+# $M + c\,C$ positions with $M + C$ states. With a memory of $M = 4$ states, $C = 3$ compressed
+# ones, and a **compression rate** of $c = 2$, seven states cover ten positions.
+#
+# Compression is the mean, the maximum, or a learned convolution of a group. By hand, with one
+# number per state: the states $1, 3, 8, 2$ become $2, 5$ by the mean and $3, 8$ by the maximum. The
+# convolution gets its gradient from the **attention-reconstruction loss**, the squared difference
+# between attention to the old states and attention to the compressed ones. No other parameter gets
+# this gradient.
+
+# %% Compression in the library tags=["nbval-check-output"]
+from deepdive.core.hooks import collect_losses
+from deepdive.layers.compressed_memory import Compression
+from deepdive.models.efficient import compressive
+
+states = torch.tensor([1.0, 3.0, 8.0, 2.0]).view(1, 4, 1)
+for kind in ("mean", "maximum"):
+    print(f"{kind}:", Compression(1, 2, kind)(states).flatten().tolist())
+model = compressive.compressive(compressive.TINY)  # M = 4, C = 3, rate 2
+memory = model.begin()
+with collect_losses(model) as losses:
+    for segment in torch.randint(4, 32, (1, 16)).split(4, 1):
+        model(segment, memory=memory)
+print("states:", len(memory), "recent,", memory.compressed[0].shape[1], "compressed")
+losses.total().backward()
+trained = {name.split(".")[0] for name, p in model.named_parameters() if p.grad is not None}
+print("parameters with a gradient of the reconstruction loss:", trained)
+
+# %% [markdown]
+# ## Memformer: a fixed number of slots
+#
+# Memformer is an encoder-decoder whose memory doesn't grow: a fixed number of **memory slots**.
+# Each encoder layer reads the slots by cross-attention. After a segment, each slot is rewritten: it
+# attends to itself and to the segment's final states, a learned bias is added, and the result is
+# normalized to length 1. Slots don't attend to each other, so they stay different. The initial
+# slots are the normalized biases.
+#
+# By hand, with a slot of 2, two states with values 6 and 3, and exponentiated scores 1 (itself), 2,
+# and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before bias and norm.
+
+# %% Memformer in the library tags=["nbval-check-output"]
+from deepdive.models.efficient import memformer
+
+scores, values = torch.tensor([1.0, 2.0, 1.0]).log(), torch.tensor([2.0, 6.0, 3.0])
+print("the slot becomes", (scores.softmax(0) @ values).item())
+model, slots = memformer.tiny(), None
+for segment in torch.randint(4, 32, (1, 12)).split(4, 1):
+    state = model.begin(segment, slots=slots)
+    slots = state.slots
+print("slots after three segments:", tuple(slots.shape))
+print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().tolist()])
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# ### 1. Does memory lower the loss?
+#
+# The usual comparison is a Transformer that reads segments by themselves against Transformer-XL.
+# The two differ in three ways: relative positions, a full context at evaluation, and memory during
+# training. We separate them with four trainings. **Absolute positions**: a decoder with sinusoids
+# added to the embeddings. **Relative positions**: the same decoder with Transformer-XL's scores,
+# but no memory. **Segment 64**: the same with segments of 64 instead of 32. **Transformer-XL**:
+# segments of 32 and a memory of 32 states.
+#
+# Each trained model is then evaluated in several ways. With **segments**, every segment is read by
+# itself, so its first characters have almost no context (the paper calls this **context
+# fragmentation**). With a **sliding window**, each character has its own window of preceding
+# characters, which is encoded for this character only. With **memory**, segments are read in order,
+# with cached states. A model that was trained without memory can also be evaluated with it, because
+# its positions are relative.
+#
+# **Method.** Characters of Shakespeare's plays, width 64, 3 layers, 4 heads, 512 characters per
+# step in every training, 800 steps, AdamW with a **warm-up** (a rising learning rate) over the
+# first tenth. The numbers of parameters differ by less than 1%. Each training has its own learning
+# rate, selected on validation data with one separate seed. All losses are measured on the same
+# 3,072 characters of the test text, in bits per character.
+
+# %% The same code for a few steps
+from deepdive_book.ch05.runs import recurrence, recurrence_tables
+from deepdive_book.kit.profile import pick
+
+text, few = recurrence.corpus(), pick(ci=2, laptop=40, gpu=200)
+model = recurrence.build(len(text.letters), relative=True)
+recurrence.train(model, recurrence.ARMS[recurrence.XL], text.train, 3e-3, seed=0, steps=few)
+rows = recurrence.stretches(text.test)[:4]
+for memory in (0, 32):
+    loss = recurrence.by_segments(model, rows, 32, memory).mean()
+    print(f"memory of {memory} states: {loss:.3f} bits per character after {few} steps")
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "A model trained on single segments of 32, with relative positions, is evaluated with a memory "
+    "of 32 states that it has never seen. What happens to its loss, compared with segments?",
+    ["it rises by more than 0.01 bpc", "it changes by less than 0.01 bpc",
+     "it falls by more than 0.01 bpc"],
+    answer=2,
+    explain="Because positions are relative, cached states are only keys at larger distances, and "
+    "the first characters of each segment gain a context.",
+    key="05_efficient/memory-at-evaluation",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
+rows = recurrence.load()
+recurrence_tables.loss_table(rows)
+
+# %% Differences, corrected tags=["nbval-check-output"]
+recurrence_tables.contrast_table(rows)
+
+# %% [markdown]
+# **Memory lowers the loss, but so does any full context.** Transformer-XL with memory has 0.052 bpc
+# less than the model that reads segments by themselves. This is the usual comparison, in which
+# Transformer-XL also gets more compute: 659 MFLOP per training step, not 525. But the model
+# that was trained without memory gains 0.056 when it's evaluated with a sliding window of 32, and
+# most of that gain when it's given a memory that it has never seen. The difference between
+# Transformer-XL and that model, both evaluated with memory, is inconclusive: its interval includes
+# zero. So is the one between Transformer-XL and segments of 64 in training.
+#
+# **Where does the gain come from?** From the first three characters of a segment, as the next plot
+# shows. Without memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other
+# positions the two are close. (The other ups and downs are those of the text, because each
+# position has only 96 characters.) So context fragmentation at evaluation explains the gain here.
+#
+# **Memory is a sliding window that is computed once.** Transformer-XL with a memory of 32 and the
+# same model with a window of 64 differ by 0.001 bpc. A memory of 96 states, longer than in
+# training, doesn't help. And a model that was trained with memory needs it: read in segments
+# without memory, Transformer-XL is worse than the model trained that way, 2.963 against 2.789.
+#
+# **Relative positions gain more here than memory does:** 0.159 over absolute ones, at equal
+# segments and nearly equal parameters. With absolute positions, a sliding window doesn't help.
+
+# %% Loss by position in the segment
+recurrence_tables.position_figure(rows)
+
+# %% [markdown]
+# *Mean loss at each position of a segment of 32, five seeds. Without memory: relative positions,
+# evaluated in segments. With memory: Transformer-XL with a memory of 32.*
+#
+# **Is the training too short?** We trained both models with relative positions for twice as many
+# steps, with two seeds.
+
+# %% Trained twice as long tags=["nbval-check-output"]
+recurrence_tables.longer_table(rows)
+
+# %% [markdown]
+# Perhaps. After 1,600 steps, Transformer-XL is 0.023 bpc below the other model evaluated with
+# memory, in both seeds in the same direction. Two seeds are too few for an interval, so this is not
+# a result. But the difference is larger than after 800 steps, and with more training, memory during
+# training may begin to help.
+
+# %% [markdown] tags=["slide"]
+# ### 2. How much faster is evaluation with memory?
+#
+# A sliding window of $N$ characters encodes $N$ states for each predicted character and uses only
+# the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states.
+# Per layer and predicted character, the number of states that go through the projections is $N$
+# against $(N + 128) / 128$ for keys and values, and 1 for everything else.
+
+# %% Timed now, on your machine
+from deepdive_book.ch05.runs import recurrence_speed
+
+now = recurrence_speed.measure(length=pick(ci=32, laptop=128, gpu=512))
+print(f"{now['ratio']:.0f} times as fast on this machine")
+
+# %% Time for 128 characters tags=["slide", "nbval-check-output"]
+speed = recurrence_speed.load()
+recurrence_tables.speed_table(speed)
+
+# %% Growth with the attention length, and encoded states tags=["nbval-check-output"]
+for name, power in recurrence_speed.growth(speed).items():
+    print(f"time of {name}: attention length to the power {power:.2f}")
+print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 512} keys")
+
+# %% [markdown]
+# **At an attention length of 512, memory is 316 times as fast**, and 294 times in the least
+# favorable of seven rounds. The arithmetic: 128 windows encode $128 \cdot 512 = 65{,}536$ states.
+# Memory encodes 128, and projects keys and values of $128 + 512 = 640$. The gap widens with the
+# attention length $N$: over these lengths, the time of windows grows like $N^{1.54}$, because a
+# part of it is quadratic, and that of memory like $N^{0.56}$. We didn't measure a GPU.
+#
+# A window for each character is the most expensive way to give every character a context. Cheaper
+# are overlapping segments, of which only the later half counts. They encode each character twice
+# and would also remove the short contexts. We didn't measure them.
+
+# %% [markdown] tags=["slide"]
+# ### 3. What do compressed states keep?
+#
+# After training three Transformer-XL models as above, we freeze them and train only the convolution
+# of a Compressive Transformer, for 400 steps, with the reconstruction loss and a compression rate
+# of 4. The error is the squared difference between attention to the compressed states and attention
+# to the original ones, divided by the squared size of the latter. Dropping the states has an error
+# of 100%.
+
+# %% Error of attention to compressed states tags=["slide", "nbval-check-output"]
+from deepdive_book.ch05.runs import compression
+
+recurrence_tables.compression_table(compression.load())
+
+# %% [markdown]
+# **The trained convolution loses least.** Its error is 43.7%, that of the mean 64.8%, and the
+# intervals don't overlap. Untrained, the convolution is worse than dropping the states, so the
+# reconstruction loss is needed. The maximum has several times the error of dropping, probably
+# because it makes states larger than any that the attention matrices have seen. Keeping every
+# fourth state and dropping the others is no better than dropping all. We measured attention, not
+# bits per character, and without training the language model on compressed states.
+#
+# ## With the real library: XLNet in transformers
+#
+# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with saved
+# outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
+# [XLNet](../03_bert/17_family.ipynb) has the same layers, and with `attn_type="uni"` they're
+# causal. In the next cell, an XLNet of random weights and a Transformer-XL with the same weights
+# read three segments.
+
+# %% An XLNet with the weights of a Transformer-XL
+from transformers import XLNetConfig, XLNetModel
+
+xlnet = XLNetModel(XLNetConfig(vocab_size=50, d_model=16, n_layer=2, n_head=4, d_inner=32,
+                               ff_activation="relu", attn_type="uni", mem_len=6, dropout=0.0,
+                               layer_norm_eps=1e-5)).eval()  # fmt: skip
+with torch.no_grad():
+    xlnet.word_embedding.weight.copy_(4 * library.tokens.weight)  # ours multiplies by sqrt(16)
+    for a, b in zip(ours, xlnet.layer, strict=True):
+        for name in "qkvr":
+            weight = getattr(a.attention, name).weight  # (H * d, D)
+            getattr(b.rel_attn, name).copy_(weight.T.unflatten(1, (4, 4)))  # (D, H, d)
+        b.rel_attn.o.copy_(a.attention.out.weight.unflatten(1, (4, 4)))
+        b.rel_attn.r_w_bias.copy_(a.attention.u_bias[:, 0])
+        b.rel_attn.r_r_bias.copy_(a.attention.v_bias[:, 0])
+        b.rel_attn.layer_norm.load_state_dict(a.norm1.state_dict())
+        b.ff.layer_1.load_state_dict(a.inner.state_dict())
+        b.ff.layer_2.load_state_dict(a.outer.state_dict())
+        b.ff.layer_norm.load_state_dict(a.norm2.state_dict())
+
+# %% Three segments with memory tags=["nbval-check-output"]
+memory, mems = Memory(6), None
+for segment in torch.randint(50, (2, 12)).split(4, 1):
+    theirs = xlnet(segment, mems=mems, use_mems=True)
+    mems = theirs.mems
+    same = torch.allclose(theirs.last_hidden_state, library(segment, memory=memory), atol=1e-5)
+    print("equal:", same, "· memory of XLNet:", tuple(mems[0].shape))
+
+# %% [markdown]
+# ## How it differs
+#
+# | | Transformer | Transformer-XL | Compressive Transformer | Memformer |
+# |---|---|---|---|---|
+# | memory | none | states of each layer | states, and compressed states | slots |
+# | vectors per layer, long text | $T$ | $T + M$ | $T + M + C$ | $T$, and $K$ slots for all layers |
+# | reach of a layer (positions) | $T$ | $T + M$ | $T + M + c\,C$ | no limit, through $K$ slots |
+# | gradient into the memory | | no | no | yes |
+# | positions | absolute | relative | relative | absolute in a segment |
+#
+# ## Common mistake: the memory of another text
+#
+# You train on shuffled windows but keep the memory from batch to batch, or you start a new document
+# without an empty memory. **Symptom:** no error, and a loss that is about as high as without memory
+# or higher, because the cached states belong to another place in the text. **Fix:** row $b$ of each
+# batch must continue row $b$ of the batch before. Start each document with a new memory.
+
+# %% Rows that continue, and rows that don't tags=["nbval-check-output"]
+ids = torch.arange(1024)
+first, second = recurrence.streams(ids, 32, seed=0, steps=2)
+print("continues:", bool((first[:, -1] == second[:, 0]).all()))
+shuffled = second[torch.randperm(len(second), generator=torch.Generator().manual_seed(0))]
+print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum()))
+
+# %% [markdown]
+# ## In practice
+#
+# - **For generation, use the KV cache.** It stores keys and values of every earlier token, so each
+#   layer attends to all of them, exactly. Transformer-XL's memory stores layer inputs of a limited
+#   number of tokens, which bounds the cost for texts of any length.
+# - **Evaluate every model with a full context.** A comparison in which one model reads segments by
+#   themselves measures context fragmentation first. Overlapping segments are a cheap way.
+# - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
+#   occurred in training may not help.
+# - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
+#   cached vectors of zeros, which receive attention weight.
+#
+# ## Summary
+#
+# What do cached segments add? In our models mostly speed. Memory removes context fragmentation,
+# which gains 0.052 bpc. A sliding window does so too, but takes 316 times as long at an attention
+# length of 512. We found no gain from a longer memory. A gain from memory during training is
+# inconclusive after 800 steps, and possible with more. These models are small and trained briefly,
+# so they may make little use of distant characters. The result says nothing about models that do.
+# Of compressed states, the trained convolution keeps most: its error in attention is 43.7%, that of
+# the mean 64.8%.
+#
+# Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks
+# and 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc
+# on enwik8. We reproduced that evaluation is far faster, but neither the long dependencies nor the
+# language modeling results, which need much larger models. The papers of the Compressive
+# Transformer and of Memformer report results on longer contexts, which we didn't reproduce. We
+# tested only how well compressed states replace the original ones in attention, and trained no
+# Memformer.
+#
+# ## Check your understanding
+#
+# 1. A model has 6 layers, segments of 10, and a memory of 20 states. On how many positions can the
+#    output at the end of a segment depend?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    $10 + 6 \cdot 20 = 130$.
+#
+#    </details>
+# 2. Why does a memory with absolute positions confuse the model?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    A cached state and a new one can have the same position, so attention can't tell which comes
+#    first.
+#
+#    </details>
+# 3. Why isn't Transformer-XL trained by backpropagation through all segments?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    The cached states are constants, because no gradient flows into them. A training step then
+#    needs the activations of one segment only.
+#
+#    </details>
+# 4. Transformer-XL has a lower loss than a Transformer that reads segments by themselves. Which
+#    two controls did we need before attributing this to memory in training?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    A model with relative positions and no memory in training, and its evaluation with a full
+#    context: a sliding window, or memory at evaluation only.
+#
+#    </details>
+# 5. Which parameters does the reconstruction loss of the Compressive Transformer train?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Only those of the compression. States and attention matrices are treated as constants.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 3 min)* Compute the four terms and the score for $q = 1$, $k = 4$, $r = 2$, $u =
+#    3$, $v = 5$, and $d = 1$.
+#
+#    <details><summary>Answer</summary>
+#
+#    $q k = 4$, $q r = 2$, $u k = 12$, $v r = 10$, and the score is 28.
+#
+#    </details>
+# 2. *(on paper, 5 min)* A model needs to cover 1,600 positions in one layer. Compute how many
+#    states Transformer-XL caches, and how many a Compressive Transformer with 400 recent states and
+#    a compression rate of 4.
+#
+#    <details><summary>Answer</summary>
+#
+#    Transformer-XL caches 1,600 states. The Compressive Transformer caches $400 + 1200 / 4 = 700$.
+#
+#    </details>
+# 3. *(in code, 15 min)* Make every query of `XLAttention` attend to the same number of keys: the
+#    last $M$ positions before it and itself, also at the end of a segment. Check it against
+#    `TransformerXL` with `same_length=True`, whose $M$ states include the query's own.
+#
+#    <details><summary>Answer</summary>
+#
+#    Mask also the keys that are too early: `later | torch.ones(T, S, dtype=torch.bool).tril(S - T -
+#    M - 1)`. The library's `n_memory` is then $M + 1$.
+#
+#    </details>
+# 4. *(measure, 10 min of machine time)* Train `recurrence.ARMS["Transformer-XL"]` with
+#    `recurrence.train` for 800 steps at the rate of the table, with three seeds, and evaluate it
+#    with `by_segments` for memories of 0, 8, 16, 32, and 64 states. Report the shortest memory
+#    whose loss is within 0.01 bpc of that with 32 states.
+#
+#    <details><summary>Answer</summary>
+#
+#    `recurrence.by_segments(model, recurrence.stretches(text.test), 32, memory).mean()` returns one
+#    loss. We haven't run the memories of 8, 16, and 64.
+#    Report the mean of the three seeds and their
+#    range.
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+print(1 * 4 + 1 * 2 + 3 * 4 + 5 * 2, 10 + 6 * 20, 400 + 1200 // 4)
+
+# %% [markdown]
+# ## Further reading
+#
+# - Dai et al. (2019), [*Transformer-XL: Attentive Language Models beyond a Fixed-Length
+#   Context*](https://arxiv.org/abs/1901.02860), and [the authors'
+#   code](https://github.com/kimiyoung/transformer-xl).
+# - Rae et al. (2020), [*Compressive Transformers for Long-Range Sequence
+#   Modelling*](https://arxiv.org/abs/1911.05507).
+# - Wu et al. (2022), [*Memformer: A Memory-Augmented Transformer for Sequence
+#   Modeling*](https://arxiv.org/abs/2010.06891).
+# - Yang et al. (2019), [*XLNet: Generalized Autoregressive Pretraining for Language
+#   Understanding*](https://arxiv.org/abs/1906.08237): Transformer-XL's layers, pretrained on
+#   permuted orders.
+# - Al-Rfou et al. (2019), [*Character-Level Language Modeling with Deeper
+#   Self-Attention*](https://arxiv.org/abs/1808.04444): the deep Transformer on single segments that
+#   Transformer-XL is compared with.
