@@ -36,6 +36,7 @@ from deepdive.models.bert import (
     convbert,
     deberta,
     deberta_v2,
+    deebert,
     distilbert,
     electra,
     ibert,
@@ -53,6 +54,7 @@ from deepdive.models.classic import boltzmann, elmo, hopfield, lenet, mlp, word2
 from deepdive.models.efficient import (
     all_attention,
     bigbird,
+    conditional_computation,
     fnet,
     informer,
     led,
@@ -63,6 +65,7 @@ from deepdive.models.efficient import (
     r_transformer,
     reformer,
     set_transformer,
+    universal,
 )
 from deepdive.models.generative import (
     bart,
@@ -371,6 +374,7 @@ EXAMPLES: dict[str, Example] = {
         ),
         32,
     ),
+    "deebert": _tokens(deebert.tiny),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
         lambda: ElectraDiscriminator(electra.electra(electra.TINY)),
@@ -440,6 +444,8 @@ EXAMPLES: dict[str, Example] = {
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
+    "universal": Example(universal.tiny),
+    "cct": Example(conditional_computation.tiny),
     "all_attention": _tokens(all_attention.tiny),
     "informer": Example(partial(informer.informer, informer.TINY), lambda model, x: model(x, x)),
     "perceiver": Example(
