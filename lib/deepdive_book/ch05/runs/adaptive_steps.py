@@ -2,7 +2,7 @@
 5.17.
 
     rows = load()                                               # the saved runs
-    row = measure("UT with ACT", 3e-3, seed=0, steps=1000)       # {"bits_64": 0.9, "ponder": 2.3}
+    row = measure("UT with ACT", 3e-3, seed=0, steps=600)       # {"bits_64": 0.9, "ponder": 2.3}
 
 A column of an addition is one token, the two bits that are added, the lowest column first; the
 label is the bit of the sum. The data are generated: with probability 0.7 a column's bits differ,
@@ -12,7 +12,6 @@ have 16 columns and start at a random position up to 48, so that every position 
 columns occurs in training.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -32,12 +31,14 @@ from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
 
-D_MODEL, NARROW, HEADS, BATCH, STEPS, MOST = 32, 12, 4, 64, 1000, 6
+D_MODEL, NARROW, HEADS, BATCH, STEPS, MOST = 32, 12, 4, 64, 600, 6
 LENGTH, LONGEST, DIFFER = 16, 64, 0.7
 LENGTHS = (16, 32, 64)
-SEEDS, TUNING_SEED, RATES = range(3), 100, (1e-3, 3e-3, 1e-2)
-ACT, FIXED = "UT with ACT", "UT, 6 steps"
+SEEDS, TUNING_SEED, RATES = range(5), 100, (1e-3, 3e-3)
+ACT, FIXED, CONSTANT, ONE = "UT with ACT", "UT, 6 steps", "UT, 4 steps", "UT, 1 step"
 WIDE, SLIM = "Transformer, 6 layers", "Transformer, 6 narrow layers"
+WEIGHTS = (0.001, 0.1)  # of the ponder cost; the others have 0.01
+VARIANTS = (ACT, FIXED, CONSTANT, ONE, WIDE, SLIM)
 
 
 class Sums(NamedTuple):
@@ -158,6 +159,19 @@ def evaluate(model: Adder) -> dict[str, Any]:
     return found
 
 
+@torch.no_grad()
+def examples(model: Adder, n: int = 4, length: int = 12) -> list[dict[str, Any]]:
+    """Return sums with the difficulty, the halting weights, and the steps of each column."""
+    test = sums(n, length, torch.Generator().manual_seed(5))
+    found, right = model.pondered(test.columns), model(test.columns).argmax(-1) == test.bits
+    return [
+        {"columns": test.columns[i].tolist(), "difficulty": test.difficulty[i].tolist(),
+         "correct": right[i].tolist(), "steps": found.steps[i].int().tolist(),
+         "weights": [[round(w, 2) for w in row] for row in found.weights[i].tolist()]}
+        for i in range(n)
+    ]  # fmt: skip
+
+
 def measure(
     variant: str, rate: float, seed: int, steps: int, ponder_weight: float = 0.01
 ) -> dict[str, Any]:
@@ -168,6 +182,7 @@ def measure(
     chosen        1 - the fraction of correct bits in other sums of 16 columns: it selects the rate
     ponder_L      mean number of steps of a column, and its correlations (`by_...`)
     slowest_L     mean number of steps of a sum's slowest column
+    examples      see `examples`; of ACT with seed 0
     """
     torch.manual_seed(seed)
     model = adder(variant, ponder_weight)
@@ -180,4 +195,37 @@ def measure(
     return {
         "parameters": sum(p.numel() for p in model.parameters()), "flops": int(flops),
         "chosen": chosen, **evaluate(model),
+        **({"examples": examples(model)} if variant == ACT and seed == 0 else {}),
     }  # fmt: skip
+
+
+def run_all(variants: tuple[str, ...] = VARIANTS) -> None:
+    """Measure every point into results/adaptive_steps.json: each rate with a seed of its own, then
+    `SEEDS` at the rate that it selects.
+    """
+    path = results_path("05_efficient", "adaptive_steps")
+    steps = round(share() * STEPS)
+    for variant in variants:
+        points = [{"variant": variant, "rate": rate, "seed": TUNING_SEED, "steps": steps}
+                  for rate in RATES]  # fmt: skip
+        best = best_rate(sweep(measure, points, path))
+        sweep(measure, [{**points[0], "rate": best, "seed": seed} for seed in SEEDS], path)
+
+
+def weigh_pondering() -> None:
+    """Measure ACT with other weights of the ponder cost, at the rate that its own selects."""
+    path = results_path("05_efficient", "adaptive_steps")
+    steps = round(share() * STEPS)
+    rate = best_rate([row for row in load_rows(path)
+                      if row["variant"] == ACT and row["seed"] == TUNING_SEED])  # fmt: skip
+    for weight in WEIGHTS:
+        sweep(measure, [{"variant": ACT, "rate": rate, "seed": seed, "steps": steps,
+                         "ponder_weight": weight} for seed in SEEDS], path)  # fmt: skip
+
+
+def load() -> list[dict[str, Any]]:
+    """Return the saved runs; in the profile `experiment` measure the missing ones first."""
+    if profile() == "experiment":
+        run_all()
+        weigh_pondering()
+    return load_rows(results_path("05_efficient", "adaptive_steps"))

@@ -65,7 +65,7 @@ def _() -> Case:
 
     return Case(
         place="stack",
-        parity="the papers' equations, written out as loops over positions and steps",
+        parity="the equations of both papers, written out as loops over positions and steps",
         limits={
             "halting probability 1: one block, N + R = 2": one_step,
             "no halting unit: one block three times": fixed,
