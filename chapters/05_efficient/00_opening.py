@@ -59,8 +59,8 @@ show(
 #
 # **What it covers.** The **quadratic** cost of attention and six ways to reduce it: exact attention
 # in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
-# Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers, and
-# layers without norms or feed-forward parts complete the chapter.
+# Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers, layers
+# without norms or feed-forward parts, and adaptive computation time complete the chapter.
 #
 # **What you'll be able to do.** Implement each variant, verify at which setting it equals full
 # attention, measure its time and memory, test what it can no longer compute, and choose one for a
@@ -89,6 +89,7 @@ show(
 # | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often must two devices communicate? | 17 |
 # | 5.14 | [Block order and architecture search](14_block_order.ipynb) | Does the order of sublayers matter? | 16 |
 # | 5.15 | [RMSNorm, ReZero, and all-attention](15_norms_and_all_attention.ipynb) | Which parts of a layer can go? | 20 |
+# | 5.17 | [Adaptive computation time](17_adaptive_computation.ipynb) | Do harder inputs get more steps? | 20 |
 #
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a
 # span also find it. In a hurry? Read 5.1, 5.2, and 5.9: the cost, the simplest solution, and the
