@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 import torch
 
+from deepdive.layers.universal_stack import UniversalStack
 from deepdive.models.bert.deebert import entropy
-from deepdive.models.efficient.universal import UniversalStack
 from deepdive_book.ch05.figures.adaptive_depth import adaptive_depth
 from deepdive_book.ch05.runs import adaptive_steps, adaptive_tables, early_exit
 from deepdive_book.ch05.runs.adaptive_steps import ACT, CONSTANT, FIXED, ONE, SLIM, VARIANTS, WIDE

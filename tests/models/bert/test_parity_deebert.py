@@ -12,8 +12,9 @@ from parity_registry import equal, equal_gradients, parity, perturb
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
-from deepdive.models.bert.deebert import DeeBert, entropy, stage_loss, tiny
+from deepdive.models.bert.deebert import DeeBert, entropy, tiny
 from deepdive.published import load
+from deepdive.training.objectives.early_exit import stage_loss
 
 LABELS = torch.tensor([0, 2, 1])
 
@@ -56,7 +57,7 @@ def deebert_agrees() -> None:
     every = [[float(-(one.softmax(-1) * one.log_softmax(-1)).sum()) for one in layer]
              for layer in expected]  # fmt: skip
     seen = set()
-    for threshold in (0.0, *(entropy + 1e-9 for layer in every for entropy in layer)):
+    for threshold in (0.0, *(h + 1e-9 for layer in every for h in layer)):
         exits = model.early_exit(SRC, threshold, MASK, SEGMENTS)
         for b in range(3):
             first = next((i for i in range(2) if every[i][b] < threshold), 2)

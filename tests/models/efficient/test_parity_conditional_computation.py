@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from unittest import mock
 
 import pytest
@@ -14,7 +13,8 @@ from torch import Tensor
 from deepdive.core import KVCache
 from deepdive.core.hooks import record
 from deepdive.core.masks import Causal
-from deepdive.models.efficient.conditional_computation import GatedPreNorm, budget_loss, tiny
+from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
+from deepdive.models.efficient.conditional_computation import tiny
 
 
 def by_loops(joint: GatedPreNorm, x: Tensor, matrix: Tensor, hard: bool) -> tuple[Tensor, Tensor]:
@@ -24,8 +24,10 @@ def by_loops(joint: GatedPreNorm, x: Tensor, matrix: Tensor, hard: bool) -> tupl
     for row in x:
         centered = row - row.mean()
         h = centered / (centered.pow(2).mean() + 1e-5).sqrt() * joint.norm.weight + joint.norm.bias
-        inner = [max(h @ w + b, h.new_zeros(())) for w, b in zip(hidden.weight, hidden.bias)]
-        logit = sum(w * a for w, a in zip(out.weight[0], inner)) + out.bias[0]
+        inner = [
+            max(h @ w + b, h.new_zeros(())) for w, b in zip(hidden.weight, hidden.bias, strict=True)
+        ]
+        logit = sum(w * a for w, a in zip(out.weight[0], inner, strict=True)) + out.bias[0]
         gate = (1.0 if logit > 0 else 0.0) * torch.ones_like(logit) if hard else logit.sigmoid()
         output.append(row + gate * (h @ matrix))
         gates.append(gate)
@@ -87,11 +89,11 @@ def test_noise_acts_in_training_alone() -> None:
 
 MUTATIONS: dict[str, tuple[str, object]] = {
     "soft gates in evaluation": (
-        "deepdive.models.efficient.conditional_computation.GatedPreNorm.gates",
+        "deepdive.layers.gated_residual.GatedPreNorm.gates",
         lambda self, h: torch.sigmoid(self.control(h)),
     ),
     "a gate that reads the stream": (
-        "deepdive.models.efficient.conditional_computation.GatedPreNorm.forward",
+        "deepdive.layers.gated_residual.GatedPreNorm.forward",
         lambda self, x, sublayer: x + self.gate(self.gates(x)) * sublayer(self.norm(x)),
     ),
 }
@@ -102,5 +104,3 @@ def test_a_mutation_is_seen(name: str) -> None:
     target, wrong = MUTATIONS[name]
     with mock.patch(target, wrong), pytest.raises((AssertionError, ValueError, RuntimeError)):
         gates_agree()
-
-

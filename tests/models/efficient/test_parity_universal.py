@@ -16,8 +16,8 @@ from torch import Tensor
 from deepdive.core import Block, Context, KVCache
 from deepdive.core.hooks import collect_losses
 from deepdive.core.masks import Causal, Padding
+from deepdive.layers.universal_stack import UniversalStack
 from deepdive.models.efficient import universal
-from deepdive.models.efficient.universal import UniversalStack
 
 
 def sinusoid(at: int) -> Tensor:
@@ -71,7 +71,11 @@ def by_loops(
         shares = [chances[s][t] for s in range(N - 1)] + [remainder]
         averages.append(sum(p * states[s + 1][t] for s, p in enumerate(shares)))
         remainders.append(remainder)
-    return torch.stack(averages), torch.stack(remainders), [n * int(k) for n, k in zip(halted, keys)]
+    return (
+        torch.stack(averages),
+        torch.stack(remainders),
+        [n * int(k) for n, k in zip(halted, keys, strict=True)],
+    )
 
 
 @parity(UniversalStack)
@@ -108,7 +112,9 @@ def test_weights_sum_to_one_and_halted_states_are_copied() -> None:
         assert torch.allclose(last, full.remainders)
         inputs: list[Tensor] = []
         original = stack.coded
-        with mock.patch.object(stack, "coded", lambda x, *more: inputs.append(x) or original(x, *more)):
+        with mock.patch.object(
+            stack, "coded", lambda x, *more: inputs.append(x) or original(x, *more)
+        ):
             stack(x)
     assert len(inputs) == full.steps.max()
     for step in range(1, len(inputs)):  # the input of step + 1 is what step left
@@ -163,15 +169,15 @@ def _running_on(real_update: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 MUTATIONS: dict[str, tuple[str, object]] = {
     "halted states that move on": (
-        "deepdive.models.efficient.universal.torch.where",
+        "deepdive.layers.universal_stack.torch.where",
         _running_on(torch.where),
     ),
     "no time coding": (
-        "deepdive.models.efficient.universal.UniversalStack.coded",
+        "deepdive.layers.universal_stack.UniversalStack.coded",
         lambda self, x, context, step: self.sinusoids.embed(x, torch.arange(x.shape[1])),
     ),
     "padding that ponders": (
-        "deepdive.models.efficient.universal.real_positions",
+        "deepdive.layers.universal_stack.real_positions",
         lambda x, context: torch.ones(x.shape[:2]).bool(),
     ),
 }

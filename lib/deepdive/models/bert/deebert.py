@@ -1,6 +1,8 @@
 """DeeBERT: BERT with a classifier after every layer, which returns as soon as one is certain enough
 (early exit). Xin et al. 2020, "DeeBERT: Dynamic Early Exiting for Accelerating BERT Inference".
 
+Long because no parent stops in the middle of a forward pass.
+
 System: deebert
 Parent: bert
 What differs:
@@ -8,7 +10,7 @@ What differs:
 - an example leaves at the first off-ramp whose prediction has an entropy below a threshold; the
   layers above it don't run (`DeeBert.early_exit`)
 - training has two stages: encoder and last off-ramp, then the other off-ramps on the frozen encoder
-  (`DeeBert.trainable`, `stage_loss`)
+  (`DeeBert.trainable`; `deepdive.training.objectives.early_exit`)
 Source: Xin et al. 2020, sections 3.1 and 3.2.
 Book: table 1.1
 """
@@ -17,7 +19,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from deepdive.core.checks import numbers, positive
@@ -28,9 +29,7 @@ from deepdive.models.bert.bert import TINY, Bert, bert
 
 
 class Exits(NamedTuple):
-    """Logits (B, n_classes) of the off-ramp at which each example left, and the layer (B,) of that
-    off-ramp, counted from 1.
-    """
+    """Logits (B, n_classes) at each example's exit, and the exit's layer (B,), counted from 1."""
 
     logits: Tensor
     layers: Tensor
@@ -45,8 +44,7 @@ class DeeBert(nn.Module):
     def __init__(self, encoder: Bert, n_classes: int, dropout: float = 0.1) -> None:
         super().__init__()
         positive(n_classes=n_classes)
-        d_model = encoder.config.d_model
-        self.bert = encoder
+        self.bert, d_model = encoder, encoder.config.d_model
         self.ramps = nn.ModuleList(
             nn.Sequential(Pooler(d_model), nn.Dropout(dropout), nn.Linear(d_model, n_classes))
             for _ in encoder.stack.blocks
@@ -84,14 +82,11 @@ class DeeBert(nn.Module):
         x, real = self.embed(tokens, mask, segments), mask
         inside = torch.arange(len(tokens), device=tokens.device)
         found, layers = x.new_zeros(len(tokens), self.ramps[0][2].out_features), inside + 0
-        for layer, (block, ramp) in enumerate(
-            zip(self.bert.stack.blocks, self.ramps, strict=True), start=1
-        ):
+        layered = zip(self.bert.stack.blocks, self.ramps, strict=True)
+        for layer, (block, ramp) in enumerate(layered, start=1):
             x = block(x, mask=padding(real, tokens[inside], "mask"))
             logits = ramp(x)
-            leaves = entropy(logits) < threshold
-            if layer == len(self.ramps):
-                leaves = torch.ones_like(leaves)
+            leaves = (entropy(logits) < threshold) | (layer == len(self.ramps))
             found[inside[leaves]], layers[inside[leaves]] = logits[leaves], layer
             x, inside = x[~leaves], inside[~leaves]
             real = None if real is None else real[~leaves]
@@ -110,7 +105,7 @@ class DeeBert(nn.Module):
         the last off-ramp, in stage 2 the other off-ramps. Raises ValueError for another stage.
         """
         if stage not in (1, 2):
-            raise ValueError(f"stage={stage}: expected 1 (encoder, last off-ramp) or 2 (the others)")
+            raise ValueError(f"stage={stage}: expected 1 (encoder, last ramp) or 2 (the others)")
         others = {id(p) for ramp in self.ramps[:-1] for p in ramp.parameters()}
         for parameter in self.parameters():
             parameter.requires_grad_((id(parameter) in others) == (stage == 2))
@@ -120,15 +115,6 @@ class DeeBert(nn.Module):
 def entropy(logits: Tensor) -> Tensor:
     """Return the entropy in nats, (...), of the softmax of logits (..., n_classes)."""
     return -(logits.softmax(-1) * logits.log_softmax(-1)).sum(-1)
-
-
-def stage_loss(exits: Tensor, labels: Tensor, stage: int) -> Tensor:
-    """Return the last off-ramp's cross-entropy in stage 1, the sum of the others' in stage 2, for
-    `all_exits` (n_layers, B, n_classes) and labels (B,).
-    """
-    if stage == 1:
-        return F.cross_entropy(exits[-1], labels)
-    return sum((F.cross_entropy(logits, labels) for logits in exits[:-1]), exits.new_zeros(()))
 
 
 def tiny() -> DeeBert:

@@ -35,8 +35,8 @@ def exit_threshold(curve: Sequence[Mapping[str, Any]]) -> Html:
             body.append(text(x + BAR / 2, 18 + TALL - high, f"{part:.0%}", 14))
             body.append(text(x + BAR / 2, 46 + TALL, f"layer {i + 1}", 13))
         words = (
-            f"Accuracy {point['accuracy']:.1%} at {point['depth']:.2f} layers on average. Leaving at "
-            f"random layers with the same frequencies: {point['random']:.1%}."
+            f"Accuracy {point['accuracy']:.1%} at {point['depth']:.2f} layers on average. Leaving "
+            f"at random layers with the same frequencies: {point['random']:.1%}."
         )
         return svg(18 + (BAR + 14) * len(point["by_layer"]), 62 + TALL, body), words
 

@@ -23,7 +23,7 @@ from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.hooks import collect_losses
 from deepdive.core.masks import Causal
 from deepdive.core.stack import Stack
-from deepdive.models.efficient.universal import Pondered, UniversalStack, universal_block
+from deepdive.layers.universal_stack import Pondered, UniversalStack, universal_block
 from deepdive.positions import SinusoidalPosition
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch05.runs.norm_variants import best_rate

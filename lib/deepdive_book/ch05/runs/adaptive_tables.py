@@ -52,10 +52,10 @@ def accuracy_table(rows: Rows) -> Html:
     head = [f"{length} columns" for length in adaptive_steps.LENGTHS]
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys([*head, "difference (64)"], ".1f"),
-                 caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval]. MFLOPs: "
-                 "millions of floating-point operations per sum of 16 columns, forward. LR: "
-                 f"learning rate. Difference: in points from {CONSTANT} at 64 columns, paired by "
-                 f"seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
+                 caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval]. "
+                 "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
+                 f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
+                 f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
 
 
 def ponder_table(rows: Rows) -> Html:
@@ -78,9 +78,9 @@ def ponder_table(rows: Rows) -> Html:
     return table(lines, formats={"correct (%)": ".1f", "steps": ".2f", "slowest column": ".2f",
                                  "r with difficulty": ".2f", "r with position": ".2f"},
                  caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
-                 "interval]. Steps: mean over columns; slowest column: mean over sums of the largest "
-                 "number of steps in a sum. r: correlation of a column's steps with its difficulty "
-                 "and with its position.")  # fmt: skip
+                 "interval]. Steps: mean over columns; slowest column: mean over sums of the "
+                 "largest number of steps in a sum. r: correlation of a column's steps with its "
+                 "difficulty and with its position.")  # fmt: skip
 
 
 def exit_table(rows: Rows) -> Html:
@@ -132,7 +132,7 @@ def layer_table(rows: Rows) -> Html:
     if any(row["variant"] == "3 layers" for row in rows):
         small = selected(rows, "3 layers")
         lines.append({"model": "3 layers, fine-tuned", "layers": 3,
-                      "accuracy": interval([100 * row["accuracy"][0] for row in small])})  # fmt: skip
+                      "accuracy": interval([100 * r["accuracy"][0] for r in small])})  # fmt: skip
     return table(lines, formats={"accuracy": ".1f"},
                  caption=f"Test accuracy (%) when every text leaves at one layer, mean over "
                  f"{len(runs)} seeds [95% t interval].")  # fmt: skip
@@ -150,5 +150,5 @@ def timing_table(rows: Rows) -> Html:
         lines.append({"batch": size, "full model": mean(full), "early exit": mean(early),
                       "ratio": interval(ratios)})  # fmt: skip
     return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
-                 caption=f"Milliseconds per text at a threshold of {early_exit.TIMED:g} nats, one "
-                 f"CPU thread of a shared machine, {len(runs)} seeds [95% t interval].")  # fmt: skip
+                 caption=f"Milliseconds per text at a threshold of {early_exit.TIMED:g} nats, "
+                 f"one thread of a shared CPU, {len(runs)} seeds [95% t interval].")  # fmt: skip

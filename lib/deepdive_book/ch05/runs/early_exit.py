@@ -21,8 +21,9 @@ from torch import Tensor
 from deepdive.core.masks import Padding
 from deepdive.data.text import split_by
 from deepdive.models.bert.bert import TINY, bert
-from deepdive.models.bert.deebert import DeeBert, entropy, stage_loss
+from deepdive.models.bert.deebert import DeeBert, entropy
 from deepdive.tokenizers import padded
+from deepdive.training.objectives.early_exit import stage_loss
 from deepdive.training.optim import cosine
 from deepdive_book.ch05.runs.norm_variants import best_rate
 from deepdive_book.data.labeled_cause_reviews import generated_verdicts

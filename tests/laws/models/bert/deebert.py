@@ -42,11 +42,14 @@ def _() -> Case:
         """A batch leaves where its examples leave alone."""
         model = _spread(tiny())
         entropies = -(p := model.all_exits(TOKENS, REAL)[0].softmax(-1)).mul(p.log()).sum(-1)
-        threshold = float(entropies.detach().sort().values[1]) + 1e-6  # two of three leave at layer 1
+        threshold = (
+            float(entropies.detach().sort().values[1]) + 1e-6
+        )  # two of three leave at layer 1
         batch = model.early_exit(TOKENS, threshold, REAL)
         assert sorted(batch.layers.tolist()) == [1, 1, 2]
         alone = [
-            model.early_exit(row[real][None], threshold) for row, real in zip(TOKENS, REAL)
+            model.early_exit(row[real][None], threshold)
+            for row, real in zip(TOKENS, REAL, strict=True)
         ]
         assert batch.layers.tolist() == [int(one.layers) for one in alone]
         return batch.logits, torch.cat([one.logits for one in alone])

@@ -6,12 +6,8 @@ from torch import Tensor, nn
 from deepdive.core import LayerNorm, PreNorm
 from deepdive.core.masks import Causal
 from deepdive.core.stack import Stack
-from deepdive.models.efficient.conditional_computation import (
-    GatedPreNorm,
-    budget_loss,
-    conditional_computation,
-    tiny,
-)
+from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
+from deepdive.models.efficient.conditional_computation import conditional_computation, tiny
 from laws import Case, case, random_rows
 
 X = random_rows(2, 5, 16)

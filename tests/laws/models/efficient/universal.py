@@ -6,7 +6,8 @@ from torch import Tensor, nn
 from deepdive.core import Context
 from deepdive.core.hooks import collect_losses
 from deepdive.core.masks import Causal, Padding
-from deepdive.models.efficient.universal import UniversalStack, tiny, universal_block
+from deepdive.layers.universal_stack import UniversalStack, universal_block
+from deepdive.models.efficient.universal import tiny
 from laws import Case, Fails, case, random_rows
 
 X, ROWS = random_rows(2, 5, 16), torch.zeros(1, 3, 16)
@@ -35,7 +36,9 @@ def _() -> Case:
             output = stack(X)
         cost = torch.as_tensor(losses.total()) / stack.ponder_weight * torch.ones(2, 5, 1)
         plain = stack.blocks[0](_coded(X, 1))
-        return torch.cat((output, cost), -1), torch.cat((plain, torch.full((2, 5, 1), 2.0).double()), -1)
+        return torch.cat((output, cost), -1), torch.cat(
+            (plain, torch.full((2, 5, 1), 2.0).double()), -1
+        )
 
     def fixed() -> tuple[Tensor, Tensor]:
         """Without a halting unit: the same block three times, positions and step added to each."""
