@@ -36,10 +36,7 @@ class Exits(NamedTuple):
 
 
 class DeeBert(nn.Module):
-    """A BERT encoder whose layers each have an off-ramp: out(dropout(pooler(states))).
-
-    `early_exit` is for inference, `forward` is the full model, `all_exits` is for training.
-    """
+    """A BERT encoder whose layers each have an off-ramp: out(dropout(pooler(states)))."""
 
     def __init__(self, encoder: Bert, n_classes: int, dropout: float = 0.1) -> None:
         super().__init__()
