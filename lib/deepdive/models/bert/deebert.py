@@ -41,7 +41,7 @@ class DeeBert(nn.Module):
     def __init__(self, encoder: Bert, n_classes: int, dropout: float = 0.1) -> None:
         super().__init__()
         positive(n_classes=n_classes)
-        self.bert, d_model = encoder, encoder.config.d_model
+        self.bert, self.n_classes, d_model = encoder, n_classes, encoder.config.d_model
         self.ramps = nn.ModuleList(
             nn.Sequential(Pooler(d_model), nn.Dropout(dropout), nn.Linear(d_model, n_classes))
             for _ in encoder.stack.blocks
@@ -78,7 +78,7 @@ class DeeBert(nn.Module):
         numbers(threshold=threshold)
         x, real = self.embed(tokens, mask, segments), mask
         inside = torch.arange(len(tokens), device=tokens.device)
-        found, layers = x.new_zeros(len(tokens), self.ramps[0][2].out_features), inside + 0
+        found, layers = x.new_zeros(len(tokens), self.n_classes), inside + 0
         layered = zip(self.bert.stack.blocks, self.ramps, strict=True)
         for layer, (block, ramp) in enumerate(layered, start=1):
             x = block(x, mask=padding(real, tokens[inside], "mask"))
