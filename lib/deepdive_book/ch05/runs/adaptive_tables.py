@@ -13,6 +13,8 @@ from deepdive_book.kit.tables import NOT_HERE, table
 
 Rows = Sequence[dict[str, Any]]
 NOT_SAVED = [{"model": NOT_HERE}]
+COLUMNS = {"16 columns": "bits_16", "difficulty 1": "far_1", "difficulty 8": "far_8",
+           "64 columns": "bits_64"}  # fmt: skip
 
 
 def selected(rows: Rows, variant: str, ponder_weight: float | None = None) -> list[dict[str, Any]]:
@@ -43,16 +45,17 @@ def accuracy_table(rows: Rows) -> Html:
             "MFLOPs": round(mean(row["flops"] for row in runs) / 1e6, 2),
             "LR": f"{runs[0]['rate']:g}",
         }  # fmt: skip
-        for length in adaptive_steps.LENGTHS:
-            line[f"{length} columns"] = interval([100 * row[f"bits_{length}"] for row in runs])
+        for title, key in COLUMNS.items():
+            line[title] = interval([100 * row[key] for row in runs])
         if name != CONSTANT:
             pairs = paired(by_seed(runs, "bits_64"), by_seed(base, "bits_64"))
             line["difference (64)"] = interval(pairs, 100, contrasts=len(VARIANTS) - 1)
         lines.append(line)
-    head = [f"{length} columns" for length in adaptive_steps.LENGTHS]
+    head = [*COLUMNS]
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys([*head, "difference (64)"], ".1f"),
-                 caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval]. "
+                 caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval, which "
+                 "can reach above 100]. Difficulty n: of the bits with this difficulty, 16 columns. "
                  "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
                  f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
                  f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
@@ -74,13 +77,17 @@ def ponder_table(rows: Rows) -> Html:
                 line[title] = interval([scale * row[f"{key}_{length}"] for row in runs])
             for what in ("difficulty", "position"):
                 line[f"r with {what}"] = interval([row[f"by_{what}_{length}"] for row in runs])
+            own = [abs(row[f"by_column_{length}"]) for row in runs]
+            line["absolute r with own bits"] = interval(own)
             lines.append(line)
     return table(lines, formats={"correct (%)": ".1f", "steps": ".2f", "slowest column": ".2f",
-                                 "r with difficulty": ".2f", "r with position": ".2f"},
+                                 "r with difficulty": ".2f", "r with position": ".2f",
+                                 "absolute r with own bits": ".2f"},
                  caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
                  "interval]. Steps: mean over columns; slowest column: mean over sums of the "
                  "largest number of steps in a sum. r: correlation of a column's steps with its "
-                 "difficulty and with its position.")  # fmt: skip
+                 "difficulty and with its position, and the absolute correlation with whether its "
+                 "own two bits differ.")  # fmt: skip
 
 
 def exit_table(rows: Rows) -> Html:
