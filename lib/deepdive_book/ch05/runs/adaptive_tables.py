@@ -55,7 +55,7 @@ def accuracy_table(rows: Rows) -> Html:
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys([*head, "difference (64)"], ".1f"),
                  caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval, which "
-                 "can reach above 100]. Difficulty n: of the bits with this difficulty, 16 columns. "
+                 "can reach above 100]. Difficulty n: of bits with this difficulty, 16 columns. "
                  "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
                  f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
                  f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
