@@ -288,8 +288,8 @@ adaptive_tables.accuracy_table(rows)
 # %% [markdown]
 # **A fixed number of steps does at least as well.** At 64 columns, ACT has 94.9% correct bits and
 # four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to 6.3, so it's
-# inconclusive. Four steps are the control for ACT's computation: a first run of ACT took 3.5 steps
-# at 16 columns and 4.4 at 64. The mean over five seeds turned out lower, but the FLOPs are almost
+# inconclusive. Four steps are the control for ACT's computation: a first run of ACT took about
+# four. The mean over five seeds turned out lower, but the FLOPs are almost
 # equal, because the slowest column counts.
 #
 # **What comes from sharing the weights, what from more steps?** Compared with the narrow
@@ -311,7 +311,8 @@ adaptive_tables.accuracy_table(rows)
 # it exactly, for any length. 600 steps are the beginning of training, the models are tiny, and we
 # tested two learning rates. The Universal Transformer paper's tasks, sizes, and training times are
 # different.
-#
+
+# %% [markdown]
 # ## With the real library: transformers
 #
 # `transformers` has neither ACT nor DeeBERT. An early exit is a loop over the layers of its

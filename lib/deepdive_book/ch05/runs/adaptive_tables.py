@@ -46,16 +46,16 @@ def accuracy_table(rows: Rows) -> Html:
             "LR": f"{runs[0]['rate']:g}",
         }  # fmt: skip
         for title, key in COLUMNS.items():
-            line[title] = interval([100 * row[key] for row in runs])
+            line[title] = interval([row[key] for row in runs])
         if name != CONSTANT:
             pairs = paired(by_seed(runs, "bits_64"), by_seed(base, "bits_64"))
             line["difference (64)"] = interval(pairs, 100, contrasts=len(VARIANTS) - 1)
         lines.append(line)
     head = [*COLUMNS]
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
-                 formats=dict.fromkeys([*head, "difference (64)"], ".1f"),
-                 caption=f"Correct bits (%), mean over {len(SEEDS)} seeds [95% t interval, which "
-                 "can reach above 100]. Difficulty n: of bits with this difficulty, 16 columns. "
+                 formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
+                 caption=f"Correct bits, mean over {len(SEEDS)} seeds [95% t interval, which "
+                 "can reach above 100%]. Difficulty n: of bits with this difficulty, 16 columns. "
                  "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
                  f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
                  f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
@@ -72,15 +72,15 @@ def ponder_table(rows: Rows) -> Html:
             continue
         for length in (adaptive_steps.LENGTH, adaptive_steps.LONGEST):
             line = {"ponder weight": f"{0.01 if weight is None else weight:g}", "columns": length}
-            for title, key, scale in (("correct (%)", "bits", 100), ("steps", "ponder", 1),
-                                      ("slowest column", "slowest", 1)):  # fmt: skip
-                line[title] = interval([scale * row[f"{key}_{length}"] for row in runs])
+            for title, key in (("correct bits", "bits"), ("steps", "ponder"),
+                                      ("slowest column", "slowest")):  # fmt: skip
+                line[title] = interval([row[f"{key}_{length}"] for row in runs])
             for what in ("difficulty", "position"):
                 line[f"r with {what}"] = interval([row[f"by_{what}_{length}"] for row in runs])
             own = [abs(row[f"by_column_{length}"]) for row in runs]
             line["absolute r with own bits"] = interval(own)
             lines.append(line)
-    return table(lines, formats={"correct (%)": ".1f", "steps": ".2f", "slowest column": ".2f",
+    return table(lines, formats={"correct bits": ".1%", "steps": ".2f", "slowest column": ".2f",
                                  "r with difficulty": ".2f", "r with position": ".2f",
                                  "absolute r with own bits": ".2f"},
                  caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
@@ -102,19 +102,19 @@ def exit_table(rows: Rows) -> Html:
         lines.append({
             "threshold (nats)": f"{threshold:g}",
             "mean depth": mean(point["depth"] for point in points),
-            "DeeBERT": interval([100 * point["accuracy"] for point in points]),
+            "DeeBERT": interval([point["accuracy"] for point in points]),
             "minus fixed depth": interval(
                 [100 * (p["accuracy"] - f) for p, f in zip(points, fixed, strict=True)],
                 contrasts=len(early_exit.THRESHOLDS),
             ),
-            "random layers": interval([100 * point["random"] for point in points]),
+            "random layers": interval([point["random"] for point in points]),
             "slowest of 8": mean(point["slowest_8"] for point in points),
             "slowest of 32": mean(point["slowest_32"] for point in points),
         })  # fmt: skip
-    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1f", "minus fixed depth": ".1f",
-                                 "random layers": ".1f", "slowest of 8": ".2f",
+    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
+                                 "random layers": ".1%", "slowest of 8": ".2f",
                                  "slowest of 32": ".2f"},
-                 caption=f"Test accuracy (%), mean over {len(runs)} seeds [95% t interval]. Minus "
+                 caption=f"Test accuracy, mean over {len(runs)} seeds [95% t interval]. Minus "
                  "fixed depth: difference in points from always leaving at the two layers next to "
                  "the mean depth, mixed to have the same mean depth, corrected for "
                  f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
@@ -134,14 +134,14 @@ def layer_table(rows: Rows) -> Html:
         return table(NOT_SAVED)
     runs = selected(rows, "DeeBERT")
     lines = [{"model": "DeeBERT" if i < 5 else "DeeBERT, full model", "layers": i + 1,
-              "accuracy": interval([100 * row["accuracy"][i] for row in runs])}
+              "accuracy": interval([row["accuracy"][i] for row in runs])}
              for i in range(6)]  # fmt: skip
     if any(row["variant"] == "3 layers" for row in rows):
         small = selected(rows, "3 layers")
         lines.append({"model": "3 layers, fine-tuned", "layers": 3,
-                      "accuracy": interval([100 * r["accuracy"][0] for r in small])})  # fmt: skip
-    return table(lines, formats={"accuracy": ".1f"},
-                 caption=f"Test accuracy (%) when every text leaves at one layer, mean over "
+                      "accuracy": interval([r["accuracy"][0] for r in small])})  # fmt: skip
+    return table(lines, formats={"accuracy": ".1%"},
+                 caption=f"Test accuracy when every text leaves at one layer, mean over "
                  f"{len(runs)} seeds [95% t interval].")  # fmt: skip
 
 
