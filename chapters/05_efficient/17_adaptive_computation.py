@@ -20,7 +20,7 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-On generated binary additions, the steps that ACT takes don't follow the difficulty: the
+# On generated binary additions, the steps that ACT takes don't follow the difficulty: the
 # correlation is -0.02 (five seeds, 95% interval -0.07 to 0.02). At 64 columns, four times the
 # training length, ACT has 94.9% correct bits and four fixed steps have 96.8%, an inconclusive
 # difference.
@@ -391,7 +391,7 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 # ## Summary
 #
-Does the extra computation go where it's needed, and does it beat a fixed depth? Not in our
+# Does the extra computation go where it's needed, and does it beat a fixed depth? Not in our
 # experiments. On additions, ACT's steps depend on a column's own bits more than on its difficulty,
 # whose correlation with the steps is -0.02 (interval -0.07 to 0.02), although the difficulty we
 # defined is a hard one only for a single step. A fixed number of four steps, at the same FLOPs, does

@@ -54,7 +54,7 @@ def deebert_agrees() -> None:
         equal(loss, wanted)
         ramps = {n: (p, p) for n, p in model.ramps.named_parameters() if int(n[0]) in layers}
         equal_gradients(loss, wanted, {"words": words, **ramps})
-    every = [[float(-(one.softmax(-1) * one.log_softmax(-1)).sum()) for one in layer]
+    every = [[float(-(one.softmax(-1) * one.log_softmax(-1)).sum().detach()) for one in layer]
              for layer in expected]  # fmt: skip
     seen = set()
     for threshold in (0.0, *(h + 1e-9 for layer in every for h in layer)):

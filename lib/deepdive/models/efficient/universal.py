@@ -19,6 +19,7 @@ from functools import partial
 
 from torch import nn
 
+from deepdive.core.checks import positive
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.position import Position
 from deepdive.layers.universal_stack import UniversalStack, universal_block
@@ -38,6 +39,7 @@ def universal(
     ponder_weight: float = 0.01,
 ) -> Transformer:
     """Build an encoder-decoder with one block each, of the base Transformer's sizes."""
+    positive(src_vocab=src_vocab, tgt_vocab=tgt_vocab)
 
     def stack(cross: bool) -> UniversalStack:
         block = universal_block(d_model, n_heads, d_ff, dropout, cross)
