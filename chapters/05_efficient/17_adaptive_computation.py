@@ -127,8 +127,9 @@ def gated(x, norm, sublayer, control, training):  # conditional computation, one
 
 
 def early_exit(x, layers, ramps, threshold):  # DeeBERT, for one text: x (1, T, d)
-    for depth, (layer, ramp) in enumerate(zip(layers, ramps, strict=True), start=1):
-        x = layer(x)
+    depth = 0
+    for layer, ramp in zip(layers, ramps, strict=True):
+        x, depth = layer(x), depth + 1
         p = ramp(x).softmax(-1)  # (1, classes)
         entropy = -(p * p.log()).sum()
         if entropy < threshold:
@@ -158,8 +159,8 @@ for threshold in (0.7, 0.6, 0.1):
 # %% Equal to the library tags=["equals-library"]
 from deepdive.core import Context
 from deepdive.core.hooks import record
-from deepdive.models.bert.deebert import tiny as tiny_deebert
 from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
+from deepdive.models.bert.deebert import tiny as tiny_deebert
 from deepdive.models.efficient.universal import tiny
 
 torch.manual_seed(0)
@@ -177,7 +178,8 @@ table = stack.sinusoids.table(torch.arange(7)).float()
 average, ponder = ours(x, lambda step: table[:6] + table[step])
 found = stack.pondered(x, Context())
 cost = found.steps + found.remainders
-assert torch.allclose(average, found.states, atol=1e-5) and torch.allclose(ponder, cost, atol=1e-5)
+assert torch.allclose(average, found.states, atol=1e-5)
+assert torch.allclose(ponder, cost, atol=1e-5)
 for mine, theirs in ((x, x), (ours.halt.weight, stack.halt.weight),
                      (layer.linear1.weight, block.ff.inner.weight)):
     a, b = (torch.autograd.grad(states.pow(3).sum() + c.sum(), leaf, retain_graph=True)[0]
@@ -205,11 +207,11 @@ for threshold in (0.0, 2.0):
     assert torch.allclose(p, exits.logits.softmax(-1), atol=1e-6)
 
 # %% [markdown]
-# For conditional computation, the training loss also has a **budget loss**: the distance of the mean
-# gate from the fraction of sublayers that you want to run. A penalty alone isn't enough, because
-# soft gates near 1/2 would satisfy a budget of 1/2 without a decision. Noise on the gate's logit,
-# which grows during training, pushes the logits away from 0. The paper trains one model for several
-# budgets. Here we only test its parts; no experiment below uses it.
+# For conditional computation, the training loss also has a **budget loss**: the distance of the
+# mean gate from the fraction of sublayers that you want to run. A penalty alone isn't enough,
+# because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. Noise on the
+# gate's logit, which grows during training, pushes the logits away from 0. The paper trains one
+# model for several budgets. Here we only test its parts; no experiment below uses it.
 #
 # ## Experiments
 #
@@ -261,10 +263,10 @@ adaptive_tables.ponder_table(rows)
 # number of steps isn't constant, but it follows what is easy to see rather than what is hard to
 # compute.
 #
-# **The ponder weight sets the mean.** A weight of 0.1 takes 1.3 steps, a weight of 0.001 takes 4.9
-# at 64 columns, and for every weight the mean correlation with the difficulty is below 0.1 in absolute
-# value. The slowest column takes 5.1 steps where the mean is 3.3, so whole sums don't get cheaper in
-# proportion to the mean.
+# **The ponder weight sets the mean.** A weight of 0.1 takes 1.3 steps, a weight of 0.001 takes
+# 4.9 at 64 columns, and for every weight the mean correlation with the difficulty is below 0.1 in
+# absolute value. The slowest column takes 5.1 steps where the mean is 3.3, so whole sums don't
+# get cheaper in proportion to the mean.
 #
 # The figure shows four test sums and a model of the first seed. *Try this:*
 #
@@ -287,17 +289,17 @@ adaptive_tables.accuracy_table(rows)
 
 # %% [markdown]
 # **A fixed number of steps does at least as well.** At 64 columns, ACT has 94.9% correct bits and
-# four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to 6.3, so it's
-# inconclusive. Four steps are the control for ACT's computation: a first run of ACT took about
-# four. The mean over five seeds turned out lower, but the FLOPs are almost
-# equal, because the slowest column counts.
+# four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to 6.3, so
+# it's inconclusive. Four steps are the control for ACT's computation: a first run of ACT took
+# about four. The mean over five seeds turned out lower, but the FLOPs are almost equal, because
+# the slowest column counts.
 #
 # **What comes from sharing the weights, what from more steps?** Compared with the narrow
-# Transformer, which has about the same number of parameters, four shared steps gain 7.1 points at 64
-# columns. Compared with the wide Transformer, which has six times the parameters and more FLOPs, the
-# difference is inconclusive. Within the training length both plain Transformers are almost perfect.
-# Six steps without halting trained badly with some seeds, so their mean is low and their interval
-# wide; this comparison is inconclusive, too.
+# Transformer, which has about the same number of parameters, four shared steps gain 7.1 points at
+# 64 columns. Compared with the wide Transformer, which has six times the parameters and more
+# FLOPs, the difference is inconclusive. Within the training length both plain Transformers are
+# almost perfect. Six steps without halting trained badly with some seeds, so their mean is low
+# and their interval wide; this comparison is inconclusive, too.
 #
 # **Is the difficulty difficult?** Only for one step: it gets 82.4% of the bits with difficulty 8
 # and 89.3% of those with difficulty 1. With more steps the order is reversed. Attention
@@ -307,18 +309,18 @@ adaptive_tables.accuracy_table(rows)
 # better test. Chains of pointers are one, but in first runs of 800 steps none of our models learned
 # them well, so we don't report them.
 #
-# **What this doesn't show.** Two bits and a carry are an easy task: a machine with two states solves
-# it exactly, for any length. 600 steps are the beginning of training, the models are tiny, and we
-# tested two learning rates. The Universal Transformer paper's tasks, sizes, and training times are
-# different.
+# **What this doesn't show.** Two bits and a carry are an easy task: a machine with two states
+# solves it exactly, for any length. 600 steps are the beginning of training, the models are tiny,
+# and we tested two learning rates. The Universal Transformer paper's tasks, sizes, and training
+# times are different.
 
 # %% [markdown]
 # ## With the real library: transformers
 #
 # `transformers` has neither ACT nor DeeBERT. An early exit is a loop over the layers of its
-# `BertModel`, and a model that repeats one block is `AlbertModel`, whose layers share their weights.
-# ALBERT is a Universal Transformer without halting and without the encoding of the step. The models
-# here have random weights, so the cell shows the mechanism only.
+# `BertModel`, and a model that repeats one block is `AlbertModel`, whose layers share their
+# weights. ALBERT is a Universal Transformer without halting and without the encoding of the step.
+# The models here have random weights, so the cell shows the mechanism only.
 
 # %% Early exit over the layers of BertModel tags=["nbval-check-output"]
 from transformers import AlbertConfig, AlbertModel, BertConfig, BertModel
@@ -332,9 +334,9 @@ tokens = torch.randint(5, 50, (1, 7))
 
 @torch.no_grad()
 def classify(threshold):
-    x = bert.embeddings(input_ids=tokens)
-    for depth, (layer, ramp) in enumerate(zip(bert.encoder.layer, ramps, strict=True), start=1):
-        x = layer(x)
+    x, depth = bert.embeddings(input_ids=tokens), 0
+    for layer, ramp in zip(bert.encoder.layer, ramps, strict=True):
+        x, depth = layer(x), depth + 1
         x = x[0] if isinstance(x, tuple) else x
         p = ramp(x[:, 0]).softmax(-1)
         if -(p * p.log()).sum() < threshold:
@@ -358,7 +360,7 @@ for n in (2, 12):
 # | what varies | steps of one shared block | sublayers that run | layers before the exit |
 # | for each | position | token and sublayer | text |
 # | decided by | sum of halting probabilities | sign of a gate's logit | entropy of a prediction |
-# | learned by | the loss and the ponder cost | the loss and the budget loss | not learned, a threshold |
+# | learned by | loss and ponder cost | loss and budget loss | not learned, a threshold |
 # | chosen after training | no | the budget | the threshold |
 # | others still attend to it | yes, to the copied state | yes | no others |
 #
@@ -367,11 +369,11 @@ for n in (2, 12):
 #
 # ## Common mistake: counting skipped tokens as saved time
 #
-# You report the mean number of steps or layers as the cost. **Symptom:** the mean is far below the
-# maximum, but the model isn't faster. In a batch, every matrix multiplication runs on all positions
-# until the slowest position has halted, so the time follows the slowest position or text. **Fix:** report
-# the slowest of each batch next to the mean, and remove finished texts from the batch, as
-# `DeeBert.early_exit` does. The next cell counts both for an untrained stack.
+# You report the mean number of steps or layers as the cost. **Symptom:** the mean is far below
+# the maximum, but the model isn't faster. In a batch, every matrix multiplication runs on all
+# positions until the slowest position has halted, so the time follows the slowest position or
+# text. **Fix:** report the slowest of each batch next to the mean, and remove finished texts from
+# the batch, as `DeeBert.early_exit` does. The next cell counts both for an untrained stack.
 
 # %% Mean and slowest number of steps tags=["nbval-check-output"]
 torch.manual_seed(0)
@@ -381,8 +383,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 # %% [markdown]
 # ## In practice
 #
-# - **Compare with a fixed depth of equal cost, trained in the same way.** It's the baseline that adaptive
-#   methods have to beat, and it batches perfectly.
+# - **Compare with a fixed depth of equal cost, trained in the same way.** It's the baseline that
+#   adaptive methods have to beat, and it batches perfectly.
 # - **Choose the threshold of an early exit on validation data**, and choose it again after the data
 #   change: it's in units of the model's certainty, not of its accuracy.
 # - **Search the weight of the ponder cost** on a logarithmic scale. Too large a weight stops after
@@ -392,10 +394,10 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 # ## Summary
 #
 # Does the extra computation go where it's needed, and does it beat a fixed depth? Not in our
-# experiments. On additions, ACT's steps depend on a column's own bits more than on its difficulty,
-# whose correlation with the steps is -0.02 (interval -0.07 to 0.02), although the difficulty we
-# defined is a hard one only for a single step. A fixed number of four steps, at the same FLOPs, does
-# at least as well.
+# experiments. On additions, ACT's steps depend on a column's own bits more than on its
+# difficulty, whose correlation with the steps is -0.02 (interval -0.07 to 0.02), although the
+# difficulty we defined is a hard one only for a single step. A fixed number of four steps, at the
+# same FLOPs, does at least as well.
 #
 # The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
 # harder inputs take more steps, and the DeeBERT paper reports a large part of the inference time
@@ -417,8 +419,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    2: if the first probability is at least $1 - \epsilon$, then $N = 1$ and $R = 1$. Two steps with
-#    a first probability just below $1 - \epsilon$ cost about $2 + \epsilon$.
+#    2: if the first probability is at least $1 - \epsilon$, then $N = 1$ and $R = 1$. Two steps
+#    with a first probability just below $1 - \epsilon$ cost about $2 + \epsilon$.
 #
 #    </details>
 # 3. Why does the Universal Transformer need an encoding of the step, and BERT doesn't?
@@ -442,8 +444,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    If a fraction $q$ of the texts needs all layers, the probability that at least one of 32 does is
-#    $1 - (1 - q)^{32}$, which is already 81% for $q = 5\%$.
+#    If a fraction $q$ of the texts needs all layers, the probability that at least one of 32 does
+#    is $1 - (1 - q)^{32}$, which is already 81% for $q = 5\%$.
 #
 #    </details>
 #
@@ -469,8 +471,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    </details>
 # 3. *(derive, 8 min)* The ponder cost's gradient with respect to a halting probability $p_n$ with
-#    $n < N$ is $-1$. Why does this *increase* the probabilities, and why is the number of steps then
-#    reduced?
+#    $n < N$ is $-1$. Why does this *increase* the probabilities, and why is the number of steps
+#    then reduced?
 #
 #    <details><summary>Answer</summary>
 #
