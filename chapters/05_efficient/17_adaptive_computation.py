@@ -29,7 +29,7 @@
 #
 # <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb), [residual connections and
 # norms](../02_transformer/09_residuals_norms.ipynb), [mixture of
-# experts](11_mixture_of_experts.ipynb) · 20 min · data: generated additions, movie reviews · runs
+# experts](11_mixture_of_experts.ipynb) · 20 min · data: generated additions · runs
 # on a laptop; results of the long runs are included · book 5.1.3, table 1.1</small>
 
 # %% Three adaptive depths [markdown] tags=["slide"] figure="ch05.adaptive_depth"
@@ -211,11 +211,12 @@ for threshold in (0.0, 2.0):
 # mean gate from the fraction of sublayers that you want to run. A penalty alone isn't enough,
 # because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. Noise on the
 # gate's logit, which grows during training, pushes the logits away from 0. The paper trains one
-# model for several budgets. Here we only test its parts; no experiment below uses it.
+# model for several budgets. Here we only test its parts, and those of DeeBERT; the experiment
+# below is about ACT.
 #
-# ## Experiments
+# ## Experiment
 #
-# ### 1. Do more steps go to harder positions?
+# ### Do more steps go to harder positions?
 #
 # A task with a known difficulty: add two binary numbers. Each token is a **column**, the two bits
 # that are added, the lowest column first, and the label is the bit of the sum. A column with equal
@@ -402,7 +403,7 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 # The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
 # harder inputs take more steps, and the DeeBERT paper reports a large part of the inference time
 # saved at almost equal accuracy, for fine-tuned BERT-base and RoBERTa-base. We reproduced neither
-# their tasks nor their sizes.
+# their tasks nor their sizes, and measured no early exit at all.
 #
 # ## Check your understanding
 #
