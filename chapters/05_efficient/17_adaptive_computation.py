@@ -158,9 +158,6 @@ for threshold in (0.7, 0.6, 0.1):
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.core import Context
-from deepdive.core.hooks import record
-from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
-from deepdive.models.bert.deebert import tiny as tiny_deebert
 from deepdive.models.efficient.universal import tiny
 
 torch.manual_seed(0)
@@ -187,6 +184,10 @@ for mine, theirs in ((x, x), (ours.halt.weight, stack.halt.weight),
     assert torch.allclose(a, b, atol=1e-4)
 
 # %% Gates and exits equal the library's tags=["equals-library"]
+from deepdive.core.hooks import record
+from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
+from deepdive.models.bert.deebert import tiny as tiny_deebert
+
 joint, double = GatedPreNorm(16), nn.Linear(16, 16)
 for training in (True, False):
     joint.train(training)
