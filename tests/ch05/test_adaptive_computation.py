@@ -1,14 +1,16 @@
-"""The experiment of page 5.17: the task, what is held equal, and the opening drawing."""
+"""The experiments of page 5.17: the task, what is held equal, exits, and the opening drawing."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import pytest
 import torch
 
 from deepdive.layers.universal_stack import UniversalStack
+from deepdive.models.bert.deebert import entropy
 from deepdive_book.ch05.figures.adaptive_depth import adaptive_depth
-from deepdive_book.ch05.runs import adaptive_steps, adaptive_tables
+from deepdive_book.ch05.runs import adaptive_steps, adaptive_tables, early_exit
 from deepdive_book.ch05.runs.adaptive_steps import ACT, CONSTANT, FIXED, ONE, SLIM, VARIANTS, WIDE
 from deepdive_book.kit.flops import count_flops
 
@@ -53,7 +55,28 @@ def test_a_short_run_has_what_the_tables_need() -> None:
         assert [sum(w > 0 for w in row) for row in example["weights"]] == example["steps"]
 
 
+def test_exits_are_the_first_below_the_threshold() -> None:
+    logits = torch.randn(4, 50, 2, generator=torch.Generator().manual_seed(0))
+    labels = torch.randint(2, (50,), generator=torch.Generator().manual_seed(1))
+    for point in early_exit.curve(logits, labels):
+        below = entropy(logits) < point["threshold"]
+        first = [next((i for i in range(3) if below[i, n]), 3) for n in range(50)]
+        correct = [int(logits[i, n].argmax() == labels[n]) for n, i in enumerate(first)]
+        assert point["accuracy"] == pytest.approx(sum(correct) / 50)
+        assert point["depth"] == pytest.approx(sum(first) / 50 + 1)
+        assert sum(point["by_layer"]) == pytest.approx(1)
+        assert point["slowest_32"] >= point["slowest_8"] >= point["depth"]
+
+
+def test_a_fixed_depth_between_two_layers_is_a_mixture_of_them() -> None:
+    accuracy = [0.5, 0.6, 0.8]
+    found = [adaptive_tables._fixed(accuracy, depth) for depth in (1.0, 1.5, 2.25, 3.0)]
+    assert found == pytest.approx([0.5, 0.55, 0.65, 0.8])
+
+
 def test_the_saved_rows_are_those_that_the_tables_need() -> None:
     rows = adaptive_steps.load()
     for name in VARIANTS:
         assert len(adaptive_tables.selected(rows, name)) == 5
+    exits = early_exit.load()
+    assert [row["seed"] for row in adaptive_tables.measured(exits)] == [*early_exit.SEEDS]

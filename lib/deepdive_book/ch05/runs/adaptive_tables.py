@@ -1,10 +1,10 @@
-"""The tables of page 5.17, from the saved runs of its experiment."""
+"""The tables of page 5.17, from the saved runs of its two experiments."""
 
 from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
-from deepdive_book.ch05.runs import adaptive_steps
+from deepdive_book.ch05.runs import adaptive_steps, early_exit
 from deepdive_book.ch05.runs.adaptive_steps import ACT, CONSTANT, SEEDS, TUNING_SEED, VARIANTS
 from deepdive_book.ch05.runs.norm_variants import best_rate
 from deepdive_book.kit.markup import Html
@@ -88,3 +88,75 @@ def ponder_table(rows: Rows) -> Html:
                  "largest number of steps in a sum. r: correlation of a column's steps with its "
                  "difficulty and with its position, and the absolute correlation with whether its "
                  "own two bits differ.")  # fmt: skip
+
+
+def measured(rows: Rows) -> list[dict[str, Any]]:
+    """Return the runs of DeeBERT that aren't for tuning, in the order of the seeds."""
+    return sorted((r for r in rows if r["seed"] != TUNING_SEED), key=lambda row: row["seed"])
+
+
+def exit_table(rows: Rows) -> Html:
+    """Show accuracy by mean depth: entropy thresholds, random layers, and fixed layers."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs, lines = measured(rows), []
+    for i, threshold in enumerate(early_exit.THRESHOLDS):
+        points = [row["curve"][i] for row in runs]
+        fixed = [_fixed(row["accuracy"], point["depth"])
+                 for row, point in zip(runs, points, strict=True)]  # fmt: skip
+        lines.append({
+            "threshold (nats)": f"{threshold:g}",
+            "mean depth": mean(point["depth"] for point in points),
+            "DeeBERT": interval([point["accuracy"] for point in points]),
+            "minus fixed depth": interval(
+                [100 * (p["accuracy"] - f) for p, f in zip(points, fixed, strict=True)],
+                contrasts=len(early_exit.THRESHOLDS),
+            ),
+            "random layers": interval([point["random"] for point in points]),
+            "slowest of 8": mean(point["slowest_8"] for point in points),
+            "slowest of 32": mean(point["slowest_32"] for point in points),
+        })  # fmt: skip
+    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
+                                 "random layers": ".1%", "slowest of 8": ".2f",
+                                 "slowest of 32": ".2f"},
+                 caption=f"Test accuracy, mean over {len(runs)} seeds [95% t interval]. Minus "
+                 "fixed depth: difference in points from always leaving at the two layers next to "
+                 "the mean depth, mixed to have the same mean depth, corrected for "
+                 f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
+                 "texts leaves at each layer, chosen at random. Slowest of n: mean over batches of "
+                 "the layer at which the last of n texts leaves.")  # fmt: skip
+
+
+def _fixed(accuracy: Sequence[float], depth: float) -> float:
+    """Return the accuracy of fixed layers at a mean depth: linear between the two next to it."""
+    below = min(int(depth), len(accuracy) - 1)
+    return accuracy[below - 1] + (depth - below) * (accuracy[below] - accuracy[below - 1])
+
+
+def layer_table(rows: Rows) -> Html:
+    """Show the accuracy of each off-ramp."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs = measured(rows)
+    lines = [{"model": "DeeBERT" if i < 5 else "DeeBERT, full model", "layers": i + 1,
+              "accuracy": interval([row["accuracy"][i] for row in runs])}
+             for i in range(6)]  # fmt: skip
+    return table(lines, formats={"accuracy": ".1%"},
+                 caption=f"Test accuracy when every text leaves at one layer, mean over "
+                 f"{len(runs)} seeds [95% t interval].")  # fmt: skip
+
+
+def timing_table(rows: Rows) -> Html:
+    """Show milliseconds per text, full model and early exit."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs, lines = measured(rows), []
+    for size in (1, 32):
+        full = [row[f"ms_full_{size}"] for row in runs]
+        early = [row[f"ms_early_{size}"] for row in runs]
+        ratios = [e / f for e, f in zip(early, full, strict=True)]
+        lines.append({"batch": size, "full model": mean(full), "early exit": mean(early),
+                      "ratio": interval(ratios)})  # fmt: skip
+    return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
+                 caption=f"Milliseconds per text at a threshold of {early_exit.TIMED:g} nats, "
+                 f"one thread of a shared CPU, {len(runs)} seeds [95% t interval].")  # fmt: skip
