@@ -60,8 +60,8 @@ show(
 # **What it covers.** The **quadratic** cost of attention and six ways to reduce it: exact attention
 # in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
 # Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers,
-# layers without norms or feed-forward parts, memory across segments, adaptive depth, and connections
-# between layers complete the chapter.
+# layers without norms or feed-forward parts, memory across segments, adaptive computation time, and
+# connections between layers complete the chapter.
 #
 # **What you'll be able to do.** Implement each variant, verify at which setting it equals full
 # attention, measure its time and memory, test what it can no longer compute, and choose one for a
@@ -88,9 +88,10 @@ show(
 # | 5.11 | [Mixture of experts (Switch Transformer)](11_mixture_of_experts.ipynb) | What do eight experts cost? | 16 |
 # | 5.12 | [ByT5](12_byt5.ipynb) | Are bytes more robust to typos? | 15 |
 # | 5.13 | [Tensor parallelism, latent attention, and the gated delta rule](13_tensor_parallelism.ipynb) | How often must two devices communicate? | 17 |
-# | 5.14 | [Block order and architecture search](14_block_order.ipynb) | Does the order of sublayers matter? | 16 |
-# | 5.15 | [RMSNorm, ReZero, and all-attention](15_norms_and_all_attention.ipynb) | Which parts of a layer can go? | 20 |
+# | 5.14 | [Block order and architecture search](14_block_order.ipynb) | Does the order of sublayers matter? | 25 |
+# | 5.15 | [RMSNorm, ReZero, and all-attention](15_norms_and_all_attention.ipynb) | Which parts of a layer can go? | 25 |
 # | 5.16 | [Transformer-XL and recurrent memory](16_recurrence_and_memory.ipynb) | What do cached segments add? | 22 |
+# | 5.17 | [Adaptive computation time](17_adaptive_computation.ipynb) | Do harder inputs get more steps? | 20 |
 # | 5.18 | [RealFormer and transparent attention](18_connections_between_layers.ipynb) | Do shortcuts between layers train deep models? | 18 |
 #
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a

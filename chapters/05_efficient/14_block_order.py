@@ -34,7 +34,7 @@
 #
 # <small>Prerequisites: [residuals and norms](../02_transformer/09_residuals_norms.ipynb), [the
 # decoder](../02_transformer/12_decoder.ipynb), [learning rates and
-# ablations](../06a_text/02_gpt2_to_llama.ipynb) · 16 min · runs on a laptop; results of the long
+# ablations](../06a_text/02_gpt2_to_llama.ipynb) · 25 min · runs on a laptop; results of the long
 # runs are included · book table 1.1</small>
 
 # %% Four ways to arrange sublayers [markdown] tags=["slide"] figure="ch05.sublayer_orders"

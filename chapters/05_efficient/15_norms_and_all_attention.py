@@ -36,7 +36,7 @@
 # <small>Prerequisites: [residual connections and
 # norms](../02_transformer/09_residuals_norms.ipynb), [the feed-forward
 # layer](../02_transformer/10_feed_forward.ipynb),
-# [ablations](../02_transformer/16_variations.ipynb) · 20 min · data: Shakespeare's plays · runs on
+# [ablations](../02_transformer/16_variations.ipynb) · 25 min · data: Shakespeare's plays · runs on
 # a laptop; results of the long runs are included · book 1.2.1.2</small>
 
 # %% Residuals and all-attention [markdown] tags=["slide"] figure="ch05.sublayer_variants"

@@ -36,6 +36,7 @@ from deepdive.models.bert import (
     convbert,
     deberta,
     deberta_v2,
+    deebert,
     distilbert,
     electra,
     ibert,
@@ -54,6 +55,7 @@ from deepdive.models.efficient import (
     all_attention,
     bigbird,
     compressive,
+    conditional_computation,
     fnet,
     informer,
     led,
@@ -67,6 +69,7 @@ from deepdive.models.efficient import (
     set_transformer,
     transformer_xl,
     transformer_xl_lm,
+    universal,
 )
 from deepdive.models.generative import (
     bart,
@@ -396,6 +399,7 @@ EXAMPLES: dict[str, Example] = {
         ),
         32,
     ),
+    "deebert": _tokens(deebert.tiny),
     "distilbert": _tokens(lambda: distilbert.distilbert(distilbert.TINY)),
     "electra": Example(
         lambda: ElectraDiscriminator(electra.electra(electra.TINY)),
@@ -465,6 +469,8 @@ EXAMPLES: dict[str, Example] = {
     "nystromformer": _tokens(lambda: nystromformer.nystromformer(nystromformer.TINY)),
     "fnet": _tokens(lambda: fnet.fnet(fnet.TINY)),
     "luna": Example(luna.tiny),
+    "universal": Example(universal.tiny),
+    "cct": Example(conditional_computation.tiny),
     "all_attention": _tokens(all_attention.tiny),
     "transformer_xl": _tokens(
         lambda: transformer_xl_lm.for_lm(transformer_xl.transformer_xl(transformer_xl.TINY))

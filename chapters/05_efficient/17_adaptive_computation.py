@@ -1,0 +1,575 @@
+# %% [markdown] tags=["slide"]
+# # Adaptive computation time: do harder inputs get more steps?
+#
+# A Transformer spends the same number of layers on every token. The **Universal Transformer** with
+# **adaptive computation time (ACT)** repeats one block until each token has had enough,
+# **conditional computation** skips sublayers token by token, and **DeeBERT** stops after an early
+# layer (**early exit**). **Does the extra computation go where it's needed, and does it beat a
+# fixed depth?**
+#
+# **What it is.** The Universal Transformer ([Dehghani et al.
+# 2019](https://arxiv.org/abs/1807.03819)) applies one block several times. With ACT ([Graves
+# 2016](https://arxiv.org/abs/1603.08983)), a **halting unit** gives each position its own number of
+# steps. The **Conditional Computation Transformer** ([Bapna et al.
+# 2020](https://arxiv.org/abs/2002.07106)) has a learned gate per sublayer and token. DeeBERT ([Xin
+# et al. 2020](https://aclanthology.org/2020.acl-main.204/)) has a classifier after every layer, an
+# **off-ramp**, and stops at the first one that is certain enough.
+#
+# **What you'll be able to do.** Compute halting weights and the ponder cost by hand, implement all
+# three methods in 40 lines, and compare an adaptive depth with the fixed depth of equal cost.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# On generated binary additions, the steps that ACT takes don't follow the difficulty: the
+# correlation is -0.02 (five seeds, 95% interval -0.07 to 0.02). At 64 columns, four times the
+# training length, ACT has 94.9% correct bits and four fixed steps have 96.8%, an inconclusive
+# difference. A small DeeBERT keeps its accuracy of 71.8% with 2.00 of 6 layers on average, but when
+# every text leaves at layer 1, the accuracy is 71.6% as well: early exit isn't better than a fixed
+# depth.
+#
+# </details>
+#
+# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb), [residual connections and
+# norms](../02_transformer/09_residuals_norms.ipynb), [mixture of
+# experts](11_mixture_of_experts.ipynb) · 20 min · data: generated additions, movie reviews · runs
+# on a laptop; results of the long runs are included · book 5.1.3, table 1.1</small>
+
+# %% Three adaptive depths [markdown] tags=["slide"] figure="ch05.adaptive_depth"
+# ![Left: a grid of four columns and four steps. The columns 1+1, 0+1, 1+0 and 0+0 take two, three,
+# four, and one steps; later cells are copies. Middle: four sublayers, each with a gate of 1 or 0
+# for four tokens. Right: four layers of DeeBERT; the entropy falls from 0.62 to 0.41 to 0.08, where
+# the text exits, and layer 4 doesn't run.](figures/17_adaptive_computation.svg)
+#
+# *Filled: computed. Dashed: copied or skipped. Left: one block, its weights shared by all steps; a
+# position halts when its **halting probabilities** add up to 1. Middle: sublayers with weights of
+# their own, and a gate for each token. Right: layers of BERT, each with an off-ramp.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+# %% [markdown] tags=["slide"]
+# ## By hand: halting weights, a ponder cost, and an early exit
+#
+# **ACT.** Before each step, the halting unit computes a probability $p$ for each position from its
+# state. The position halts at the first step $N$ at which the sum of its probabilities reaches
+# $1 - \epsilon$, with $\epsilon = 0.01$. This last step gets the **remainder** $R$ as its weight:
+# 1 minus the probabilities before. So the weights add up to 1, and the output is the weighted
+# average of the states after each step. From then on the state is only copied. The **ponder cost**
+# is $N + R$.
+#
+# Take states of a single number, a block that adds 4, and a halting unit with $p = 1/4$ in state 0,
+# $3/4$ in state 4, and more than 0.99 in state 12. Three positions start at 0, 4, and 12:
+#
+# | start | probabilities | $N$ | $R$ | weights | states after each step | output | $N + R$ |
+# |---|---|---|---|---|---|---|---|
+# | 0 | 1/4, 3/4 | 2 | 3/4 | 1/4, 3/4 | 4, 8 | $1 + 6 = 7$ | 2.75 |
+# | 4 | 3/4, 0.96 | 2 | 1/4 | 3/4, 1/4 | 8, 12 | $6 + 3 = 9$ | 2.25 |
+# | 12 | 0.996 | 1 | 1 | 1 | 16 | 16 | 2 |
+#
+# Training adds the mean ponder cost, times a small weight, to the loss. Because $N$ is a whole
+# number, its gradient is zero almost everywhere, so the halting unit is pushed toward fewer steps
+# only through $R$.
+#
+# **Early exit.** DeeBERT measures certainty by the **entropy** $-\sum_c p_c \log p_c$ of an
+# off-ramp's prediction, in nats (units of the natural logarithm). Suppose that three off-ramps
+# predict the first of two classes with probability 1/2, 3/4, and 99/100. Their entropies are 0.69,
+# 0.56, and 0.06. A threshold of 0.7 stops after layer 1, a threshold of 0.6 after layer 2, and a
+# threshold of 0.1 after layer 3. With a threshold of 0 no text leaves early.
+
+# %% [markdown]
+# ## In code: ACT, gated sublayers, and early exit
+#
+# In the comments, B is the batch size, T the number of tokens, and d the width. `coding` adds the
+# encodings of position and step, which the Universal Transformer adds before every step. In
+# `gated`, the gate is soft in training, because a gate of 0 or 1 has no useful gradient, and hard
+# afterward.
+
+# %% ACT, a gated sublayer, early exit tags=["concept", "slide"]
+import torch
+from torch import nn
+
+
+class ACT(nn.Module):
+    """Apply one block until each position has halted, at most n_steps times."""
+
+    def __init__(self, block, d_model, n_steps, epsilon=0.01):
+        super().__init__()
+        self.block, self.halt = block, nn.Linear(d_model, 1)
+        self.n_steps, self.epsilon = n_steps, epsilon
+
+    def forward(self, x, coding=lambda step: 0.0):  # x: (B, T, d), coding(step): (T, d)
+        running = torch.ones(x.shape[:2], dtype=torch.bool)  # (B, T)
+        total, ponder, average = torch.zeros(x.shape[:2]), torch.zeros(x.shape[:2]), 0.0
+        for step in range(1, self.n_steps + 1):
+            coded = x + coding(step)  # position and step, before every step
+            p = self.halt(coded).sigmoid().squeeze(-1)  # (B, T)
+            last = (total + p >= 1 - self.epsilon) | (step == self.n_steps)
+            weight = torch.where(last, 1 - total, p) * running  # the last one: the remainder R
+            x = torch.where(running[..., None], self.block(coded), x)  # halted states are copied
+            average = average + weight[..., None] * x  # (B, T, d)
+            total, ponder = total + weight, ponder + running + weight * last  # N + R
+            running = running & ~last
+            if not running.any():
+                break
+        return average, ponder
+
+
+def gated(x, norm, sublayer, control, training):  # conditional computation, one sublayer
+    h = norm(x)
+    logit = control(h)  # (B, T, 1)
+    gate = logit.sigmoid() if training else (logit > 0).float()
+    return x + gate * sublayer(h)
+
+
+def early_exit(x, layers, ramps, threshold):  # DeeBERT, for one text: x (1, T, d)
+    depth = 0
+    for layer, ramp in zip(layers, ramps, strict=True):
+        x, depth = layer(x), depth + 1
+        p = ramp(x).softmax(-1)  # (1, classes)
+        entropy = -(p * p.log()).sum()
+        if entropy < threshold:
+            break
+    return p, depth
+
+# %% The examples by hand tags=["nbval-check-output"]
+from math import log
+
+act = ACT(lambda x: x + 4, d_model=1, n_steps=5)
+with torch.no_grad():
+    act.halt.weight.fill_(log(3) / 2)
+    act.halt.bias.fill_(-log(3))
+    output, ponder = act(torch.tensor([[[0.0], [4.0], [12.0]]]))
+print("output:", [round(y, 2) for y in output.flatten().tolist()])
+print("N + R:", [round(y, 2) for y in ponder.flatten().tolist()])
+ramps = [lambda x, p=p: torch.tensor([[p, 1 - p]]).log() for p in (1 / 2, 3 / 4, 99 / 100)]
+for threshold in (0.7, 0.6, 0.1):
+    p, depth = early_exit(torch.zeros(1, 1, 1), [nn.Identity()] * 3, ramps, threshold)
+    print(f"threshold {threshold}: exit at layer {depth}, p = {p[0, 0]:.2f}")
+
+# %% [markdown]
+# The next cell compares with `deepdive`, the small library that accompanies this book: outputs,
+# ponder costs, and gradients. The block is PyTorch's own Transformer layer with the library's
+# weights. The cost has the library's remainders, so equal gradients also show that $N$ has none.
+
+# %% Equal to the library tags=["equals-library"]
+from deepdive.core import Context
+from deepdive.models.efficient.universal import tiny
+
+torch.manual_seed(0)
+stack, x = tiny(), torch.randn(2, 6, 16, requires_grad=True)
+layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)  # post-norm, ReLU
+ours, block = ACT(layer, 16, stack.n_steps), stack.blocks[0]
+with torch.no_grad():
+    for name in ("weight", "bias"):
+        both = torch.cat([getattr(part, name) for part in (block.attn.q, block.attn.kv)])
+        getattr(layer.self_attn, f"in_proj_{name}").copy_(both)
+for mine, theirs in ((layer.self_attn.out_proj, block.attn.out), (layer.linear1, block.ff.inner),
+                     (layer.linear2, block.ff.out), (ours.halt, stack.halt)):
+    mine.load_state_dict(theirs.state_dict())
+table = stack.sinusoids.table(torch.arange(7)).float()
+average, ponder = ours(x, lambda step: table[:6] + table[step])
+found = stack.pondered(x, Context())
+cost = found.steps + found.remainders
+assert torch.allclose(average, found.states, atol=1e-5)
+assert torch.allclose(ponder, cost, atol=1e-5)
+for mine, theirs in ((x, x), (ours.halt.weight, stack.halt.weight),
+                     (layer.linear1.weight, block.ff.inner.weight)):
+    a, b = (torch.autograd.grad(states.pow(3).sum() + c.sum(), leaf, retain_graph=True)[0]
+            for states, c, leaf in ((average, ponder, mine), (found.states, cost, theirs)))
+    assert torch.allclose(a, b, atol=1e-4)
+
+# %% Gates and exits equal the library's tags=["equals-library"]
+from deepdive.core.hooks import record
+from deepdive.layers.gated_residual import GatedPreNorm, budget_loss
+from deepdive.models.bert.deebert import tiny as tiny_deebert
+
+joint, double = GatedPreNorm(16), nn.Linear(16, 16)
+for training in (True, False):
+    joint.train(training)
+    with record(joint, "gate") as seen:
+        theirs = joint(x, double)
+    mine = gated(x, joint.norm, double, joint.control, training)
+    assert torch.allclose(mine, theirs, atol=1e-6)
+    a, b = (torch.autograd.grad(y.pow(2).sum(), x, retain_graph=True)[0] for y in (mine, theirs))
+    assert torch.allclose(a, b, atol=1e-5)
+    print(f"training: {training}, mean gate {seen['gate'][0].mean().item():.2f}, "
+          f"budget loss {budget_loss(seen['gate'], 0.5).item():.2f}")
+model, tokens = tiny_deebert().eval(), torch.randint(4, 32, (1, 6))
+for threshold in (0.0, 2.0):
+    exits = model.early_exit(tokens, threshold)
+    p, depth = early_exit(model.embed(tokens, None, None), model.bert.stack.blocks, model.ramps,
+                          threshold)
+    assert depth == exits.layers.item()
+    assert torch.allclose(p, exits.logits.softmax(-1), atol=1e-6)
+
+# %% [markdown]
+# For conditional computation, the training loss also has a **budget loss**: the distance of the
+# mean gate from the fraction of sublayers that you want to run. A penalty alone isn't enough,
+# because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. Noise on the
+# gate's logit, which grows during training, pushes the logits away from 0. The paper trains one
+# model for several budgets. Here we only test its parts; no experiment below uses it.
+#
+# ## Experiments
+#
+# ### 1. Do more steps go to harder positions?
+#
+# A task with a known difficulty: add two binary numbers. Each token is a **column**, the two bits
+# that are added, the lowest column first, and the label is the bit of the sum. A column with equal
+# bits decides the carry by itself. A column with different bits passes on the carry that it gets,
+# so a bit of the sum depends on the nearest earlier column whose bits are equal. We call the
+# distance to it the column's **difficulty**. The data are generated, and 70% of the columns have
+# different bits.
+#
+# All models attend causally, are 32 wide with post-norm layers and 64 feed-forward units, and train
+# for 600 steps on batches of 64 sums with 16 columns. The sums start at a random position, so that
+# every position in a test with 64 columns also occurs in training. **UT, n steps** is a Universal
+# Transformer without halting; with 1 step it has the parameters of a single Transformer layer.
+# **UT with ACT** takes at most 6 steps. The plain Transformer with 6 layers has the same FLOPs
+# (floating-point operations) as 6 steps and six times the parameters; the narrow one is 12 wide and
+# has the parameters of one block. Each model has its own learning rate, the better of 0.001 and
+# 0.003 on a seed of its own.
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "In a trained Universal Transformer with ACT, what does a column's number of steps correlate "
+    "with most, in sums of 64 columns?",
+    ["its difficulty", "its position in the sum", "neither: all columns take the same number"],
+    answer=2,
+    explain="Probably because its own bits are in a column's input, before the first step. The "
+    "distance to an earlier column isn't, and a stack that finds it has already done the work.",
+    key="05_efficient/ponder",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Steps, difficulty, and position tags=["slide", "surprise", "nbval-check-output"]
+from deepdive_book.ch05.runs import adaptive_steps, adaptive_tables
+
+rows = adaptive_steps.load()
+adaptive_tables.ponder_table(rows)
+
+# %% [markdown]
+# **The steps don't follow the difficulty.** With the default weight of 0.01, the correlation of a
+# column's steps with its difficulty is -0.02 at 64 columns, and its interval, -0.07 to 0.02,
+# includes zero. The absolute correlation with the column's own bits is 0.54. Its sign differs
+# between seeds: some models take more steps for equal bits, others for different ones. So the
+# number of steps isn't constant, but it follows what is easy to see rather than what is hard to
+# compute.
+#
+# **The ponder weight sets the mean.** A weight of 0.1 takes 1.3 steps, a weight of 0.001 takes
+# 4.9 at 64 columns, and for every weight the mean correlation with the difficulty is below 0.1 in
+# absolute value. The slowest column takes 5.1 steps where the mean is 3.3, so whole sums don't
+# get cheaper in proportion to the mean.
+#
+# The figure shows four test sums and a model of the first seed. *Try this:*
+#
+# 1. Choose each sum. Find the column with the most steps and read its difficulty.
+# 2. Compare two columns with the same bits at different positions.
+# 3. Look at the weights: how many steps get almost all of the weight?
+
+# %% Halting weights, column by column
+from deepdive_book.ch05.figures.halting_steps import halting_steps
+
+examples = [row["examples"] for row in rows if row.get("examples")][:1]
+halting_steps(examples[0]) if examples else None
+
+# %% [markdown]
+# **Is the accuracy worth the steps?** The next table compares with fixed depths. 16 columns is the
+# training length.
+
+# %% Accuracy beyond the training length tags=["slide", "nbval-check-output"]
+adaptive_tables.accuracy_table(rows)
+
+# %% [markdown]
+# **A fixed number of steps does at least as well.** At 64 columns, ACT has 94.9% correct bits and
+# four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to 6.3, so
+# it's inconclusive. Four steps are the control for ACT's computation: a first run of ACT took
+# about four. The mean over five seeds turned out lower, but the FLOPs are almost equal, because
+# the slowest column counts.
+#
+# **What comes from sharing the weights, what from more steps?** Compared with the narrow
+# Transformer, which has about the same number of parameters, four shared steps gain 7.1 points at
+# 64 columns. Compared with the wide Transformer, which has six times the parameters and more
+# FLOPs, the difference is inconclusive. Within the training length both plain Transformers are
+# almost perfect. Six steps without halting trained badly with some seeds, so their mean is low
+# and their interval wide; this comparison is inconclusive, too.
+#
+# **Is the difficulty difficult?** Only for one step: it gets 82.4% of the bits with difficulty 8
+# and 89.3% of those with difficulty 1. With more steps the order is reversed. Attention
+# reaches a column at any distance in a single step, so a long carry isn't hard for a stack that has
+# found out where to look. This is the strongest objection to our first result: ACT may ignore the
+# difficulty because its model no longer has it. A task in which every hop needs a step would be a
+# better test. Chains of pointers are one, but in first runs of 800 steps none of our models learned
+# them well, so we don't report them.
+#
+# **What this doesn't show.** Two bits and a carry are an easy task: a machine with two states
+# solves it exactly, for any length. 600 steps are the beginning of training, the models are tiny,
+# and we tested two learning rates. The Universal Transformer paper's tasks, sizes, and training
+# times are different.
+
+# %% [markdown]
+# ### 2. Does early exit beat a fixed depth?
+#
+# The encoder is a small BERT with 6 layers and width 48, trained from random weights, so this is a
+# test of the exit rule rather than of a pretrained BERT. The data are single sentences from movie
+# reviews (`rt_polarity`), positive or negative, 9,063 for training and 1,066 for testing. **Stage
+# 1** trains the encoder and the last off-ramp for 300 steps of 32 sentences. **Stage 2** freezes
+# both and trains the other off-ramps on the same sentences. The learning rate of stage 1 is the
+# better of 0.0005 and 0.002.
+#
+# First the simplest baseline: all texts leave at the same layer.
+
+# %% Accuracy at each layer tags=["slide", "nbval-check-output"]
+from deepdive_book.ch05.runs import early_exit as exit_runs
+
+exits = exit_runs.load()
+adaptive_tables.layer_table(exits)
+
+# %% Early exit by threshold tags=["slide", "nbval-check-output"]
+adaptive_tables.exit_table(exits)
+
+# %% [markdown]
+# **Early exit saves two thirds of the layers at no loss, but so does a fixed depth.** At a
+# threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%. This looks
+# like a success until you read the first table: when every text leaves at layer 1, the accuracy
+# is 71.6%. In this small model the later layers add nothing that we can measure, so there is
+# nothing that a text could lose by leaving early. At each threshold, the difference to fixed
+# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Choosing
+# the layer at random is as good, too.
+#
+# **A batch waits.** At 0.65 nats, where the mean depth is 2.00, the slowest of 8 texts needs 4.98
+# layers on average and the slowest of 32 needs 5.98. Batches that stay together would save almost
+# nothing.
+
+# %% Exits by threshold
+from deepdive_book.ch05.figures.exit_threshold import exit_threshold
+
+exit_threshold(adaptive_tables.measured(exits)[0]["curve"])
+
+# %% [markdown]
+# The slider shows the first seed.
+#
+# **Does it save time?** The next table measures it.
+
+# %% Time per text tags=["nbval-check-output"]
+adaptive_tables.timing_table(exits)
+
+# %% [markdown]
+# **No time is saved here at a threshold of 0.4 nats.** One text at a time takes 1.17 times as
+# long as with the full model, although it leaves after 4.25 layers on average: six small layers
+# are cheap, and an off-ramp, an entropy, and a decision after each aren't free. In batches of 32,
+# from which `early_exit` removes the finished texts, the ratio of 0.93 is inconclusive. In
+# BERT-base a layer costs far more than an off-ramp, so this part of the result doesn't carry
+# over.
+#
+# **What this doesn't show.** A model trained from random weights on nine thousand sentences has
+# little use for depth. A pretrained BERT does use its layers, and there the comparison with a fixed
+# depth can turn out differently. The comparison itself is what carries over.
+
+# %% [markdown]
+# ## With the real library: transformers
+#
+# `transformers` has neither ACT nor DeeBERT. An early exit is a loop over the layers of its
+# `BertModel`, and a model that repeats one block is `AlbertModel`, whose layers share their
+# weights. ALBERT is a Universal Transformer without halting and without the encoding of the step.
+# The models here have random weights, so the cell shows the mechanism only.
+
+# %% Early exit over the layers of BertModel tags=["nbval-check-output"]
+from transformers import AlbertConfig, AlbertModel, BertConfig, BertModel
+
+sizes = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 50}
+torch.manual_seed(0)
+bert = BertModel(BertConfig(num_hidden_layers=4, **sizes)).eval()
+ramps = [nn.Linear(32, 2) for _ in range(4)]
+tokens = torch.randint(5, 50, (1, 7))
+
+
+@torch.no_grad()
+def classify(threshold):
+    x, depth = bert.embeddings(input_ids=tokens), 0
+    for layer, ramp in zip(bert.encoder.layer, ramps, strict=True):
+        x, depth = layer(x), depth + 1
+        x = x[0] if isinstance(x, tuple) else x
+        p = ramp(x[:, 0]).softmax(-1)
+        if -(p * p.log()).sum() < threshold:
+            break
+    return x, depth
+
+
+x, depth = classify(threshold=0.0)
+print("depth:", depth, "equal to the full model:",
+      torch.allclose(x, bert(tokens).last_hidden_state, atol=1e-5))
+print("threshold 0.7 nats, depth:", classify(0.7)[1])
+for n in (2, 12):
+    albert = AlbertModel(AlbertConfig(num_hidden_layers=n, embedding_size=32, **sizes))
+    print(f"ALBERT, {n} steps: {albert.num_parameters():,} parameters")
+
+# %% [markdown]
+# ## How it differs
+#
+# | | UT with ACT | conditional computation | DeeBERT |
+# |---|---|---|---|
+# | what varies | steps of one shared block | sublayers that run | layers before the exit |
+# | for each | position | token and sublayer | text |
+# | decided by | sum of halting probabilities | sign of a gate's logit | entropy of a prediction |
+# | learned by | loss and ponder cost | loss and budget loss | not learned, a threshold |
+# | chosen after training | no | the budget | the threshold |
+# | others still attend to it | yes, to the copied state | yes | no others |
+#
+# A [mixture of experts](11_mixture_of_experts.ipynb) also computes different things for different
+# tokens, but each token costs the same. Here the amount of computation varies.
+#
+# ## Common mistake: counting skipped tokens as saved time
+#
+# You report the mean number of steps or layers as the cost. **Symptom:** the mean is far below
+# the maximum, but the model isn't faster. In a batch, every matrix multiplication runs on all
+# positions until the slowest position has halted, so the time follows the slowest position or
+# text. **Fix:** report the slowest of each batch next to the mean, and remove finished texts from
+# the batch, as `DeeBert.early_exit` does. The next cell counts both for an untrained stack.
+
+# %% Mean and slowest number of steps tags=["nbval-check-output"]
+torch.manual_seed(0)
+steps = tiny().pondered(torch.randn(8, 32, 16), Context()).steps
+print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max())} times")
+
+# %% [markdown]
+# ## In practice
+#
+# - **Compare with a fixed depth of equal cost, trained in the same way.** It's the baseline that
+#   adaptive methods have to beat, and it batches perfectly.
+# - **Choose the threshold of an early exit on validation data**, and choose it again after the data
+#   change: it's in units of the model's certainty, not of its accuracy.
+# - **Search the weight of the ponder cost** on a logarithmic scale. Too large a weight stops after
+#   the minimum of steps, too small a weight always takes the maximum.
+# - **Serve one text at a time or remove finished ones**, if early exit is meant to save time.
+#
+# ## Summary
+#
+# Does the extra computation go where it's needed, and does it beat a fixed depth? Not in our
+# experiments. On additions, ACT's steps depend on a column's own bits more than on its
+# difficulty, whose correlation with the steps is -0.02 (interval -0.07 to 0.02), although the
+# difficulty we defined is a hard one only for a single step. A fixed number of four steps, at the
+# same FLOPs, does at least as well. A small DeeBERT needs 2.00 of 6 layers on average for the
+# accuracy of the full model, 71.8%, but the first layer of the same model reaches 71.6%, and no
+# threshold differs from a fixed depth by more than 0.2 points. Batches of 32 texts wait for a
+# text that runs 5.98 layers.
+#
+# The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
+# harder inputs take more steps, and the DeeBERT paper reports a large part of the inference time
+# saved at almost equal accuracy, for fine-tuned BERT-base and RoBERTa-base. We reproduced neither
+# their tasks nor their sizes.
+#
+# ## Check your understanding
+#
+# 1. A position has the halting probabilities 0.5, 0.3, 0.4 at steps 1 to 3. What are $N$, $R$, and
+#    the weights?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    The sums are 0.5, 0.8, and 1.2, so $N = 3$, and $R = 1 - 0.8 = 0.2$. The weights are 0.5, 0.3,
+#    and 0.2, and the ponder cost is 3.2.
+#
+#    </details>
+# 2. What is the smallest possible ponder cost, and when does it occur?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    2: if the first probability is at least $1 - \epsilon$, then $N = 1$ and $R = 1$. Two steps
+#    with a first probability just below $1 - \epsilon$ cost about $2 + \epsilon$.
+#
+#    </details>
+# 3. Why does the Universal Transformer need an encoding of the step, and BERT doesn't?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Its block has the same weights at every step, so without the encoding it can't do different
+#    things at different steps except through the states. BERT's layers have weights of their own.
+#
+#    </details>
+# 4. Why is DeeBERT's encoder frozen while the other off-ramps are trained?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Their losses would change the encoder, which has been fine-tuned for the last off-ramp. Frozen,
+#    the full model's predictions stay exactly as they were.
+#
+#    </details>
+# 5. A batch of 32 texts waits for its slowest one. Why does the mean depth say little about its
+#    time?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    If a fraction $q$ of the texts needs all layers, the probability that at least one of 32 does
+#    is $1 - (1 - q)^{32}$, which is already 81% for $q = 5\%$.
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 4 min)* Compute the output and the ponder cost of a position that starts at 8 in
+#    the example by hand. Its first halting probability is 27/28.
+#
+#    <details><summary>Answer</summary>
+#
+#    $27/28 = 0.964$ is below 0.99, so there is a second step with $R = 1/28$. The states are 12 and
+#    16, the output is $(27 \cdot 12 + 16) / 28 = 12.14$, and the cost $2 + 1/28 = 2.04$.
+#
+#    </details>
+# 2. *(in code, 10 min)* Write `early_exit` for a batch: it returns the depth of each text, and only
+#    texts that are still inside go through the next layer. Check it against
+#    `deepdive.models.bert.deebert.DeeBert.early_exit`.
+#
+#    <details><summary>Answer</summary>
+#
+#    Keep the indices of the texts inside. After each off-ramp, store the predictions of those that
+#    leave, and continue with `x[~leaves]`. `DeeBert.early_exit` does this in 12 lines.
+#
+#    </details>
+# 3. *(derive, 8 min)* The ponder cost's gradient with respect to a halting probability $p_n$ with
+#    $n < N$ is $-1$. Why does this *increase* the probabilities, and why is the number of steps
+#    then reduced?
+#
+#    <details><summary>Answer</summary>
+#
+#    $R = 1 - \sum_{n < N} p_n$ has the derivative $-1$. Gradient descent moves against it, so $p_n$
+#    grows. Once the sum of the first $N - 1$ probabilities reaches $1 - \epsilon$, the position
+#    halts a step earlier.
+#
+#    </details>
+# 4. *(measure, 10 min of machine time)* Train `adaptive_steps.adder("UT, 2 steps")` at the rates
+#    0.001 and 0.003 with five seeds each, and compare its accuracy at 64 columns with the table.
+#
+#    <details><summary>Answer</summary>
+#
+#    `adaptive_steps.measure("UT, 2 steps", 3e-3, seed, 600)` returns one run. We haven't run this
+#    depth. Select the rate by the key `chosen`, report `bits_64`, and use another seed for the
+#    selection than for the result.
+#
+#    </details>
+
+# %% Answers, checked tags=["nbval-check-output"]
+with torch.no_grad():
+    output, ponder = act(torch.tensor([[[8.0]]]))
+print(f"output {output.item():.2f}, cost {ponder.item():.2f}, 1 - 0.95^32 = {1 - 0.95**32:.2f}")
+
+# %% [markdown]
+# ## Further reading
+#
+# - Graves (2016), [*Adaptive Computation Time for Recurrent Neural
+#   Networks*](https://arxiv.org/abs/1603.08983).
+# - Dehghani et al. (2019), [*Universal Transformers*](https://arxiv.org/abs/1807.03819).
+# - Bapna, Arivazhagan, and Firat (2020), [*Controlling Computation versus Quality for Neural
+#   Sequence Models*](https://arxiv.org/abs/2002.07106).
+# - Xin et al. (2020), [*DeeBERT: Dynamic Early Exiting for Accelerating BERT
+#   Inference*](https://aclanthology.org/2020.acl-main.204/), and [the authors'
+#   code](https://github.com/castorini/DeeBERT).

@@ -1,0 +1,162 @@
+"""The tables of page 5.17, from the saved runs of its two experiments."""
+
+from collections.abc import Sequence
+from statistics import mean
+from typing import Any
+
+from deepdive_book.ch05.runs import adaptive_steps, early_exit
+from deepdive_book.ch05.runs.adaptive_steps import ACT, CONSTANT, SEEDS, TUNING_SEED, VARIANTS
+from deepdive_book.ch05.runs.norm_variants import best_rate
+from deepdive_book.kit.markup import Html
+from deepdive_book.kit.rows import interval, paired
+from deepdive_book.kit.tables import NOT_HERE, table
+
+Rows = Sequence[dict[str, Any]]
+NOT_SAVED = [{"model": NOT_HERE}]
+COLUMNS = {"16 columns": "bits_16", "difficulty 1": "far_1", "difficulty 8": "far_8",
+           "64 columns": "bits_64"}  # fmt: skip
+
+
+def selected(rows: Rows, variant: str, ponder_weight: float | None = None) -> list[dict[str, Any]]:
+    """Return a variant's runs at the rate that its tuning runs select, in the order of the seeds;
+    `ponder_weight` where it isn't the default.
+    """
+    mine = [row for row in rows if row["variant"] == variant]
+    rate = best_rate([row for row in mine if row["seed"] == TUNING_SEED])
+    found = [row for row in mine if row["rate"] == rate and row["seed"] != TUNING_SEED
+             and row.get("ponder_weight") == ponder_weight]  # fmt: skip
+    return sorted(found, key=lambda row: row["seed"])
+
+
+def by_seed(runs: Rows, key: str) -> dict[int, float]:
+    """Return a field of some runs, by seed."""
+    return {row["seed"]: row[key] for row in runs}
+
+
+def accuracy_table(rows: Rows) -> Html:
+    """Show each model's fraction of correct bits by length."""
+    if not rows:
+        return table(NOT_SAVED)
+    base, lines = selected(rows, CONSTANT), []
+    for name in VARIANTS:
+        runs = selected(rows, name)
+        line: dict[str, Any] = {
+            "model": name, "parameters": f"{runs[0]['parameters']:,}",
+            "MFLOPs": round(mean(row["flops"] for row in runs) / 1e6, 2),
+            "LR": f"{runs[0]['rate']:g}",
+        }  # fmt: skip
+        for title, key in COLUMNS.items():
+            line[title] = interval([row[key] for row in runs])
+        if name != CONSTANT:
+            pairs = paired(by_seed(runs, "bits_64"), by_seed(base, "bits_64"))
+            line["difference (64)"] = interval(pairs, 100, contrasts=len(VARIANTS) - 1)
+        lines.append(line)
+    head = [*COLUMNS]
+    return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
+                 formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
+                 caption=f"Correct bits, mean over {len(SEEDS)} seeds [95% t interval, which "
+                 "can reach above 100%]. Difficulty n: of bits with this difficulty, 16 columns. "
+                 "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
+                 f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
+                 f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
+
+
+def ponder_table(rows: Rows) -> Html:
+    """Show how many steps ACT takes, and what they correlate with, by weight of the ponder cost."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for weight in (adaptive_steps.WEIGHTS[0], None, *adaptive_steps.WEIGHTS[1:]):
+        runs = selected(rows, ACT, weight)
+        if not runs:
+            continue
+        for length in (adaptive_steps.LENGTH, adaptive_steps.LONGEST):
+            line = {"ponder weight": f"{0.01 if weight is None else weight:g}", "columns": length}
+            for title, key in (("correct bits", "bits"), ("steps", "ponder"),
+                                      ("slowest column", "slowest")):  # fmt: skip
+                line[title] = interval([row[f"{key}_{length}"] for row in runs])
+            for what in ("difficulty", "position"):
+                line[f"r with {what}"] = interval([row[f"by_{what}_{length}"] for row in runs])
+            own = [abs(row[f"by_column_{length}"]) for row in runs]
+            line["absolute r with own bits"] = interval(own)
+            lines.append(line)
+    return table(lines, formats={"correct bits": ".1%", "steps": ".2f", "slowest column": ".2f",
+                                 "r with difficulty": ".2f", "r with position": ".2f",
+                                 "absolute r with own bits": ".2f"},
+                 caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
+                 "interval]. Steps: mean over columns; slowest column: mean over sums of the "
+                 "largest number of steps in a sum. r: correlation of a column's steps with its "
+                 "difficulty and with its position, and the absolute correlation with whether its "
+                 "own two bits differ.")  # fmt: skip
+
+
+def measured(rows: Rows) -> list[dict[str, Any]]:
+    """Return the runs of DeeBERT that aren't for tuning, in the order of the seeds."""
+    return sorted((r for r in rows if r["seed"] != TUNING_SEED), key=lambda row: row["seed"])
+
+
+def exit_table(rows: Rows) -> Html:
+    """Show accuracy by mean depth: entropy thresholds, random layers, and fixed layers."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs, lines = measured(rows), []
+    for i, threshold in enumerate(early_exit.THRESHOLDS):
+        points = [row["curve"][i] for row in runs]
+        fixed = [_fixed(row["accuracy"], point["depth"])
+                 for row, point in zip(runs, points, strict=True)]  # fmt: skip
+        lines.append({
+            "threshold (nats)": f"{threshold:g}",
+            "mean depth": mean(point["depth"] for point in points),
+            "DeeBERT": interval([point["accuracy"] for point in points]),
+            "minus fixed depth": interval(
+                [100 * (p["accuracy"] - f) for p, f in zip(points, fixed, strict=True)],
+                contrasts=len(early_exit.THRESHOLDS),
+            ),
+            "random layers": interval([point["random"] for point in points]),
+            "slowest of 8": mean(point["slowest_8"] for point in points),
+            "slowest of 32": mean(point["slowest_32"] for point in points),
+        })  # fmt: skip
+    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
+                                 "random layers": ".1%", "slowest of 8": ".2f",
+                                 "slowest of 32": ".2f"},
+                 caption=f"Test accuracy, mean over {len(runs)} seeds [95% t interval]. Minus "
+                 "fixed depth: difference in points from always leaving at the two layers next to "
+                 "the mean depth, mixed to have the same mean depth, corrected for "
+                 f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
+                 "texts leaves at each layer, chosen at random. Slowest of n: mean over batches of "
+                 "the layer at which the last of n texts leaves.")  # fmt: skip
+
+
+def _fixed(accuracy: Sequence[float], depth: float) -> float:
+    """Return the accuracy of fixed layers at a mean depth: linear between the two next to it."""
+    below = min(int(depth), len(accuracy) - 1)
+    return accuracy[below - 1] + (depth - below) * (accuracy[below] - accuracy[below - 1])
+
+
+def layer_table(rows: Rows) -> Html:
+    """Show the accuracy of each off-ramp."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs = measured(rows)
+    lines = [{"model": "DeeBERT" if i < 5 else "DeeBERT, full model", "layers": i + 1,
+              "accuracy": interval([row["accuracy"][i] for row in runs])}
+             for i in range(6)]  # fmt: skip
+    return table(lines, formats={"accuracy": ".1%"},
+                 caption=f"Test accuracy when every text leaves at one layer, mean over "
+                 f"{len(runs)} seeds [95% t interval].")  # fmt: skip
+
+
+def timing_table(rows: Rows) -> Html:
+    """Show milliseconds per text, full model and early exit."""
+    if not rows:
+        return table(NOT_SAVED)
+    runs, lines = measured(rows), []
+    for size in (1, 32):
+        full = [row[f"ms_full_{size}"] for row in runs]
+        early = [row[f"ms_early_{size}"] for row in runs]
+        ratios = [e / f for e, f in zip(early, full, strict=True)]
+        lines.append({"batch": size, "full model": mean(full), "early exit": mean(early),
+                      "ratio": interval(ratios)})  # fmt: skip
+    return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
+                 caption=f"Milliseconds per text at a threshold of {early_exit.TIMED:g} nats, "
+                 f"one thread of a shared CPU, {len(runs)} seeds [95% t interval].")  # fmt: skip
