@@ -59,7 +59,7 @@ class XLBlock(Block):
         )
 
     def read(self, x: Tensor, content: Tensor, mask: Mask | None) -> Tensor:
-        """Return (B, T, d_model) for x, the last T states of the keys' `content` (B, S, d_model)."""
+        """Return (B, T, d_model) for x, the last T states of the keys' `content` (B, S, D)."""
         at = torch.arange(content.shape[1], device=x.device)[-x.shape[1] :]
 
         def attend(h: Tensor) -> Tensor:
