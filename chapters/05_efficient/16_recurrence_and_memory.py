@@ -302,8 +302,7 @@ from deepdive_book.kit.predictions import predict
 predict(
     "A model trained on single segments of 32, with relative positions, is evaluated with a memory "
     "of 32 states that it has never seen. What happens to its loss, compared with segments?",
-    ["it rises by more than 0.01 bpc", "it changes by less than 0.01 bpc",
-     "it falls by more than 0.01 bpc"],
+    ["up by more than 0.01 bpc", "less than 0.01 bpc apart", "down by more than 0.01 bpc"],
     answer=2,
     explain="Because positions are relative, cached states are only keys at larger distances, and "
     "the first characters of each segment gain a context.",

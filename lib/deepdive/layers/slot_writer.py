@@ -1,9 +1,12 @@
 """Memformer's memory slots, and how a segment rewrites them."""
 
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from deepdive.core import DecodingState
 from deepdive.core.checks import above_zero, divides, positive
 from deepdive.core.masks import Padding
 from deepdive.core.multi_head import split_heads
@@ -53,3 +56,16 @@ class SlotWriter(nn.Module):
     def forward(self, slots: Tensor, states: Tensor, real: Padding | None = None) -> Tensor:
         """Return the next slots for slots (B, n_slots, d_model), states (B, T, d_model)."""
         return F.normalize(self.attend(slots, states, real) + self.bias, dim=-1)
+
+
+@dataclass
+class MemformerState(DecodingState):
+    """A decoding state, and the slots that the next segment reads, (B, n_slots, d_model)."""
+
+    slots: Tensor | None = None
+
+    def reorder(self, index: Tensor) -> None:
+        """Let sequence b continue from sequence index[b]; the batch size may change."""
+        super().reorder(index)
+        if self.slots is not None:
+            self.slots = self.slots.index_select(0, index)

@@ -52,8 +52,8 @@ class CompressiveTransformer(TransformerXL):
 
     def begin(self) -> CompressiveMemory:
         """Return two empty memories of the config's lengths."""
-        config = self.config
-        return CompressiveMemory(config.n_memory, config.n_compressed, config.ratio)
+        sizes = self.config
+        return CompressiveMemory(sizes.n_memory, sizes.n_compressed, sizes.ratio)
 
     def content(self, layer: int, x: Tensor, memory: Memory | None) -> Tensor:
         """Return what a layer attends to: compressed states, recent states, x; then compress."""
@@ -101,9 +101,7 @@ class CompressiveConfig(XLConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.same_length:
-            raise ValueError(
-                "same_length=True would hide the compressed states: use TransformerXL for it"
-            )
+            raise ValueError("same_length=True hides compressed states: use TransformerXL for it")
 
 
 BASE = CompressiveConfig()
@@ -115,7 +113,7 @@ TINY = BASE.but(
 
 def compressive(config: CompressiveConfig = BASE, **changes: Any) -> CompressiveTransformer:
     """Build a model; defaults are Transformer-XL's, with as many compressed states as recent ones,
-    each made of four. `deepdive.models.efficient.transformer_xl.for_lm` adds the head.
+    each made of four. `transformer_xl_lm.for_lm` adds the head.
     """
     model = CompressiveTransformer(CompressiveConfig.given(config, changes))
     initialize(model)

@@ -3,8 +3,7 @@ slots from one to the next. Wu et al. 2022, "Memformer: A Memory-Augmented Trans
 Modeling".
 
 Long because its parent has no encoder; the slots are written by `deepdive.layers.slot_writer`.
-Memory replay back-propagation, the paper's way to train with less memory, isn't needed to compute
-the model or its gradients, and isn't built.
+Memory replay back-propagation, which trains with less memory, isn't built: gradients are the same.
 
 System: memformer
 Parent: transformer_xl
@@ -22,7 +21,6 @@ Book: table 1.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from torch import Tensor, nn
@@ -30,7 +28,6 @@ from torch import Tensor, nn
 from deepdive.core import (
     Block,
     Context,
-    DecodingState,
     FeedForward,
     KVCache,
     LayerNorm,
@@ -42,7 +39,7 @@ from deepdive.core.checks import not_negative
 from deepdive.core.embeddings import TiedHead, TokenEmbedding
 from deepdive.core.masks import Padding, padding
 from deepdive.core.stack import Stack
-from deepdive.layers.slot_writer import SlotWriter
+from deepdive.layers.slot_writer import MemformerState, SlotWriter
 from deepdive.models.transformer.transformer import Decoder, EmbeddedStack, Transformer
 from deepdive.positions import SinusoidalPosition
 
@@ -55,19 +52,6 @@ class MemformerEncoder(EmbeddedStack):
     ) -> Tensor:
         """Return the hidden states of `tokens`, given slots (B, n_slots, d_model)."""
         return self.states(self.embedding(tokens), tokens, mask, Context(memory=slots))
-
-
-@dataclass
-class MemformerState(DecodingState):
-    """A decoding state, and the slots that the next segment reads, (B, n_slots, d_model)."""
-
-    slots: Tensor | None = None
-
-    def reorder(self, index: Tensor) -> None:
-        """Let sequence b continue from sequence index[b]; the batch size may change."""
-        super().reorder(index)
-        if self.slots is not None:
-            self.slots = self.slots.index_select(0, index)
 
 
 class Memformer(Transformer):

@@ -2,9 +2,8 @@
 segments. Dai et al. 2019, "Transformer-XL: Attentive Language Models beyond a Fixed-Length
 Context".
 
-Long because it holds the layer and the model with its memory. The head is in `transformer_xl_lm`;
-the released models for words also have an adaptive softmax and adaptive embeddings, which aren't
-built.
+Long because it holds layer and model; `transformer_xl_lm` adds the head. The adaptive softmax and
+embeddings of the released models for words aren't built.
 
 System: transformer_xl
 Parent: transformer
@@ -20,9 +19,8 @@ Book: 5.1.4.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -33,8 +31,10 @@ from deepdive.core.masks import Causal, Mask, Window, both, padding
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialize
 from deepdive.layers.segment_memory import Memory
-from deepdive.models.config import Config
+from deepdive.models.efficient.transformer_xl_config import BASE, TINY, XLConfig
 from deepdive.positions import BlockedSinusoidalPosition, XLPosition
+
+__all__ = ["BASE", "TINY", "TransformerXL", "XLBlock", "XLConfig", "transformer_xl"]
 
 
 class XLBlock(Block):
@@ -59,11 +59,8 @@ class XLBlock(Block):
         )
 
     def read(self, x: Tensor, content: Tensor, mask: Mask | None) -> Tensor:
-        """Return the layer's output (B, T, d_model) for x (B, T, d_model), the last T states of
-        `content` (B, S, d_model), which keys and values are made of; `mask`: (B, H, T, S).
-        """
-        T, S = x.shape[1], content.shape[1]
-        at = torch.arange(S - T, S, device=x.device)
+        """Return (B, T, d_model) for x, the last T states of the keys' `content` (B, S, D)."""
+        at = torch.arange(content.shape[1], device=x.device)[-x.shape[1] :]
 
         def attend(h: Tensor) -> Tensor:
             return self.attn(h, memory=content, memory_mask=mask, positions=at)
@@ -98,11 +95,11 @@ class TransformerXL(nn.Module):
         check_tokens(tokens)
         if memory is not None and mask is not None and not bool(mask.all()):
             raise ValueError(
-                f"mask has {int((~mask).sum())} padding positions, but memory stores every state: "
-                "pass segments without padding, or no memory"
+                "mask has padding, but memory stores every state: pass segments without padding, "
+                "or no memory"
             )
-        real = None if memory is not None else padding(mask, tokens, "mask")
-        allowed, width = both(Causal(), real), self.config.n_memory
+        real, width = padding(mask, tokens, "mask"), self.config.n_memory
+        allowed = both(Causal(), None if memory is not None else real)
         if self.config.same_length and width:
             allowed = both(allowed, Window(width - 1))
         x = self.dropout(self.tokens(tokens))
@@ -116,39 +113,8 @@ class TransformerXL(nn.Module):
         return x if memory is None else memory.before(layer, x)
 
 
-@dataclass(frozen=True)
-class XLConfig(Config):
-    """Transformer-XL's config. `n_memory`: cached positions; None: all. `longest`: larger distances
-    count as this one. `same_length`: each query attends to `n_memory` states, its own included.
-    `share_uv`: all layers share u and v.
-    """
-
-    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("n_layers", "n_memory")
-
-    vocab_size: int = 204
-    d_model: int = 512
-    n_heads: int = 8
-    d_head: int = 64
-    n_layers: int = 12
-    d_ff: int = 2048
-    dropout: float = 0.1
-    eps: float = 1e-5
-    n_memory: int | None = 512
-    longest: int | None = None
-    same_length: bool = False
-    share_uv: bool = True
-
-
-BASE = XLConfig()
-TINY = BASE.but(
-    vocab_size=32, d_model=16, n_heads=4, d_head=4, n_layers=2, d_ff=32, dropout=0.0, n_memory=8
-)
-
-
 def transformer_xl(config: XLConfig = BASE, **changes: Any) -> TransformerXL:
-    """Build a model; defaults are those of the authors' script for enwik8 (`run_enwik8_base.sh`),
-    with 204 characters: 41.1 M parameters by count.
-    """
+    """Build a model; defaults: the authors' `run_enwik8_base.sh`, 41.1 M parameters by count."""
     model = TransformerXL(XLConfig.given(config, changes))
     initialize(model)
     return model
