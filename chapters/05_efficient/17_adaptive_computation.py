@@ -240,9 +240,9 @@ for threshold in (0.0, 2.0):
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "In a trained Universal Transformer with ACT, what does a column's number of steps correlate "
-    "with most, in sums of 64 columns?",
-    ["its difficulty", "its position in the sum", "neither: all columns take the same number"],
+    "What does a column's number of steps correlate with most strongly, in sums of 64 columns and "
+    "with the default ponder weight of 0.01?",
+    ["its difficulty", "its position in the sum", "whether its own two bits differ"],
     answer=2,
     explain="Probably because its own bits are in a column's input, before the first step. The "
     "distance to an earlier column isn't, and a stack that finds it has already done the work.",
@@ -261,7 +261,8 @@ adaptive_tables.ponder_table(rows)
 # %% [markdown]
 # **The steps don't follow the difficulty.** With the default weight of 0.01, the correlation of a
 # column's steps with its difficulty is -0.02 at 64 columns, and its interval, -0.07 to 0.02,
-# includes zero. The absolute correlation with the column's own bits is 0.54. Its sign differs
+# includes zero. The correlation with whether the column's own two bits differ is 0.54 in absolute
+# value. Its sign differs
 # between seeds: some models take more steps for equal bits, others for different ones. So the
 # number of steps isn't constant, but it follows what is easy to see rather than what is hard to
 # compute.
@@ -374,7 +375,8 @@ adaptive_tables.timing_table(exits)
 #
 # **What this doesn't show.** A model trained from random weights on nine thousand sentences has
 # little use for depth. A pretrained BERT does use its layers, and there the comparison with a fixed
-# depth can turn out differently. The comparison itself is what carries over.
+# depth can turn out differently. We also didn't train a
+# smaller model, with 2 layers say, at equal training compute, which is the stronger baseline.
 
 # %% [markdown]
 # ## With the real library: transformers
