@@ -418,8 +418,8 @@ recurrence_tables.compression_table(compression.load())
 #
 # ## With the real library: XLNet in transformers
 #
-# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with saved
-# outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
+# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with
+# saved outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
 # [XLNet](../03_bert/17_family.ipynb) has the same layers, and with `attn_type="uni"` they're
 # causal. In the next cell, an XLNet of random weights and a Transformer-XL with the same weights
 # read three segments.
