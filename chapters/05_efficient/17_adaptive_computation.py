@@ -276,7 +276,15 @@ adaptive_tables.ponder_table(rows)
 #
 # 1. Choose each sum. Find the column with the most steps and read its difficulty.
 # 2. Compare two columns with the same bits at different positions.
-# 3. Look at the weights: how many steps get almost all of the weight?
+# 3. Look at the weights: does one step get almost all of a column's weight?
+#
+# <details><summary>What you should see: open after you try</summary>
+#
+# In the first sum, the columns with four steps have the difficulties 3, 1, 1, and 2. The column 0+1
+# takes three steps near the start and four at the end. No single step gets almost all of the
+# weight: it's spread over three or four steps.
+#
+# </details>
 
 # %% Halting weights, column by column
 from deepdive_book.ch05.figures.halting_steps import halting_steps
