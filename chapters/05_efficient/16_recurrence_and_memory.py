@@ -7,12 +7,12 @@
 # a model predict better with such a memory, or only faster?**
 #
 # **What it is.** **Transformer-XL** ([Dai et al. 2019](https://arxiv.org/abs/1901.02860)) is a
-# decoder with **segment-level recurrence**: the queries of a segment also attend to the states
-# that each layer computed for the previous segment. No gradient flows into these states. For them
-# to keep their meaning, positions are relative. The **Compressive Transformer** ([Rae et al.
-# 2020](https://arxiv.org/abs/1911.05507)) replaces every few of the oldest states by one.
-# **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) reads and rewrites a fixed
-# number of vectors.
+# decoder with **segment-level recurrence**: in each layer, the queries of a segment also attend to
+# the inputs that this layer received for the previous segment, its **cached states**. No gradient
+# flows into them. For them to keep their meaning, positions are relative. The **Compressive
+# Transformer** ([Rae et al. 2020](https://arxiv.org/abs/1911.05507)) replaces every few of the
+# oldest states by one. **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) reads and
+# rewrites a fixed number of vectors.
 #
 # **What you'll be able to do.** Implement Transformer-XL's attention, memory, and relative scores
 # in 40 lines, compute its receptive field, evaluate a language model with memory, and separate
@@ -20,12 +20,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# In our small models, memory lowers the loss, but no more than any full context does. In **bits per
+# In our small models, memory lowers the loss about as much as a sliding window does. In **bits per
 # character** (bpc, the cross-entropy with the logarithm to base 2), Transformer-XL gains 0.052 over
-# a model that reads segments by themselves (five seeds, corrected 95% interval 0.029 to 0.075). The
-# latter gains 0.056 without any memory, if each character is predicted from a sliding window. What
-# memory adds is speed: at an attention length of 512, it evaluates 316 times as fast as windows.
-# With longer training, memory may also lower the loss, but we have only two seeds for that.
+# a model that reads segments by themselves (five seeds, corrected 95% confidence interval 0.029 to
+# 0.075). The same model without memory gains 0.056 when it predicts each character from its own
+# window of the 32 before it. What memory adds is speed: with 512 cached states, it evaluates 316
+# times as fast as a window of 512 for each character, the most expensive alternative. With longer
+# training, training with memory may also help, but we have only two seeds for that.
 #
 # </details>
 #
@@ -69,11 +70,11 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 #
 # ## By hand: the receptive field and one score
 #
-# **The receptive field.** Each layer reaches $M$ cached states further back than the layer above.
-# At the end of a segment of $T$ positions, an output of $L$ layers depends on $T + L M$ positions.
-# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Attention computes at most
-# $T + M = 8$ scores per query (the **causal mask** hides later positions), because the cached
-# states already contain what came before them.
+# **The receptive field.** Each added layer lets the output depend on $M$ earlier positions. At the
+# end of a segment of $T$ positions, an output of $L$ layers depends on $T + L M$ positions if $M$
+# is a multiple of $T$, and on a few more otherwise. With $T = M = 4$ and $L = 3$, that's $4 + 3
+# \cdot 4 = 16$. Attention still computes at most $T + M = 8$ scores per query (the **causal mask**
+# hides later positions). Older text arrives only through the cached states.
 #
 # **Why positions are relative.** Suppose that positions are counted from the start of each
 # segment and added to the embeddings. The first character of the cached segment and the first
@@ -152,7 +153,7 @@ class XLLayer(nn.Module):
         return self.norm2(x + self.outer(F.relu(self.inner(x))))
 
 
-def read(layers, x, memories, n_memory):  # x: (B, T, D); memories: one (B, M, D) per layer
+def read(layers, x, memories, n_memory):  # x: (B, T, D); a memory (B, M, D) per layer, M > 0
     for i, layer in enumerate(layers):
         cached, memories[i] = memories[i], torch.cat([memories[i], x], 1)[:, -n_memory:].detach()
         x = layer(x, cached)
@@ -241,8 +242,8 @@ print("parameters with a gradient of the reconstruction loss:", trained)
 # Memformer is an encoder-decoder whose memory doesn't grow: a fixed number of **memory slots**.
 # Each encoder layer reads the slots by cross-attention. After a segment, each slot is rewritten: it
 # attends to itself and to the segment's final states, a learned bias is added, and the result is
-# normalized to length 1. Slots don't attend to each other, so they stay different. The initial
-# slots are the normalized biases.
+# normalized to length 1. Slots don't attend to each other, which helps them to stay different. The
+# initial slots are the normalized biases.
 #
 # By hand, with a slot of 2, two states with values 6 and 3, and exponentiated scores 1 (itself), 2,
 # and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before bias and norm.
@@ -265,11 +266,12 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 # ### 1. Does memory lower the loss?
 #
 # The usual comparison is a Transformer that reads segments by themselves against Transformer-XL.
-# The two differ in three ways: relative positions, a full context at evaluation, and memory during
-# training. We separate them with four trainings. **Absolute positions**: a decoder with sinusoids
-# added to the embeddings. **Relative positions**: the same decoder with Transformer-XL's scores,
-# but no memory. **Segment 64**: the same with segments of 64 instead of 32. **Transformer-XL**:
-# segments of 32 and a memory of 32 states.
+# The two differ in relative positions, in the context at evaluation, and in memory during training,
+# which also costs compute. We separate them with four trainings. **Absolute positions**: a decoder
+# with sinusoids added to the embeddings. **Relative positions**: a decoder with Transformer-XL's
+# scores, but no memory. (The feed-forward layers of the first one are wider, so that both have
+# about the same number of parameters.) **Segment 64**: the same with segments of 64 instead of 32.
+# **Transformer-XL**: segments of 32 and a memory of 32 states.
 #
 # Each trained model is then evaluated in several ways. With **segments**, every segment is read by
 # itself, so its first characters have almost no context (the paper calls this **context
@@ -280,9 +282,14 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 #
 # **Method.** Characters of Shakespeare's plays, width 64, 3 layers, 4 heads, 512 characters per
 # step in every training, 800 steps, AdamW with a **warm-up** (a rising learning rate) over the
-# first tenth. The numbers of parameters differ by less than 1%. Each training has its own learning
-# rate, selected on validation data with one separate seed. All losses are measured on the same
-# 3,072 characters of the test text, in bits per character.
+# first tenth. **MFLOP** are millions of floating-point operations. Each training has its own
+# learning rate, selected on validation data with one separate seed. All losses are measured on the
+# same 3,072 characters of the test text, in bits per character. The brackets are **95% confidence
+# intervals**, the range of true values that is compatible with the scatter between the five seeds
+# (random starts). Differences are **paired**, that is, computed seed by seed, and their intervals
+# are widened because there are eight of them (the **Bonferroni correction**). An interval that
+# includes zero shows neither a difference nor equality. Printed differences can differ by 0.001
+# from those of the rounded means.
 
 # %% The same code for a few steps
 from deepdive_book.ch05.runs import recurrence, recurrence_tables
@@ -320,23 +327,25 @@ recurrence_tables.loss_table(rows)
 recurrence_tables.contrast_table(rows)
 
 # %% [markdown]
-# **Memory lowers the loss, but so does any full context.** Transformer-XL with memory has 0.052 bpc
-# less than the model that reads segments by themselves. This is the usual comparison, in which
-# Transformer-XL also gets more compute: 659 MFLOP per training step, not 525. But the model
-# that was trained without memory gains 0.056 when it's evaluated with a sliding window of 32, and
-# most of that gain when it's given a memory that it has never seen. The difference between
-# Transformer-XL and that model, both evaluated with memory, is inconclusive: its interval includes
-# zero. So is the one between Transformer-XL and segments of 64 in training.
+# **Memory lowers the loss about as much as a sliding window does.** Transformer-XL with memory has
+# 0.052 bpc less than the model with relative positions that reads segments by themselves. It also
+# gets more compute: 659 MFLOP per training step, not 525. But the model that was trained without
+# memory gains 0.056 when it's evaluated with a sliding window of 32, and most of that gain when
+# it's given a memory that it has never seen (its loss is then 0.012 above that of the window). The
+# difference between Transformer-XL and that model, both evaluated with memory, is inconclusive: its
+# interval includes zero. So is the one between Transformer-XL and segments of 64 in training, whose
+# seeds differ a lot at the learning rate that was selected.
 #
 # **Where does the gain come from?** From the first three characters of a segment, as the next plot
 # shows. Without memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other
 # positions the two are close. (The other ups and downs are those of the text, because each
 # position has only 96 characters.) So context fragmentation at evaluation explains the gain here.
 #
-# **Memory is a sliding window that is computed once.** Transformer-XL with a memory of 32 and the
-# same model with a window of 64 differ by 0.001 bpc. A memory of 96 states, longer than in
-# training, doesn't help. And a model that was trained with memory needs it: read in segments
-# without memory, Transformer-XL is worse than the model trained that way, 2.963 against 2.789.
+# **For the loss, memory is like a sliding window that is computed once.** Transformer-XL with a
+# memory of 32 and the same model with a window of 64 differ by 0.001 bpc, although the memory
+# reaches further back. A memory of 96 states, longer than in training, doesn't help. And a model
+# that was trained with memory needs it: read in segments without memory, Transformer-XL is worse
+# than the model trained that way, 2.963 against 2.789.
 #
 # **Relative positions gain more here than memory does:** 0.159 over absolute ones, at equal
 # segments and nearly equal parameters. With absolute positions, a sliding window doesn't help.
@@ -356,17 +365,19 @@ recurrence_tables.longer_table(rows)
 
 # %% [markdown]
 # Perhaps. After 1,600 steps, Transformer-XL is 0.023 bpc below the other model evaluated with
-# memory, in both seeds in the same direction. Two seeds are too few for an interval, so this is not
-# a result. But the difference is larger than after 800 steps, and with more training, memory during
-# training may begin to help.
+# memory, in both seeds in the same direction, but only 0.011 below its window of 32, and 0.000 in
+# one seed. Two seeds are too few for an interval, so this is not a result. But the difference is
+# larger than after 800 steps, and with more training, memory during training may begin to help.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
 #
 # A sliding window of $N$ characters encodes $N$ states for each predicted character and uses only
 # the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states.
-# Per layer and predicted character, the number of states that go through the projections is $N$
-# against $(N + 128) / 128$ for keys and values, and 1 for everything else.
+# For $N = 512$, a window therefore sends 512 states through each projection per predicted
+# character. Memory sends $(512 + 128) / 128 = 5$ through those of keys and values, and 1 through
+# everything else. We call $N$ the **attention length**. The timed model is untrained and has 4
+# layers of width 128.
 
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed
@@ -410,11 +421,11 @@ recurrence_tables.compression_table(compression.load())
 
 # %% [markdown]
 # **The trained convolution loses least.** Its error is 43.7%, that of the mean 64.8%, and the
-# intervals don't overlap. Untrained, the convolution is worse than dropping the states, so the
-# reconstruction loss is needed. The maximum has several times the error of dropping, probably
-# because it makes states larger than any that the attention matrices have seen. Keeping every
-# fourth state and dropping the others is no better than dropping all. We measured attention, not
-# bits per character, and without training the language model on compressed states.
+# intervals don't overlap. Untrained, the convolution is worse than dropping the states, so it has
+# to be trained. The maximum has several times the error of dropping, probably because it makes
+# states unlike those that the attention matrices have seen. Keeping every fourth state and dropping
+# the others is slightly worse than dropping all. We measured attention, not bits per character, and
+# without training the language model on compressed states.
 #
 # ## With the real library: XLNet in transformers
 #
@@ -492,17 +503,18 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 # ## Summary
 #
-# What do cached segments add? In our models mostly speed. Memory removes context fragmentation,
-# which gains 0.052 bpc. A sliding window does so too, but takes 316 times as long at an attention
-# length of 512. We found no gain from a longer memory. A gain from memory during training is
-# inconclusive after 800 steps, and possible with more. These models are small and trained briefly,
-# so they may make little use of distant characters. The result says nothing about models that do.
-# Of compressed states, the trained convolution keeps most: its error in attention is 43.7%, that of
-# the mean 64.8%.
+# What do cached segments add? In our models mostly speed. Memory removes context fragmentation, and
+# Transformer-XL has 0.052 bpc less than the same decoder without it. A sliding window for each
+# character removes it too, but takes 316 times as long at an attention length of 512. (Overlapping
+# segments, which we didn't measure, would be cheaper.) We found no gain from a longer memory. A
+# gain from memory during training is inconclusive after 800 steps, and possible with more. These
+# models are small and trained briefly, so they may make little use of distant characters. The
+# result says nothing about models that do. Of compressed states, the trained convolution keeps
+# most: its error in attention is 43.7%, that of the mean 64.8%.
 #
 # Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks
 # and 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc
-# on enwik8. We reproduced that evaluation is far faster, but neither the long dependencies nor the
+# on enwik8. We confirmed that evaluation is far faster, but neither the long dependencies nor the
 # language modeling results, which need much larger models. The papers of the Compressive
 # Transformer and of Memformer report results on longer contexts, which we didn't reproduce. We
 # tested only how well compressed states replace the original ones in attention, and trained no
@@ -526,12 +538,12 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #    first.
 #
 #    </details>
-# 3. Why isn't Transformer-XL trained by backpropagation through all segments?
+# 3. How much of a text does a training step of Transformer-XL keep in memory for the backward pass?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The cached states are constants, because no gradient flows into them. A training step then
-#    needs the activations of one segment only.
+#    The activations of one segment. The cached states are constants, because no gradient flows into
+#    them.
 #
 #    </details>
 # 4. Transformer-XL has a lower loss than a Transformer that reads segments by themselves. Which

@@ -20,11 +20,12 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On generated binary additions, the steps that ACT takes don't follow the difficulty: the
-# correlation is -0.02 (five seeds, 95% interval -0.07 to 0.02). At 64 columns, four times the
-# training length, ACT has 94.9% correct bits and four fixed steps have 96.8%, an inconclusive
-# difference. A small DeeBERT keeps its accuracy of 71.8% with 2.00 of 6 layers on average, but when
-# every text leaves at layer 1, the accuracy is 71.6% as well: early exit isn't better than a fixed
+# On generated additions of binary numbers, the steps that ACT takes for a digit don't follow its
+# difficulty, the distance that a carry has to travel: the correlation is -0.02 (five seeds, 95%
+# confidence interval -0.07 to 0.02). With numbers of 64 digits, four times the training length, ACT
+# has 94.9% correct bits and four fixed steps have 96.8%, an inconclusive difference. A small
+# DeeBERT keeps its accuracy of 71.8% with 2.00 of 6 layers on average, but when every text leaves
+# at layer 1, the accuracy is 71.6% as well. We found no difference between early exit and a fixed
 # depth.
 #
 # </details>
@@ -58,14 +59,14 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # ## By hand: halting weights, a ponder cost, and an early exit
 #
 # **ACT.** Before each step, the halting unit computes a probability $p$ for each position from its
-# state. The position halts at the first step $N$ at which the sum of its probabilities reaches
-# $1 - \epsilon$, with $\epsilon = 0.01$. This last step gets the **remainder** $R$ as its weight:
-# 1 minus the probabilities before. So the weights add up to 1, and the output is the weighted
-# average of the states after each step. From then on the state is only copied. The **ponder cost**
-# is $N + R$.
+# state. The position halts at the first step $N$ at which the sum of its probabilities reaches $1 -
+# \epsilon$, with $\epsilon = 0.01$, or at the last step allowed. This last step gets the
+# **remainder** $R$ as its weight: 1 minus the probabilities before. So the weights add up to 1, and
+# the output is the weighted average of the states after each step. From then on the state is only
+# copied. The **ponder cost** is $N + R$.
 #
 # Take states of a single number, a block that adds 4, and a halting unit with $p = 1/4$ in state 0,
-# $3/4$ in state 4, and more than 0.99 in state 12. Three positions start at 0, 4, and 12:
+# $3/4$ in state 4, 0.96 in state 8, and 0.996 in state 12. Three positions start at 0, 4, and 12:
 #
 # | start | probabilities | $N$ | $R$ | weights | states after each step | output | $N + R$ |
 # |---|---|---|---|---|---|---|---|
@@ -156,7 +157,7 @@ for threshold in (0.7, 0.6, 0.1):
 # %% [markdown]
 # The next cell compares with `deepdive`, the small library that accompanies this book: outputs,
 # ponder costs, and gradients. The block is PyTorch's own Transformer layer with the library's
-# weights. The cost has the library's remainders, so equal gradients also show that $N$ has none.
+# weights. The cost adds $N$, a constant, and the library's remainders.
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.core import Context
@@ -227,14 +228,18 @@ for threshold in (0.0, 2.0):
 # distance to it the column's **difficulty**. The data are generated, and 70% of the columns have
 # different bits.
 #
-# All models attend causally, are 32 wide with post-norm layers and 64 feed-forward units, and train
-# for 600 steps on batches of 64 sums with 16 columns. The sums start at a random position, so that
-# every position in a test with 64 columns also occurs in training. **UT, n steps** is a Universal
-# Transformer without halting; with 1 step it has the parameters of a single Transformer layer.
-# **UT with ACT** takes at most 6 steps. The plain Transformer with 6 layers has the same FLOPs
-# (floating-point operations) as 6 steps and six times the parameters; the narrow one is 12 wide and
-# has the parameters of one block. Each model has its own learning rate, the better of 0.001 and
-# 0.003 on a seed of its own.
+# All models attend causally, are 32 wide (but for the narrow one), have post-norm layers and 64
+# feed-forward units, and are trained for 600 optimizer steps on batches of 64 sums with 16 columns.
+# The sums start at a random position, so that every position in a test with 64 columns also occurs
+# in training. **UT, n steps** is a Universal Transformer without halting; with 1 step it has the
+# parameters of a single Transformer layer. **UT with ACT** takes at most 6 steps. The plain
+# Transformer with 6 layers has the same FLOPs (floating-point operations) as 6 steps and six times
+# the parameters; the narrow one is 12 wide and has about as many parameters as one block. Each
+# model has its own learning rate, the better of 0.001 and 0.003 on a seed of its own. A seed is one
+# training run with its own random start and data. The brackets are **95% confidence intervals**,
+# the range of true means that is compatible with the scatter of the seeds. If the interval of a
+# difference includes zero, it shows neither a difference nor equality. A **correlation** $r$ is
+# between -1 and 1, and 0 means that there is no linear relation.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -261,16 +266,16 @@ adaptive_tables.ponder_table(rows)
 # %% [markdown]
 # **The steps don't follow the difficulty.** With the default weight of 0.01, the correlation of a
 # column's steps with its difficulty is -0.02 at 64 columns, and its interval, -0.07 to 0.02,
-# includes zero. The correlation with whether the column's own two bits differ is 0.54 in absolute
-# value. Its sign differs
-# between seeds: some models take more steps for equal bits, others for different ones. So the
-# number of steps isn't constant, but it follows what is easy to see rather than what is hard to
-# compute.
+# includes zero. Without its sign, it is 0.03, against 0.29 for the position and 0.54 for whether
+# the column's own two bits differ. (The sign of the last one differs between seeds: some models
+# take more steps for equal bits, others for different ones.) So the number of steps isn't constant,
+# but with this weight it is related to what is easy to see rather than to what is hard to compute.
+# With a weight of 0.001, the position has the larger value.
 #
-# **The ponder weight sets the mean.** A weight of 0.1 takes 1.3 steps, a weight of 0.001 takes
-# 4.9 at 64 columns, and for every weight the mean correlation with the difficulty is below 0.1 in
-# absolute value. The slowest column takes 5.1 steps where the mean is 3.3, so whole sums don't
-# get cheaper in proportion to the mean.
+# **The ponder weight sets the mean.** With a weight of 0.1, columns take 1.3 steps on average, with
+# a weight of 0.001 4.9 at 64 columns, and for every weight the mean correlation with the difficulty
+# is below 0.1 in absolute value. The slowest column takes 5.1 steps where the mean is 3.3, so whole
+# sums don't get cheaper in proportion to the mean.
 #
 # The figure shows four test sums and a model of the first seed. *Try this:*
 #
@@ -300,26 +305,27 @@ halting_steps(examples[0]) if examples else None
 adaptive_tables.accuracy_table(rows)
 
 # %% [markdown]
-# **A fixed number of steps does at least as well.** At 64 columns, ACT has 94.9% correct bits and
-# four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to 6.3, so
-# it's inconclusive. Four steps are the control for ACT's computation: a first run of ACT took
-# about four. The mean over five seeds turned out lower, but the FLOPs are almost equal, because
-# the slowest column counts.
+# **We find no advantage of ACT over a fixed number of steps.** At 64 columns, ACT has 94.9% correct
+# bits and four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to
+# 6.3, so it's inconclusive. We chose four steps as the control because a first run of ACT took
+# about four. Over five seeds, columns take 2.86 steps on average at 16 columns, but the block runs
+# until the slowest column halts, so the FLOPs are almost equal there. At 64 columns, ACT's slowest
+# column takes 5.07 steps, and ACT costs more.
 #
-# **What comes from sharing the weights, what from more steps?** Compared with the narrow
-# Transformer, which has about the same number of parameters, four shared steps gain 7.1 points at
-# 64 columns. Compared with the wide Transformer, which has six times the parameters and more
-# FLOPs, the difference is inconclusive. Within the training length both plain Transformers are
-# almost perfect. Six steps without halting trained badly with some seeds, so their mean is low
-# and their interval wide; this comparison is inconclusive, too.
+# **Against plain Transformers.** Compared with the narrow Transformer, which has about the same
+# number of parameters but a quarter of the FLOPs, four shared steps have 7.1 points more at 64
+# columns. Compared with the wide Transformer, which has six times the parameters and more FLOPs,
+# the difference is inconclusive. Within the training length both plain Transformers are almost
+# perfect. Six steps without halting trained badly with some seeds, so their mean is low and their
+# interval wide; this comparison is inconclusive, too.
 #
 # **Is the difficulty difficult?** Only for one step: it gets 82.4% of the bits with difficulty 8
-# and 89.3% of those with difficulty 1. With more steps the order is reversed. Attention
-# reaches a column at any distance in a single step, so a long carry isn't hard for a stack that has
-# found out where to look. This is the strongest objection to our first result: ACT may ignore the
-# difficulty because its model no longer has it. A task in which every hop needs a step would be a
-# better test. Chains of pointers are one, but in first runs of 800 steps none of our models learned
-# them well, so we don't report them.
+# and 89.3% of those with difficulty 1. With more steps the order of the means is reversed.
+# Attention reaches a column at any distance in a single step, so a long carry isn't hard for a
+# stack that has found out where to look. This is the strongest objection to our first result: ACT
+# may ignore the distance because, for a model with several steps, a distant carry is no longer
+# harder. A task in which every hop needs a step would be a better test. Chains of pointers are one,
+# but in first runs of 800 steps none of our models learned them well, so we don't report them.
 #
 # **What this doesn't show.** Two bits and a carry are an easy task: a machine with two states
 # solves it exactly, for any length. 600 steps are the beginning of training, the models are tiny,
@@ -348,17 +354,17 @@ adaptive_tables.layer_table(exits)
 adaptive_tables.exit_table(exits)
 
 # %% [markdown]
-# **Early exit saves two thirds of the layers at no loss, but so does a fixed depth.** At a
-# threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%. This looks
-# like a success until you read the first table: when every text leaves at layer 1, the accuracy
-# is 71.6%. In this small model the later layers add nothing that we can measure, so there is
-# nothing that a text could lose by leaving early. At each threshold, the difference to fixed
-# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Choosing
-# the layer at random is as good, too.
+# **Early exit saves two thirds of the layers with no loss that we can measure, but so does a fixed
+# depth.** At a threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%.
+# This looks like a success until you read the first table: when every text leaves at layer 1, the
+# accuracy is 71.6%. In this small model the later layers add nothing that we can measure, so there
+# is nothing that a text could lose by leaving early. At each threshold, the difference to fixed
+# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Nor does
+# choosing the layer at random differ measurably.
 #
 # **A batch waits.** At 0.65 nats, where the mean depth is 2.00, the slowest of 8 texts needs 4.98
-# layers on average and the slowest of 32 needs 5.98. Batches that stay together would save almost
-# nothing.
+# layers on average and the slowest of 32 needs 5.98. A batch of 8 that stays together saves about a
+# sixth of the layers, and one of 32 almost nothing.
 
 # %% Exits by threshold
 from deepdive_book.ch05.figures.exit_threshold import exit_threshold
@@ -460,19 +466,18 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 # - **Choose the threshold of an early exit on validation data**, and choose it again after the data
 #   change: it's in units of the model's certainty, not of its accuracy.
 # - **Search the weight of the ponder cost** on a logarithmic scale. Too large a weight stops after
-#   the minimum of steps, too small a weight always takes the maximum.
+#   the minimum of steps, with too small a weight most columns take nearly the maximum.
 # - **Serve one text at a time or remove finished ones**, if early exit is meant to save time.
 #
 # ## Summary
 #
-# Does the extra computation go where it's needed, and does it beat a fixed depth? Not in our
-# experiments. On additions, ACT's steps depend on a column's own bits more than on its
-# difficulty, whose correlation with the steps is -0.02 (interval -0.07 to 0.02), although the
-# difficulty we defined is a hard one only for a single step. A fixed number of four steps, at the
-# same FLOPs, does at least as well. A small DeeBERT needs 2.00 of 6 layers on average for the
-# accuracy of the full model, 71.8%, but the first layer of the same model reaches 71.6%, and no
-# threshold differs from a fixed depth by more than 0.2 points. Batches of 32 texts wait for a
-# text that runs 5.98 layers.
+# Does the extra computation go where it's needed, and does it beat a fixed depth? We saw neither.
+# On additions, the correlation of ACT's steps with a column's difficulty is -0.02 (interval -0.07
+# to 0.02), although the difficulty we defined is a hard one only for a single step. The difference
+# between ACT and four fixed steps is inconclusive. A small DeeBERT keeps the accuracy of the full
+# model, 71.8%, with 2.00 of 6 layers on average, but the first layer of the same model reaches
+# 71.6%, and at no threshold is the difference from a fixed depth more than 0.2 points. Batches of
+# 32 texts wait for a text that runs 5.98 layers.
 #
 # The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
 # harder inputs take more steps, and the DeeBERT paper reports a large part of the inference time

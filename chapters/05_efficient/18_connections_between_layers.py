@@ -4,7 +4,8 @@
 # A Transformer layer passes only its output states to the next layer. **RealFormer** also passes on
 # the attention scores, and **transparent attention** lets each decoder layer attend to all encoder
 # layers instead of only the last. Both were proposed to train deeper or better models. **Do these
-# connections train models that plain stacks can't, and is it what they learn that helps?**
+# connections make deep models trainable that otherwise aren't, and do learned weights matter, or
+# only the short path?**
 #
 # **What it is.** **RealFormer** ([He et al. 2021](https://arxiv.org/abs/2012.11747)) adds the
 # attention scores of a layer, before the softmax, to the scores of the next layer, with no new
@@ -20,11 +21,11 @@
 # On a generated task, reversing eight symbols, we trained encoder-decoders with 16 post-norm
 # encoder layers. Transparent attention lowers the test loss by 0.567 **nats** (units of the natural
 # logarithm) per symbol against the plain model (five seeds, corrected 95% confidence interval 0.203
-# to 0.930). But a fixed mean of all encoder layers and pre-norm do as well within error, and a
-# decoder that attends to the embeddings only, with no encoder, has a far lower loss: 0.363 instead
-# of 2.024. RealFormer makes attention sharper and adjacent layers more similar. In small language
-# models, its loss doesn't differ measurably from plain post-norm's, but it is lower by 0.080 nats
-# per character than that of a control whose scores are only scaled (interval 0.036 to 0.124).
+# to 0.930). But we can't distinguish it from a fixed mean of all encoder layers, or from
+# **pre-norm** (a norm at the start of each branch instead of after the addition, **post-norm**).
+# And a decoder that attends to the embeddings only, with no encoder, has a far lower loss: 0.363
+# instead of 2.024. RealFormer makes attention sharper and adjacent layers more similar. In small
+# language models, its loss can't be distinguished from plain post-norm's.
 #
 # </details>
 #
@@ -64,9 +65,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # $$S_l = \frac{Q_l K_l^\top}{\sqrt{d}} + S_{l-1}, \qquad \text{output} =
 # \text{softmax}(S_l)\,V_l,$$
 #
-# where $S_0 = 0$. Adding scores multiplies their exponentials. Suppose a query has two keys, whose
-# exponentiated scores are $(1, 3)$ in layer 1, and by the product of queries and keys $(2, 1)$ in
-# layer 2 and $(1, 1)$ in layer 3. The values of each layer are 15 and 30.
+# where $S_0 = 0$. Adding scores multiplies their exponentials. Suppose a query has two keys, and
+# write down $e^{\text{score}}$ for each. Layer 1 gives $(1, 3)$. From their own queries and keys,
+# layer 2 gives $(2, 1)$ and layer 3 gives $(1, 1)$. The values of each layer are 15 and 30.
 #
 # | layer | plain weights | plain output | RealFormer, product so far | weights | output |
 # |---|---|---|---|---|---|
@@ -85,9 +86,10 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # Suppose a source token has one number per state: 4 in the embeddings, 8 after layer 1, and 12
 # after layer 2. Decoder layer 1 has $e^{W} = (1, 1, 2)$, so its weights are $(\frac14, \frac14,
-# \frac12)$ and it reads $1 + 2 + 6 = 9$. Decoder layer 2 has $e^{W} = (2, 1, 1)$ and reads
-# $2 + 2 + 3 = 7$. The derivative of the first result with respect to the embedding is $\frac14$
-# along the direct connection, however many layers are in between.
+# \frac12)$ and it reads $1 + 2 + 6 = 9$. Decoder layer 2 has $e^{W} = (2, 1, 1)$ and reads $2 + 2 +
+# 3 = 7$. The derivative of the first result with respect to the embedding along the direct
+# connection is its weight, $\frac14$. It isn't multiplied by the derivatives of the layers in
+# between.
 #
 # **How many parameters?** RealFormer adds none, and transparent attention adds $(N + 1) \cdot M$,
 # so 102 for 16 encoder layers and 6 decoder layers.
@@ -167,9 +169,9 @@ print("derivative by the embedding:", derivative.item())
 
 # %% [markdown]
 # The next cells copy weights into `deepdive`, the small library that accompanies this book, and
-# compare outputs and gradients. In the library, the scores travel in the context that each layer
-# receives, so the same code also carries the scores of cross-attention, and decoding with a cache
-# gives the same result as a pass over all tokens.
+# compare outputs and gradients. The library passes the scores from layer to layer in an object
+# called `Context`, separately for self-attention and cross-attention. Decoding with a cache gives
+# the same result as a pass over all tokens.
 
 # %% Equal to the library: RealFormer tags=["equals-library"]
 from deepdive.core.masks import Causal
@@ -232,8 +234,8 @@ connection_tables.gradient_figure(gradients)
 
 # %% [markdown]
 # *Gradient norm by encoder layer on reversal, the task described below, with a learning rate of
-# 0.003 and once of 0.0003. Lines: median of five seeds. Bands: their range. Before training, the
-# first two lines coincide, as do the next two.*
+# 0.003, and for plain post-norm also of 0.0003. Lines: median of five seeds. Bands: their range.
+# Before training, the first two lines coincide, as do the next two.*
 
 # %% Last layer divided by first tags=["nbval-check-output"]
 connection_tables.gradient_table(gradients)
@@ -242,18 +244,24 @@ connection_tables.gradient_table(gradients)
 # **The gradient vanishes in some runs, and during training.** Before training, the last layer of
 # plain post-norm has 0.77 to 9 times the gradient of the first. After 50 steps with a learning rate
 # of 0.003, this ratio is 191 with one seed and 6,303 with another, but near 1 with two others. With
-# a tenth of the learning rate it is at most 2.7. So in plain post-norm a high learning rate breaks
-# some runs, and a low one is slow. With transparent attention and with the fixed mean, the ratio is
-# below 0.3 with every seed: the first layer has the larger gradient. This is as expected, because a
-# lower layer contributes to more of the states that the decoder attends to.
+# a tenth of the learning rate, the one that is selected for plain post-norm below, it is at most
+# 2.7. Its loss is high there too, so vanishing gradients aren't the whole explanation. With
+# transparent attention and with the fixed mean, the ratio is below 0.3 with every seed: the first
+# layer has the larger gradient. This is as expected, because a lower layer contributes to more of
+# the states that the decoder attends to.
 #
 # **Method.** All data here are **generated**. A source has eight symbols, each one of 16, and the
 # target is the source in reverse order. The encoder-decoders have width 32, 4 heads, two decoder
 # layers, and 4 or 16 encoder layers. We train for 200 steps of AdamW with batches of 16 pairs,
 # gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the first tenth of
 # the steps. The learning rate of each variant is selected on validation data with seeds that aren't
-# used again: one seed searches a grid with two values per power of ten, and three seeds decide
-# between the two best values. Five other seeds give the results.
+# used again: one seed tries 0.001, 0.003, and 0.01, and further values while the best one is at the
+# edge, and three seeds decide between the two best values. Five other seeds give the results. A
+# seed is one run with its own random start. The brackets after a mean are its **95% confidence
+# interval**, the range of true values that is compatible with the scatter of the seeds. Differences
+# are **paired**, computed seed by seed, and their intervals are widened for the number of
+# comparisons (the **Bonferroni correction**). An interval that includes zero shows neither a
+# difference nor equality.
 #
 # Six controls test the explanation. *Long warm-up* is plain post-norm, but the learning rate rises
 # for half of the steps, and *twice the steps* is trained for 400. *Fixed mean* has the connections
@@ -278,8 +286,8 @@ predict(
     "loss of transparent attention compare with that of the fixed mean?",
     ["lower by more than 0.2 nats", "less than 0.2 nats apart", "higher by more than 0.2 nats"],
     answer=1,
-    explain="Probably because both have the same connections, and the weights change little in 200 "
-    "steps.",
+    explain="On average it is 0.096 lower, and the interval, -0.393 to 0.201, includes zero. Both "
+    "have the same connections, and the weights change little in so short a training.",
     key="05_efficient/transparent-control",
 )
 
@@ -294,25 +302,28 @@ connection_tables.depth_table(rows)
 connection_tables.depth_contrasts(rows)
 
 # %% [markdown]
-# **Transparent attention trains the encoder that plain post-norm barely trains.** With 16 encoder
+# **With transparent attention, the loss is lower than with plain post-norm.** With 16 encoder
 # layers, plain post-norm's loss of 2.591 is close to the 2.773 of equal probabilities, and
 # transparent attention reaches 2.024. A longer warm-up and twice the steps close only a part of
 # this gap. With 4 encoder layers, where plain post-norm does train, transparent attention's loss is
 # also lower, by 1.190.
 #
-# **The learned weights aren't needed for this.** The fixed mean has the same connections, and its
-# loss doesn't differ measurably from transparent attention's. Pre-norm without any new connection
-# does as well too. These intervals are wide, however, and include differences of 0.3 in both
-# directions. The weights learn little in 200 steps: the mean weight of the embeddings rises from
-# $1/17 = 6\%$ to 10%. Nor is the direct connection to the embeddings needed, because the mean
-# without them also reaches 2.175. We tested these controls with 16 encoder layers only.
+# **A fixed mean recovers most of this.** It has the same connections, and its loss of 2.120 can't
+# be distinguished from transparent attention's, nor can pre-norm's, which has no new connection.
+# These intervals are wide, however: transparent attention's loss could be 0.393 lower or 0.201
+# higher than that of the fixed mean. The weights learn little in 200 steps: the mean weight of the
+# embeddings rises from $1/17 = 6\%$ to 10%. Nor is the direct connection to the embeddings needed,
+# because the mean without them also reaches 2.175. We tested the fixed means with 16 encoder layers
+# only. With 4, transparent attention's loss is 0.283 lower than pre-norm's, and the interval
+# includes zero.
 #
 # **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only
 # has a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each
 # symbol and its position, and the embeddings have both. So the losses of the deep models measure
 # how easily this information and its gradient pass the encoder, not how good its states are. Also,
-# every variant that we trained at both depths has a lower loss with 4 layers than with 16: these
-# connections reduce what depth costs here, but depth doesn't pay.
+# every variant that we trained at both depths has a higher loss with 16 layers than with 4, and the
+# increase is larger with transparent attention and pre-norm than with plain post-norm. So more
+# depth doesn't help any of them here.
 #
 # **What this doesn't show.** 200 steps on one generated task with width 32 are far from
 # translation, the paper's task, where the encoder has to do more than pass on its input. With more
@@ -357,14 +368,13 @@ connection_tables.attention_figure(rows)
 # **RealFormer's loss doesn't differ measurably from plain post-norm's.** After 300 steps, the
 # difference is 0.004 nats per character. All models are then only slightly better than the **bigram
 # loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters
-# barely matters yet. After 900 steps it does matter, and RealFormer's loss is lower by 0.036, with
-# each of the five seeds. The corrected interval still includes zero, so this is a hint and not a
-# result. With pre-norm, which we trained for 300 steps only, residual scores make no measurable
-# difference.
+# barely matters yet. After 900 steps the losses are well below it, and RealFormer's is lower by
+# 0.036 on average. The corrected interval still includes zero, so this is a hint and not a result.
+# With pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
 #
-# **If RealFormer helps, sharper attention isn't the reason.** After 900 steps, its loss is 0.080
-# lower than that of scaled scores, which are worse than plain post-norm by 0.044. Both intervals
-# exclude zero.
+# **Scaling the scores doesn't have RealFormer's effect.** After 900 steps, RealFormer's loss is
+# 0.080 lower than that of scaled scores, whose own loss is 0.044 above plain post-norm's. Both
+# intervals exclude zero. This is one way of sharpening attention. Others could act differently.
 #
 # **The attention itself changes.** After 300 steps, residual scores lower the mean entropy in
 # post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled
@@ -420,7 +430,7 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # | from, to | a layer, the next | a layer, the next | encoder states, decoder layers |
 # | new parameters | 0 | 0 | $(N + 1) \cdot M$ |
 # | extra memory | none | one $H \times T \times T$ tensor of scores | all $N + 1$ encoder states |
-# | equal to plain if | | one layer | weights of 1 on the last layer |
+# | equal to plain with | | one layer | all weight on the last layer (a limit) |
 # | model | any | any | encoder-decoder |
 #
 # [ELMo](../01_before/10_elmo.ipynb) also learns a weighted sum of all layers, once per downstream
@@ -430,9 +440,10 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # ## Common mistake: a softmax over the wrong axis
 #
 # The matrix $W$ has one row per encoder state and one column per decoder layer, and you normalize
-# it with `W.softmax(-1)`. All shapes fit. **Symptom:** the memories of one decoder layer don't have
-# the scale of an encoder state: with 16 encoder layers and two decoder layers, they start 8.5 times
-# as large. **Fix:** use `W.softmax(0)`, and assert that the weights of each decoder layer sum to 1.
+# it with `W.softmax(-1)`. All shapes fit. **Symptom:** the memories of a decoder layer have the
+# wrong scale: with 16 encoder layers and two decoder layers, they start 8.5 times as large as they
+# should be. **Fix:** use `W.softmax(0)`, and assert that the weights of each decoder layer sum to
+# 1.
 
 # %% The mistake, and its symptom tags=["nbval-check-output"]
 W = torch.zeros(17, 2)
@@ -443,8 +454,8 @@ for name, axis in (("wrong", -1), ("right", 0)):
 # ## In practice
 #
 # - **Use pre-norm first.** It trains deep stacks with no new connection.
-# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If these do as
-#   well, the connection's length matters, not what it has learned.
+# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If the mean does
+#   as well, learned weights aren't needed. If the embeddings do as well, the encoder isn't.
 # - **Check that your attention kernel returns scores before you plan with RealFormer.** Fused
 #   kernels don't. The version of x-transformers named above refuses the combination with its flash
 #   attention. Our library computes the scores a second time and passes the sum on as a bias, so a
@@ -454,13 +465,13 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #
 # ## Summary
 #
-# Do these connections train models that plain stacks can't? Transparent attention does so on our
-# generated task with 16 post-norm encoder layers: its loss is 0.567 nats per symbol lower than
-# plain post-norm's. Is it what they learn that helps? We found no sign of it. A fixed mean of the
-# encoder's states and pre-norm do as well within error, and a decoder without any encoder has the
+# Do these connections make deep models trainable? On our generated task with 16 post-norm encoder
+# layers, transparent attention's loss is 0.567 nats per symbol lower than plain post-norm's. Do
+# learned weights matter? We found no sign of it: a fixed mean of the encoder's states and pre-norm
+# can't be distinguished from transparent attention, and a decoder without any encoder has the
 # lowest loss. RealFormer makes attention sharper and adjacent layers more similar. In our small
 # language models, its loss is lower by 0.036 nats per character after 900 steps, but the corrected
-# interval includes zero. Scores that are only scaled do worse than RealFormer, by 0.080.
+# interval includes zero. The loss of scores that are only scaled is 0.080 above RealFormer's.
 #
 # As reported, [Bapna et al.](https://arxiv.org/abs/1808.07561) train much deeper translation
 # encoders with transparent attention, with consistent gains in BLEU. [He et

@@ -55,10 +55,13 @@ def accuracy_table(rows: Rows) -> Html:
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
                  caption=f"Correct bits, mean over {len(SEEDS)} seeds [95% t interval, which "
-                 "can reach above 100%]. Difficulty n: of bits with this difficulty, 16 columns. "
-                 "MFLOPs: millions of floating-point operations per sum of 16 columns, forward. "
-                 f"LR: learning rate. Difference: in points from {CONSTANT} at 64 columns, paired "
-                 f"by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
+                 "can reach above 100%]. Difficulty n: percentage correct among bits with this "
+                 "difficulty, 16 columns. MFLOPs: millions of floating-point operations per sum of "
+                 "16 columns, forward. LR: learning rate. Difference: in points from "
+                 f"{CONSTANT} at 64 columns, paired by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
+
+
+COMPARED = {"difficulty": "difficulty", "position": "position", "own bits": "column"}
 
 
 def ponder_table(rows: Rows) -> Html:
@@ -75,19 +78,20 @@ def ponder_table(rows: Rows) -> Html:
             for title, key in (("correct bits", "bits"), ("steps", "ponder"),
                                       ("slowest column", "slowest")):  # fmt: skip
                 line[title] = interval([row[f"{key}_{length}"] for row in runs])
-            for what in ("difficulty", "position"):
-                line[f"r with {what}"] = interval([row[f"by_{what}_{length}"] for row in runs])
-            own = [abs(row[f"by_column_{length}"]) for row in runs]
-            line["absolute r with own bits"] = interval(own)
+            line["r with difficulty"] = interval([row[f"by_difficulty_{length}"] for row in runs])
+            for what, key in COMPARED.items():
+                line[f"absolute r, {what}"] = interval(
+                    [abs(row[f"by_{key}_{length}"]) for row in runs]
+                )
             lines.append(line)
     return table(lines, formats={"correct bits": ".1%", "steps": ".2f", "slowest column": ".2f",
-                                 "r with difficulty": ".2f", "r with position": ".2f",
-                                 "absolute r with own bits": ".2f"},
+                                 "r with difficulty": ".2f",
+                                 **{f"absolute r, {what}": ".2f" for what in COMPARED}},
                  caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
                  "interval]. Steps: mean over columns; slowest column: mean over sums of the "
                  "largest number of steps in a sum. r: correlation of a column's steps with its "
-                 "difficulty and with its position, and the absolute correlation with whether its "
-                 "own two bits differ.")  # fmt: skip
+                 "difficulty. Absolute r: without its sign, with its difficulty, its position, and "
+                 "with whether its own two bits differ.")  # fmt: skip
 
 
 def measured(rows: Rows) -> list[dict[str, Any]]:
@@ -120,8 +124,8 @@ def exit_table(rows: Rows) -> Html:
                                  "random layers": ".1%", "slowest of 8": ".2f",
                                  "slowest of 32": ".2f"},
                  caption=f"Test accuracy, mean over {len(runs)} seeds [95% t interval]. Minus "
-                 "fixed depth: difference in points from always leaving at the two layers next to "
-                 "the mean depth, mixed to have the same mean depth, corrected for "
+                 "fixed depth: accuracy minus that of leaving at random at one of the two layers "
+                 "next to the mean depth, with the same mean depth, in points, corrected for "
                  f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
                  "texts leaves at each layer, chosen at random. Slowest of n: mean over batches of "
                  "the layer at which the last of n texts leaves.")  # fmt: skip
