@@ -58,7 +58,8 @@ def accuracy_table(rows: Rows) -> Html:
                  "can reach above 100%]. Difficulty n: percentage correct among bits with this "
                  "difficulty, 16 columns. MFLOPs: millions of floating-point operations per sum of "
                  "16 columns, forward. LR: learning rate. Difference: in points from "
-                 f"{CONSTANT} at 64 columns, paired by seed, corrected for {len(VARIANTS) - 1} comparisons.")  # fmt: skip
+                 f"{CONSTANT} at 64 columns, paired by seed, corrected for "
+                 f"{len(VARIANTS) - 1} comparisons.")  # fmt: skip
 
 
 COMPARED = {"difficulty": "difficulty", "position": "position", "own bits": "column"}
