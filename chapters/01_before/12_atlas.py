@@ -1,8 +1,9 @@
 # %% [markdown] tags=["slide"]
 # # Model atlas: how every architecture differs from its parent
 #
-# The companion covers some two hundred systems, from a neuron of 1943 to today's decoders. Almost
-# all of them change one thing in an older one. Which thing, where, and at what cost?
+# A taxonomy of Transformer variants and their ancestors: some two hundred systems, from a neuron of
+# 1943 to today's decoders. Almost all of them change one thing in an older one. Which thing, where,
+# and at what cost?
 #
 # <small>No prerequisites; the words are explained in chapter 2 · 8 min · runs on a laptop · book
 # 1.2 · optional page</small>

@@ -23,10 +23,11 @@
 # In our small models, memory lowers the loss about as much as a sliding window does. In **bits per
 # character** (bpc, the cross-entropy with the logarithm to base 2), Transformer-XL gains 0.052 over
 # a model that reads segments by themselves (five seeds, corrected 95% confidence interval 0.029 to
-# 0.075). The same model without memory gains 0.056 when it predicts each character from its own
-# window of the 32 before it. What memory adds is speed: with 512 cached states, it evaluates 316
-# times as fast as a window of 512 for each character, the most expensive alternative. With longer
-# training, training with memory may also help, but we have only two seeds for that.
+# 0.075). That model, still without memory, gains 0.056 when each character is predicted from a
+# window of its own with 32 characters. What memory adds is speed: with 512 cached states, it
+# evaluates 316 times as fast as a window of 512 for each character, the most expensive alternative.
+# If the models are trained for longer, memory in training may help too, but we have only two seeds
+# for that.
 #
 # </details>
 #
@@ -76,11 +77,11 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # \cdot 4 = 16$. Attention still computes at most $T + M = 8$ scores per query (the **causal mask**
 # hides later positions). Older text arrives only through the cached states.
 #
-# **Why positions are relative.** Suppose that positions are counted from the start of each
-# segment and added to the embeddings. The first character of the cached segment and the first
-# character of the new one then both have position 0, so attention can't tell them apart.
-# Transformer-XL encodes the distance $t - s$ between a query and a key instead, as the sum of four
-# terms:
+# **Why positions are relative.** Suppose that positions are counted from the start of each segment
+# and added to the embeddings. The first character of the cached segment and the first character of
+# the new one then both have position 0, so their positions don't show which came first.
+# Transformer-XL uses the distance $t - s$ between a query and a key instead. A score is the sum of
+# four terms, two of which contain the distance:
 #
 # $$\text{score}_{t,s} = \frac{q_t k_s + q_t r_{t-s} + u\,k_s + v\,r_{t-s}}{\sqrt{d}}$$
 #
@@ -153,7 +154,7 @@ class XLLayer(nn.Module):
         return self.norm2(x + self.outer(F.relu(self.inner(x))))
 
 
-def read(layers, x, memories, n_memory):  # x: (B, T, D); a memory (B, M, D) per layer, M > 0
+def read(layers, x, memories, n_memory):  # x: (B, T, D); memories (B, M, D); n_memory > 0
     for i, layer in enumerate(layers):
         cached, memories[i] = memories[i], torch.cat([memories[i], x], 1)[:, -n_memory:].detach()
         x = layer(x, cached)
@@ -334,7 +335,7 @@ recurrence_tables.contrast_table(rows)
 # it's given a memory that it has never seen (its loss is then 0.012 above that of the window). The
 # difference between Transformer-XL and that model, both evaluated with memory, is inconclusive: its
 # interval includes zero. So is the one between Transformer-XL and segments of 64 in training, whose
-# seeds differ a lot at the learning rate that was selected.
+# interval is wide.
 #
 # **Where does the gain come from?** From the first three characters of a segment, as the next plot
 # shows. Without memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other
@@ -343,12 +344,13 @@ recurrence_tables.contrast_table(rows)
 #
 # **For the loss, memory is like a sliding window that is computed once.** Transformer-XL with a
 # memory of 32 and the same model with a window of 64 differ by 0.001 bpc, although the memory
-# reaches further back. A memory of 96 states, longer than in training, doesn't help. And a model
-# that was trained with memory needs it: read in segments without memory, Transformer-XL is worse
-# than the model trained that way, 2.963 against 2.789.
+# reaches further back. A memory of 96 states, longer than in training, makes no difference that we
+# can measure. And a model that was trained with memory needs it: read in segments without memory,
+# Transformer-XL is worse than the model trained without memory, 2.963 against 2.789.
 #
 # **Relative positions gain more here than memory does:** 0.159 over absolute ones, at equal
-# segments and nearly equal parameters. With absolute positions, a sliding window doesn't help.
+# segments and nearly equal parameters. With absolute positions, the mean loss with a sliding window
+# is higher than with segments. We didn't look for the reason.
 
 # %% Loss by position in the segment
 recurrence_tables.position_figure(rows)
@@ -357,8 +359,8 @@ recurrence_tables.position_figure(rows)
 # *Mean loss at each position of a segment of 32, five seeds. Without memory: relative positions,
 # evaluated in segments. With memory: Transformer-XL with a memory of 32.*
 #
-# **Is the training too short?** We trained both models with relative positions for twice as many
-# steps, with two seeds.
+# **Is the training too short?** We trained Transformer-XL and the model with relative positions and
+# segments of 32 for twice as many steps, with two seeds.
 
 # %% Trained twice as long tags=["nbval-check-output"]
 recurrence_tables.longer_table(rows)
@@ -397,9 +399,10 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 # %% [markdown]
 # **At an attention length of 512, memory is 316 times as fast**, and 294 times in the least
 # favorable of seven rounds. The arithmetic: 128 windows encode $128 \cdot 512 = 65{,}536$ states.
-# Memory encodes 128, and projects keys and values of $128 + 512 = 640$. The gap widens with the
-# attention length $N$: over these lengths, the time of windows grows like $N^{1.54}$, because a
-# part of it is quadratic, and that of memory like $N^{0.56}$. We didn't measure a GPU.
+# Memory encodes 128, and projects keys and values of $128 + 512 = 640$, and 640 distances. The gap
+# widens with the attention length $N$: over these lengths, the time of windows grows like
+# $N^{1.54}$, because a part of it is quadratic, and that of memory like $N^{0.56}$. We didn't
+# measure a GPU.
 #
 # A window for each character is the most expensive way to give every character a context. Cheaper
 # are overlapping segments, of which only the later half counts. They encode each character twice
@@ -476,10 +479,10 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):
 #
 # ## Common mistake: the memory of another text
 #
-# You train on shuffled windows but keep the memory from batch to batch, or you start a new document
-# without an empty memory. **Symptom:** no error, and a loss that is about as high as without memory
-# or higher, because the cached states belong to another place in the text. **Fix:** row $b$ of each
-# batch must continue row $b$ of the batch before. Start each document with a new memory.
+# You train on shuffled windows but keep the memory from batch to batch, or you carry the memory of
+# one document into the next. **Symptom:** no error, and a loss that is about as high as without
+# memory or higher, because the cached states belong to another place in the text. **Fix:** row $b$
+# of each batch must continue row $b$ of the batch before. Start each document with a new memory.
 
 # %% Rows that continue, and rows that don't tags=["nbval-check-output"]
 ids = torch.arange(1024)
@@ -542,8 +545,9 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The activations of one segment. The cached states are constants, because no gradient flows into
-#    them.
+#    Those of one segment, and the cached inputs with the keys and values made of them, because the
+#    projections get gradients from these too. No gradient flows into the cached inputs themselves,
+#    so nothing older is needed.
 #
 #    </details>
 # 4. Transformer-XL has a lower loss than a Transformer that reads segments by themselves. Which

@@ -60,10 +60,10 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # **ACT.** Before each step, the halting unit computes a probability $p$ for each position from its
 # state. The position halts at the first step $N$ at which the sum of its probabilities reaches $1 -
-# \epsilon$, with $\epsilon = 0.01$, or at the last step allowed. This last step gets the
-# **remainder** $R$ as its weight: 1 minus the probabilities before. So the weights add up to 1, and
-# the output is the weighted average of the states after each step. From then on the state is only
-# copied. The **ponder cost** is $N + R$.
+# \epsilon$, with $\epsilon = 0.01$, or at the largest step allowed. Step $N$ gets the **remainder**
+# $R$ as its weight: 1 minus the probabilities before. So the weights add up to 1, and the output is
+# the weighted average of the states after each step. From then on the state is only copied. The
+# **ponder cost** is $N + R$.
 #
 # Take states of a single number, a block that adds 4, and a halting unit with $p = 1/4$ in state 0,
 # $3/4$ in state 4, 0.96 in state 8, and 0.996 in state 12. Three positions start at 0, 4, and 12:
@@ -228,18 +228,18 @@ for threshold in (0.0, 2.0):
 # distance to it the column's **difficulty**. The data are generated, and 70% of the columns have
 # different bits.
 #
-# All models attend causally, are 32 wide (but for the narrow one), have post-norm layers and 64
-# feed-forward units, and are trained for 600 optimizer steps on batches of 64 sums with 16 columns.
-# The sums start at a random position, so that every position in a test with 64 columns also occurs
-# in training. **UT, n steps** is a Universal Transformer without halting; with 1 step it has the
-# parameters of a single Transformer layer. **UT with ACT** takes at most 6 steps. The plain
-# Transformer with 6 layers has the same FLOPs (floating-point operations) as 6 steps and six times
-# the parameters; the narrow one is 12 wide and has about as many parameters as one block. Each
-# model has its own learning rate, the better of 0.001 and 0.003 on a seed of its own. A seed is one
-# training run with its own random start and data. The brackets are **95% confidence intervals**,
-# the range of true means that is compatible with the scatter of the seeds. If the interval of a
-# difference includes zero, it shows neither a difference nor equality. A **correlation** $r$ is
-# between -1 and 1, and 0 means that there is no linear relation.
+# All models attend causally, have post-norm layers, and are trained for 600 optimizer steps on
+# batches of 64 sums with 16 columns. The sums start at a random position, so that every position in
+# a test with 64 columns also occurs in training. **UT, n steps** is a Universal Transformer without
+# halting; with 1 step it has the parameters of a single Transformer layer. **UT with ACT** takes at
+# most 6 steps. The plain Transformer with 6 layers has the same FLOPs (floating-point operations)
+# as 6 steps and six times the parameters; the narrow one is 12 wide, with 24 feed-forward units,
+# and has about as many parameters as one block. All other models are 32 wide, with 64 feed-forward
+# units. Each model has its own learning rate, the better of 0.001 and 0.003 on a seed of its own. A
+# seed is one training run with its own random start and data. The brackets are **95% confidence
+# intervals**, the range of true means that is compatible with the scatter of the seeds. If the
+# interval of a difference includes zero, it shows neither a difference nor equality. A
+# **correlation** $r$ is between -1 and 1, and 0 means that there is no linear relation.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -249,8 +249,8 @@ predict(
     "with the default ponder weight of 0.01?",
     ["its difficulty", "its position in the sum", "whether its own two bits differ"],
     answer=2,
-    explain="Probably because its own bits are in a column's input, before the first step. The "
-    "distance to an earlier column isn't, and a stack that finds it has already done the work.",
+    explain="Its own bits have the largest mean, though the intervals overlap. They are in a "
+    "column's input, before the first step. The distance to an earlier column isn't.",
     key="05_efficient/ponder",
 )
 
@@ -269,13 +269,14 @@ adaptive_tables.ponder_table(rows)
 # includes zero. Without its sign, it is 0.03, against 0.29 for the position and 0.54 for whether
 # the column's own two bits differ. (The sign of the last one differs between seeds: some models
 # take more steps for equal bits, others for different ones.) So the number of steps isn't constant,
-# but with this weight it is related to what is easy to see rather than to what is hard to compute.
-# With a weight of 0.001, the position has the larger value.
+# and its relation to the difficulty is weak: below 0.1 on average at every weight. The mean is
+# highest for the column's own bits, but the intervals overlap with those for the position, which
+# has the larger mean at a weight of 0.001 and 64 columns.
 #
-# **The ponder weight sets the mean.** With a weight of 0.1, columns take 1.3 steps on average, with
-# a weight of 0.001 4.9 at 64 columns, and for every weight the mean correlation with the difficulty
-# is below 0.1 in absolute value. The slowest column takes 5.1 steps where the mean is 3.3, so whole
-# sums don't get cheaper in proportion to the mean.
+# **The ponder weight sets the mean.** At 64 columns, columns take 1.3 steps on average with a
+# weight of 0.1 and 4.9 with a weight of 0.001. With a weight of 0.01 and 64 columns, the slowest
+# column takes 5.1 steps where the mean is 3.3, so whole sums don't get cheaper in proportion to the
+# mean.
 #
 # The figure shows four test sums and a model of the first seed. *Try this:*
 #
@@ -309,8 +310,8 @@ adaptive_tables.accuracy_table(rows)
 # bits and four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to
 # 6.3, so it's inconclusive. We chose four steps as the control because a first run of ACT took
 # about four. Over five seeds, columns take 2.86 steps on average at 16 columns, but the block runs
-# until the slowest column halts, so the FLOPs are almost equal there. At 64 columns, ACT's slowest
-# column takes 5.07 steps, and ACT costs more.
+# until the slowest column halts. In the sum for which the FLOPs are counted, they are almost equal.
+# At 64 columns, ACT's slowest column takes 5.07 steps, and ACT costs more.
 #
 # **Against plain Transformers.** Compared with the narrow Transformer, which has about the same
 # number of parameters but a quarter of the FLOPs, four shared steps have 7.1 points more at 64
@@ -357,10 +358,10 @@ adaptive_tables.exit_table(exits)
 # **Early exit saves two thirds of the layers with no loss that we can measure, but so does a fixed
 # depth.** At a threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%.
 # This looks like a success until you read the first table: when every text leaves at layer 1, the
-# accuracy is 71.6%. In this small model the later layers add nothing that we can measure, so there
-# is nothing that a text could lose by leaving early. At each threshold, the difference to fixed
-# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Nor does
-# choosing the layer at random differ measurably.
+# accuracy is 71.6%. In this small model the accuracies of all layers are within 0.4 points of each
+# other, so a text has little to lose by leaving early. At each threshold, the difference to fixed
+# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Choosing
+# the layer at random gives almost the same means.
 #
 # **A batch waits.** At 0.65 nats, where the mean depth is 2.00, the slowest of 8 texts needs 4.98
 # layers on average and the slowest of 32 needs 5.98. A batch of 8 that stays together saves about a
@@ -380,12 +381,12 @@ exit_threshold(adaptive_tables.measured(exits)[0]["curve"])
 adaptive_tables.timing_table(exits)
 
 # %% [markdown]
-# **No time is saved here at a threshold of 0.4 nats.** One text at a time takes 1.17 times as
-# long as with the full model, although it leaves after 4.25 layers on average: six small layers
-# are cheap, and an off-ramp, an entropy, and a decision after each aren't free. In batches of 32,
-# from which `early_exit` removes the finished texts, the ratio of 0.93 is inconclusive. In
-# BERT-base a layer costs far more than an off-ramp, so this part of the result doesn't carry
-# over.
+# **We measured no time saved at a threshold of 0.4 nats.** (At 0.65 nats we didn't measure it.) One
+# text at a time takes 1.17 times as long as with the full model, although it leaves after 4.25
+# layers on average: six small layers are cheap, and an off-ramp, an entropy, and a decision after
+# each aren't free. In batches of 32, from which `early_exit` removes the finished texts, the ratio
+# of 0.93 is inconclusive. In BERT-base a layer costs far more than an off-ramp, so this part of the
+# result doesn't carry over.
 #
 # **What this doesn't show.** A model trained from random weights on nine thousand sentences has
 # little use for depth. A pretrained BERT does use its layers, and there the comparison with a fixed
@@ -467,7 +468,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #   change: it's in units of the model's certainty, not of its accuracy.
 # - **Search the weight of the ponder cost** on a logarithmic scale. Too large a weight stops after
 #   the minimum of steps, with too small a weight most columns take nearly the maximum.
-# - **Serve one text at a time or remove finished ones**, if early exit is meant to save time.
+# - **Serve one text at a time or remove finished ones**, if early exit is meant to save time. That
+#   is necessary but not sufficient: a layer must also cost much more than an off-ramp.
 #
 # ## Summary
 #

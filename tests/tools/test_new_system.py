@@ -22,7 +22,7 @@ from deepdive_book.site.atlas.headers import Header, headers
 from deepdive_book.site.atlas.rows import read_csv, rows
 
 NUMBERS = (
-    "deebert",
+    "newbert",
     "--parent",
     "roberta",
     "--page",
@@ -35,14 +35,24 @@ ABSENT = ("--name", "Gated heads", "--kind", "mechanism", "--chapter", "5", "--t
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout that holds what is read."""
+    """A checkout that holds what is read, with one more system that is planned: newbert."""
     without = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.ipynb", "results")
     for name in ("lib", "tests/laws", "chapters/05_efficient", "chapters/03_bert"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=without)
     (tmp_path / "book").mkdir()
     shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / new_system.TABLE).open("a", encoding="utf-8") as table:
+        table.write(
+            "newbert,DeeBERT early exit,model,book table 1.1,5,B,bert,between,O(1),O(1),,,,\n"
+        )
     monkeypatch.setattr(new_system, "ROOT", tmp_path)
+    described = new_system.systems_of
+    monkeypatch.setattr(
+        new_system,
+        "systems_of",
+        lambda paper: {"newbert" if name == "deebert" else name for name in described(paper)},
+    )
     return tmp_path
 
 
@@ -67,16 +77,16 @@ def contents(root: Path) -> Mapping[Path, bytes]:
 def test_a_system_of_other_numbers_is_its_parent_s_builder_and_sizes(root: Path) -> None:
     done = new(*NUMBERS)
     assert done.exit_code == 0, done.output
-    text = (root / "lib/deepdive/models/bert/deebert.py").read_text("utf-8")
+    text = (root / "lib/deepdive/models/bert/newbert.py").read_text("utf-8")
     kinds = {type(node) for node in ast.parse(text).body}
     assert ast.ClassDef not in kinds
     assert "return roberta.roberta(config, **changes)" in text
     assert "BASE = roberta.BASE" in text
     assert "TINY = roberta.TINY" in text
     assert "Xin et al. 2020" in text
-    head = found(root, "deebert")
-    assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.deebert", "")
-    assert '"deebert": _tokens(lambda: for_masked_lm(deebert.deebert(deebert.TINY)))' in (
+    head = found(root, "newbert")
+    assert (head.parent, head.module, head.part) == ("roberta", "deepdive.models.bert.newbert", "")
+    assert '"newbert": _tokens(lambda: for_masked_lm(newbert.newbert(newbert.TINY)))' in (
         root / new_system.EXAMPLES
     ).read_text("utf-8")
 
@@ -85,11 +95,11 @@ def test_its_row_changes_and_no_other(root: Path) -> None:
     before = (root / new_system.TABLE).read_text("utf-8").splitlines()
     new(*NUMBERS)
     after = (root / new_system.TABLE).read_text("utf-8").splitlines()
-    assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["deebert"]
-    new_row = row(root, "deebert")
+    assert [a.split(",")[0] for a, b in zip(after, before, strict=True) if a != b] == ["newbert"]
+    new_row = row(root, "newbert")
     assert (new_row["parent"], new_row["oracle"]) == ("", "transformers XLMRobertaModel")
     headers.cache_clear()
-    (now,) = (one for one in rows(root, root / "lib") if one.id == "deebert")
+    (now,) = (one for one in rows(root, root / "lib") if one.id == "newbert")
     assert now.built
     assert now.year == "2020"
 
@@ -104,16 +114,16 @@ def test_the_proof_is_red_until_it_proves_something(
     monkeypatch.setattr(laws, "PARTS", {})
     monkeypatch.setattr(parity_registry, "ORACLES", {})
     new(*NUMBERS)
-    text = (root / "tests/laws/models/bert/deebert.py").read_text("utf-8")
-    exec(compile(text, "deebert.py", "exec"), {})
-    assert set(laws.CASES) == {"deebert"}
-    with pytest.raises(AssertionError, match=r"deebert computes what its oracle does"):
-        parity_registry.ORACLES["deebert"]()
+    text = (root / "tests/laws/models/bert/newbert.py").read_text("utf-8")
+    exec(compile(text, "newbert.py", "exec"), {})
+    assert set(laws.CASES) == {"newbert"}
+    with pytest.raises(AssertionError, match=r"newbert computes what its oracle does"):
+        parity_registry.ORACLES["newbert"]()
 
 
 def test_a_system_without_an_oracle_has_no_proof(root: Path) -> None:
     new(*NUMBERS[:-1], "none: its parent's proof, on other sizes")
-    assert "parity_registry" not in (root / "tests/laws/models/bert/deebert.py").read_text("utf-8")
+    assert "parity_registry" not in (root / "tests/laws/models/bert/newbert.py").read_text("utf-8")
 
 
 def test_a_system_with_another_method_is_a_class_that_overrides_it(root: Path) -> None:
@@ -148,9 +158,9 @@ def test_a_model_with_another_part_is_a_class_and_a_builder(root: Path) -> None:
     done = new(*NUMBERS, "--override", "Block.forward")
     assert done.exit_code == 0, done.output
     names: dict[str, Any] = {}
-    exec((root / "lib/deepdive/models/bert/deebert.py").read_text("utf-8"), names)
-    assert issubclass(names["DeebertBlock"], names["Block"])
-    assert isinstance(names["deebert"](names["TINY"]), names["Bert"])
+    exec((root / "lib/deepdive/models/bert/newbert.py").read_text("utf-8"), names)
+    assert issubclass(names["NewbertBlock"], names["Block"])
+    assert isinstance(names["newbert"](names["TINY"]), names["Bert"])
 
 
 @pytest.mark.parametrize(
@@ -173,20 +183,20 @@ def test_the_first_case_of_a_folder_needs_no_package(root: Path) -> None:
     (root / "lib/deepdive/models/speech/small").mkdir()
     done = new(*NUMBERS, "--folder", "models/speech/small")
     assert done.exit_code == 0, done.output
-    assert '@case("deebert"' in (root / "tests/laws/models/speech/small.py").read_text("utf-8")
+    assert '@case("newbert"' in (root / "tests/laws/models/speech/small.py").read_text("utf-8")
 
 
 def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
     before = contents(root)
     done = new(*NUMBERS, "--dry-run")
-    assert "def deebert(" in done.output
+    assert "def newbert(" in done.output
     assert contents(root) == before
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("deebert", "--parent", "rober"), "did you mean roberta"),
+        (("newbert", "--parent", "rober"), "did you mean roberta"),
         (("XLM-R", "--parent", "roberta"), "cannot name a file"),
         (("gnmt", "--parent", "roberta"), "is built already"),
         (("gated_heads", "--parent", "talking_heads"), "give --name, --kind, --chapter, --tier"),
@@ -194,7 +204,7 @@ def test_a_dry_run_prints_and_writes_nothing(root: Path) -> None:
         ((*NUMBERS[:3], "--page", "chapters/03_bert/09_roberta#nowhere"), "no heading"),
         ((*NUMBERS, "--folder", "models/none"), "no folder lib/deepdive/models/none"),
         ((*NUMBERS, "--override", "BertEmbeddings.fly"), "no method BertEmbeddings.fly"),
-        (("deebert", "--parent", "wordpiece", "--page", "none"), "belongs in models"),
+        (("newbert", "--parent", "wordpiece", "--page", "none"), "belongs in models"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(
@@ -208,7 +218,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
 
 
 def test_nothing_is_overwritten(root: Path) -> None:
-    (root / "tests/laws/models/bert/deebert.py").write_text("mine", encoding="utf-8")
+    (root / "tests/laws/models/bert/newbert.py").write_text("mine", encoding="utf-8")
     before = contents(root)
     assert "exists already" in new(*NUMBERS).output
     assert contents(root) == before

@@ -28,16 +28,16 @@ def halting_steps(examples: Sequence[Mapping[str, Any]]) -> Html:
     def draw(name: str) -> tuple[str, str]:
         example = examples[names.index(name)]
         n, base = len(example["columns"]), 30 + HEIGHT * most
-        body = [text(36, 12, "step", 13)]
+        body = [text(40, 12, "step", 16)]
         for step in range(most):
-            body.append(text(36, base - HEIGHT * step - HEIGHT / 2, str(step + 1), 13))
+            body.append(text(40, base - HEIGHT * step - HEIGHT / 2, str(step + 1), 16))
         for row, words in enumerate(("bits", "difficulty", "steps")):
-            body.append(text(36, base + 18 + 22 * row, words, 13))
+            body.append(text(40, base + 18 + 22 * row, words, 16))
         for i, column in enumerate(example["columns"]):
             x = LEFT + CELL * i
             cells = (f"{column // 2}+{column % 2}", example["difficulty"][i], example["steps"][i])
             for row, words in enumerate(cells):
-                body.append(text(x + CELL / 2, base + 18 + 22 * row, str(words), 13))
+                body.append(text(x + CELL / 2, base + 18 + 22 * row, str(words), 16))
             for step in range(most):
                 ran = step < example["steps"][i]
                 weight = example["weights"][i][step] if ran else 0.0
@@ -49,7 +49,7 @@ def halting_steps(examples: Sequence[Mapping[str, Any]]) -> Html:
                 )
                 if ran:
                     y = base - HEIGHT * (step + 0.5)
-                    body.append(text(x + CELL / 2, y, f"{weight:.2f}", 12))
+                    body.append(text(x + CELL / 2, y, f"{weight:.2f}", 16))
         steps = example["steps"]
         words = (
             f"{sum(steps) / n:.1f} steps on average, {max(steps)} for the slowest column; "

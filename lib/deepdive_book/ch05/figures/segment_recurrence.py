@@ -127,7 +127,7 @@ def _field(segment: int, memory: int, layers: int, length: int) -> str:
     for level, positions in enumerate(levels):
         y = 30 + 46 * (layers - level)
         name = f"layer {level}" if level else "embeddings"
-        body.append(text(52, y + 15, name, 14))
+        body.append(text(52, y + 15, name, 17))
         for position in range(length):
             own = position >= length - segment
             opacity = 0.85 if position in positions else 0.06
@@ -142,6 +142,6 @@ def _field(segment: int, memory: int, layers: int, length: int) -> str:
             f'<line x1="{x:.1f}" y1="22" x2="{x:.1f}" y2="{66 + 46 * layers}" '
             'stroke="currentColor" stroke-opacity=".6"/>'
         )
-    body.append(text(104 + 270, 88 + 46 * layers, "segments of 4, the last one on the right", 14)
+    body.append(text(104 + 270, 88 + 46 * layers, "segments of 4, the last one on the right", 17)
                 if segment == 4 else "")  # fmt: skip
     return svg(660, 100 + 46 * layers, [part for part in body if part])

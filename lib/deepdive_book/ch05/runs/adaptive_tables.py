@@ -56,8 +56,8 @@ def accuracy_table(rows: Rows) -> Html:
                  formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
                  caption=f"Correct bits, mean over {len(SEEDS)} seeds [95% t interval, which "
                  "can reach above 100%]. Difficulty n: percentage correct among bits with this "
-                 "difficulty, 16 columns. MFLOPs: millions of floating-point operations per sum of "
-                 "16 columns, forward. LR: learning rate. Difference: in points from "
+                 "difficulty, 16 columns. MFLOPs: millions of floating-point operations of one "
+                 "sum of 16 columns, forward. LR: learning rate. Difference: in points from "
                  f"{CONSTANT} at 64 columns, paired by seed, corrected for "
                  f"{len(VARIANTS) - 1} comparisons.")  # fmt: skip
 
