@@ -7,7 +7,8 @@ training tokens. Page 5.16.
 Characters of tinyshakespeare, width 64, 3 layers, 4 heads, post-norm, 512 characters per step:
 16 streams, each read in segments of 32 characters in order, or 8 in segments of 64. AdamW, warm-up
 over the first tenth of the steps, cosine decay to a tenth, gradients clipped to norm 1. All losses
-are bits per character (bpc) on the same characters of the test text.
+are bits per character (bpc) on the same characters of the test text. The models without memory
+read segments by themselves, as those of Al-Rfou et al. 2019 do.
 """
 
 import math
