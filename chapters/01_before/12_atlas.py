@@ -59,7 +59,7 @@ show(
 # %% [markdown]
 # $$\text{parameters} = 2\,(d^2 + d) + 2\,(d \cdot H_{kv} d_\text{head} + H_{kv} d_\text{head})$$
 #
-# with $H_{kv}$ heads of keys and values. `compare` puts a system beside its parent, both small,
+# with $H_{kv}$ heads of keys and values. `compare` puts a system next to its parent, both small,
 # with random weights of one seed.
 
 # %%
@@ -211,7 +211,7 @@ gallery()
 # The printed book sorts in another way: by what a change is for (table 1.1, the block), by how
 # attention is changed (1.2) and by how places are told (1.3). One system can stand in several
 # cells: Performer is low-rank and cuts complexity, Synthesizer is low-rank and a prior. [The page
-# of the atlas](../../book/atlas.md) has these tables, written anew, with the places where ours
+# of the atlas](../../book/atlas.md) has these tables, written again, with the places where ours
 # differ; and the rows to filter, and the whole family tree.
 #
 # ## How it differs
@@ -311,9 +311,9 @@ print(" from ".join(max(map(ancestors, atlas.values()), key=len)))
 # ## Summary
 #
 # Almost every system changes one thing in an older one, in one of four places: in a head, in a
-# layer, between layers, or around the stack. What differs is written once, beside the code, and
+# layer, between layers, or around the stack. What differs is written once, next to the code, and
 # read from there into a map that says which systems are proved by a test. To understand a system,
-# put it beside its parent and look at the difference alone.
+# put it next to its parent and look at the difference alone.
 #
 # ## Further reading
 #

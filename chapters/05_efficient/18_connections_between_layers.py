@@ -288,7 +288,7 @@ predict(
     ["lower by more than 0.2 nats", "less than 0.2 nats apart", "higher by more than 0.2 nats"],
     answer=1,
     explain="On average it is 0.096 lower, and the interval, -0.393 to 0.201, includes zero. Both "
-    "have the same connections, and the weights change little in so short a training.",
+    "have the same connections.",
     key="05_efficient/transparent-control",
 )
 

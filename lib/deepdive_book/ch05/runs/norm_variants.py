@@ -12,6 +12,7 @@ its first half selects the learning rate, its second is the test.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -224,11 +225,13 @@ def search(tune: Callable[[float, int], dict[str, Any]], floor: float = float("i
         compared.append(tried)
 
 
-def run_all(settings: Mapping[tuple[int, int], Sequence[str]] = SETTINGS) -> None:
-    """Measure every point into results/norm_variants.json: the search for the learning rate on
-    seeds of its own, then `SEEDS` at the best rate.
+def run_settings(
+    measure: Callable[..., dict[str, Any]], settings: Mapping[tuple[int, int], Sequence[str]],
+    path: Path | None,
+) -> None:  # fmt: skip
+    """Measure the variants of each setting (layers, steps) into `path`: the search for the learning
+    rate on seeds of its own, then `SEEDS` at the best rate.
     """
-    path = results_path("05_efficient", "norm_variants")
     for (depth, long), variants in settings.items():
         for variant in variants:
 
@@ -242,6 +245,11 @@ def run_all(settings: Mapping[tuple[int, int], Sequence[str]] = SETTINGS) -> Non
             best = search(one, unigram_loss(corpus()))
             for seed in SEEDS:
                 one(best, seed)
+
+
+def run_all(settings: Mapping[tuple[int, int], Sequence[str]] = SETTINGS) -> None:
+    """Measure every point into results/norm_variants.json."""
+    run_settings(measure, settings, results_path("05_efficient", "norm_variants"))
 
 
 def load() -> list[dict[str, Any]]:

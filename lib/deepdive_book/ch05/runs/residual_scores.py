@@ -26,14 +26,12 @@ from deepdive_book.ch05.runs.norm_variants import (
     D_MODEL,
     HEADS,
     LENGTH,
-    SEEDS,
     corpus,
     evaluate,
-    search,
+    run_settings,
     train,
-    unigram_loss,
 )
-from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.experiments import load_rows, results_path
 from deepdive_book.kit.profile import profile
 from deepdive_book.tasks.stream import sequential_windows
 
@@ -104,23 +102,8 @@ def measure(variant: str, n_layers: int, rate: float, seed: int, steps: int) -> 
 
 
 def run_all() -> None:
-    """Measure every point into results/residual_scores.json: the search for the learning rate on
-    seeds of its own, then `SEEDS` at the best rate.
-    """
-    path = results_path("05_efficient", "residual_scores")
-    for (depth, long), variants in SETTINGS.items():
-        for variant in variants:
-
-            def one(
-                rate: float, seed: int, variant: str = variant, depth: int = depth, long: int = long
-            ) -> dict[str, Any]:
-                point = {"variant": variant, "n_layers": depth, "rate": rate, "seed": seed,
-                         "steps": round(share() * long)}  # fmt: skip
-                return sweep(measure, [point], path, data="tinyshakespeare")[0]
-
-            best = search(one, unigram_loss(corpus()))
-            for seed in SEEDS:
-                one(best, seed)
+    """Measure every point into results/residual_scores.json, as page 5.15 does."""
+    run_settings(measure, SETTINGS, results_path("05_efficient", "residual_scores"))
 
 
 def load() -> list[dict[str, Any]]:
