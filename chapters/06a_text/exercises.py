@@ -100,16 +100,14 @@ said = returned("predicted_numbers", predicted_numbers())
 assert isinstance(said, dict), "return a dictionary: `return {...}`"
 wanted = {"attention", "cache", "units", "questions"}
 assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
-with torch.device("meta"):  # shapes without numbers
-    made = llama(TINY, d_model=WIDE, n_heads=HEADS, n_kv_heads=SHARED, n_layers=1)
+with torch.device("meta"), torch.no_grad():  # shapes without numbers
+    made, cache = llama(TINY, d_model=WIDE, n_heads=HEADS, n_kv_heads=SHARED, n_layers=1), KVCache()
+    made.decoder(torch.zeros(1, TOKENS, dtype=torch.int64), cache=cache)
 held = sum(weight.numel() for weight in made.decoder.stack.blocks[0].attn.parameters())
 assert said["attention"] == held, (
     f"attention: {missed(said['attention'], held, ',')}: W_k and W_v are as wide "
     f"as {SHARED} of {HEADS} heads"
 )
-small, cache = llama(TINY, d_model=WIDE, n_heads=HEADS, n_kv_heads=SHARED, n_layers=1), KVCache()
-with torch.no_grad():
-    small.decoder(torch.zeros(1, TOKENS, dtype=torch.int64), cache=cache)
 kept = LAYERS * (cache[0].keys.numel() + cache[0].values.numel())
 assert said["cache"] == kept, (
     f"cache: {missed(said['cache'], kept, ',')}: a key and a value for each token, "
