@@ -10,6 +10,7 @@ from checkout import ROOT
 from book.paths import exercises, time_of
 from deepdive_book.site.pages import Page, discover
 
+ENDS = ("_opening", "_closing")
 OPENINGS = [page for page in discover(ROOT) if page.source.stem == "00_opening"]
 
 
@@ -19,7 +20,6 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
     row = re.compile(r"^# \| (\S+) \| \[([^\]]+)\]\((\S+)\.ipynb\) \| [^|]+\? \| (\d+) \|$", re.M)
     listed = {m[3]: (m[1], m[2], int(m[4])) for m in row.finditer(text)}
     chapter = [p for p in discover(ROOT) if p.source.parent == opening.source.parent]
-    ends = {"00_opening", "11_closing", "14_closing", "18_closing"}
     expected = {
         page.source.stem: (
             page.number,
@@ -27,7 +27,7 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
             page.summary().minutes,
         )
         for page in chapter
-        if page.source.stem not in ends and page.notebook.is_file()
+        if not page.source.stem.endswith(ENDS) and page.notebook.is_file()
     }
     assert listed == expected
     steps = [(page.name, page.summary().minutes) for page in chapter]
@@ -39,12 +39,11 @@ def test_an_opening_page_lists_the_pages_of_its_chapter_with_their_minutes(openi
     assert f"whole chapter: {time_of(steps)} · " in small
 
 
-ENDS = {"00_opening", "11_closing", "14_closing", "18_closing", "04_diagnostic"}
 TAUGHT = [
     page
     for page in discover(ROOT)
     if page.source.parent.parent.name == "chapters"
-    and page.source.stem not in ENDS
+    and not page.source.stem.endswith((*ENDS, "_diagnostic"))
     and not page.source.stem.endswith("_more")
 ]
 

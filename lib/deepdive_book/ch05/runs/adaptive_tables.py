@@ -107,15 +107,12 @@ def exit_table(rows: Rows) -> Html:
     runs, lines = measured(rows), []
     for i, threshold in enumerate(early_exit.THRESHOLDS):
         points = [row["curve"][i] for row in runs]
-        fixed = [_fixed(row["accuracy"], point["depth"])
-                 for row, point in zip(runs, points, strict=True)]  # fmt: skip
         lines.append({
             "threshold (nats)": f"{threshold:g}",
             "mean depth": mean(point["depth"] for point in points),
             "DeeBERT": interval([point["accuracy"] for point in points]),
             "minus fixed depth": interval(
-                [100 * (p["accuracy"] - f) for p, f in zip(points, fixed, strict=True)],
-                contrasts=len(early_exit.THRESHOLDS),
+                gaps_from_fixed_depth(rows, threshold), contrasts=len(early_exit.THRESHOLDS)
             ),
             "random layers": interval([point["random"] for point in points]),
             "slowest of 8": mean(point["slowest_8"] for point in points),
@@ -130,6 +127,13 @@ def exit_table(rows: Rows) -> Html:
                  f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
                  "texts leaves at each layer, chosen at random. Slowest of n: mean over batches of "
                  "the layer at which the last of n texts leaves.")  # fmt: skip
+
+
+def gaps_from_fixed_depth(rows: Rows, threshold: float) -> list[float]:
+    """Return accuracy minus that of a fixed depth with the same mean depth, in points, by seed."""
+    runs, i = measured(rows), early_exit.THRESHOLDS.index(threshold)
+    return [100 * (row["curve"][i]["accuracy"] - _fixed(row["accuracy"], row["curve"][i]["depth"]))
+            for row in runs]  # fmt: skip
 
 
 def _fixed(accuracy: Sequence[float], depth: float) -> float:
