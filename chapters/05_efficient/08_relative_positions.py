@@ -363,7 +363,9 @@ assert (mended - right).abs().max() < 1e-6
 # | $u \cdot k_s$ | content | is this of use to anybody? |
 # | $v \cdot r_{t-s}$ | offset | does anybody look there? |
 #
-# The first is attention's own; the scheme's bias is the sum of the other three.
+# The first is attention's own; the scheme's bias is the sum of the other three. [Page
+# 5.16](16_recurrence_and_memory.ipynb) builds this attention, together with the memory that
+# Transformer-XL needs it for.
 
 # %% tags=["fold"]
 torch.manual_seed(0)

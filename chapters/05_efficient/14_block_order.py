@@ -2,33 +2,34 @@
 # # Block order and architecture search: Macaron, Sandwich, DARTS
 #
 # A Transformer alternates self-attention and feed-forward sublayers. The **Macaron Transformer**
-# puts attention between two half feed-forward steps, the **Sandwich Transformer** moves some
-# attention sublayers to the input and as many feed-forward sublayers to the output, and **DARTS**
-# lets gradient descent choose. **With equal parameters and compute, does the block order matter,
-# and can a search find a good one?**
+# puts attention between two half feed-forward steps. The **Sandwich Transformer** moves some
+# attention sublayers to the input and as many feed-forward sublayers to the output. **DARTS** lets
+# gradient descent choose. **With equal parameters and compute, does the block order matter, and can
+# a search find a good one?**
 #
-# **What it is.** A **sublayer order** is a string such as `sfsfsf`, read from the input to the
-# output, where s is a self-attention sublayer and f a feed-forward sublayer.
+# **What it is.** A **sublayer order** is a string such as `sfsfsf`, where s is a self-attention
+# sublayer, f is a feed-forward sublayer, and the first letter is next to the input.
 # [Macaron](https://arxiv.org/abs/1906.02762) and [Sandwich](https://arxiv.org/abs/1911.03864) are
 # two such orders, designed by hand. [DARTS](https://arxiv.org/abs/1806.09055) (differentiable
 # architecture search) replaces each sublayer by a weighted sum of candidates and learns the
 # weights.
 #
 # **What you'll be able to do.** Build a stack from any order string, implement DARTS's mixed
-# operation and its alternating search, and test an architecture claim against the obvious
-# baselines: all other orders, random search, longer training.
+# operation and its alternating search, and test an architecture claim against simple baselines: all
+# other orders, random search, longer training.
 #
 # <details><summary><b>Short answer</b></summary>
 #
 # At this small scale the order matters, but we don't see the published advantage. We trained all 20
-# orders of three attention and three feed-forward sublayers on Shakespeare's plays. The interleaved
-# order ranks 12, and the test loss of Sandwich with $k = 1$ is 0.148 **nats** (units of the natural
-# logarithm) per character above the median of the 20 losses (corrected 95% confidence interval from
-# 0.023 to 0.273). All ten orders that start with a feed-forward sublayer have a lower mean loss
-# than all ten that start with attention. From other initial weights these ten are the best again,
-# but there Sandwich and the interleaved order can't be distinguished. We can't show that DARTS is
-# better than random search with the same compute: with the better of two settings its loss is 0.022
-# nats lower, and the interval (−0.001 to 0.046) includes zero.
+# orders of three attention and three feed-forward sublayers on Shakespeare's plays. The ten that
+# start with a feed-forward sublayer have the lowest mean losses, also with other initial weights.
+# The Transformer's interleaved order ranks 12. Sandwich with $k = 1$ has a loss 0.148 **nats**
+# (units of the natural logarithm) per character above the median (corrected 95% confidence interval
+# from 0.023 to 0.273). With other initial weights, however, Sandwich and the interleaved order
+# can't be distinguished.
+#
+# We can't show that DARTS is better than random search with the same compute. With the better of
+# two settings its loss is 0.022 nats lower, and the interval (−0.001 to 0.046) includes zero.
 #
 # </details>
 #
@@ -44,9 +45,9 @@
 # feed-forward. DARTS: self-attention, convolution, feed-forward, and identity side by side, with
 # weights of 0.10, 0.25, 0.60, and 0.05, and their weighted sum.](figures/14_block_order.svg)
 #
-# *Orders of sublayers, from the input (bottom) to the output (top); each box has its own residual
-# connection and norm. The weight matrices of the first three stacks have the same number of
-# entries. Right: one mixed layer during DARTS's search, with invented weights.*
+# *Orders of sublayers, from the input (bottom) to the output (top). Each box has its own residual
+# connection and norm. The weight matrices of the first three stacks have equally many entries in
+# total. On the right is one mixed layer during DARTS's search, with invented weights.*
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -65,9 +66,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # ### Macaron: two half steps
 #
 # [Lu et al. (2019)](https://arxiv.org/abs/1906.02762) view a residual block as a numerical step of
-# a differential equation, in which attention is the interaction between the tokens and the
-# feed-forward layer moves each token separately. A more accurate scheme splits the second part:
-# half a step before attention, half a step after. So a Macaron block computes
+# a differential equation. In this view, attention lets the tokens interact, and the feed-forward
+# layer moves each token separately. A more accurate scheme takes half a feed-forward step before
+# attention and half a step after, so a Macaron block computes
 #
 # $$x \leftarrow x + \tfrac12 \mathrm{FF}_1(x), \qquad x \leftarrow x + \mathrm{Attn}(x), \qquad
 # x \leftarrow x + \tfrac12 \mathrm{FF}_2(x).$$
@@ -78,37 +79,36 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # ### Sandwich: attention first, feed-forward last
 #
-# [Press et al. (2020)](https://arxiv.org/abs/1911.03864) treat the sublayers of a language model as
-# a sequence that can be reordered. The **sandwich coefficient** $k$ moves $k$ attention sublayers
-# to the bottom and $k$ feed-forward sublayers to the top:
+# [Press et al. (2020)](https://arxiv.org/abs/1911.03864) reorder the sublayers of a language model.
+# The **sandwich coefficient** $k$ moves $k$ attention sublayers to the **bottom** of the stack,
+# next to the input, and $k$ feed-forward sublayers to the **top**, next to the output:
 #
 # $$s^k \, (sf)^{n-k} \, f^k .$$
 #
 # With $k = 0$ this is the **interleaved** order of the Transformer. No weight is added or removed.
-# As usual, the **bottom** of a stack is at the input and the **top** at the output.
 #
 # ### DARTS: a weighted sum of candidates
 #
-# [Liu et al. (2019)](https://arxiv.org/abs/1806.09055) make the choice of a layer differentiable.
-# A **mixed operation** runs all candidate layers $o_i$ and adds their outputs, weighted by the
+# [Liu et al. (2019)](https://arxiv.org/abs/1806.09055) make the choice of a layer differentiable. A
+# **mixed operation** runs all candidate layers $o_i$ and adds their outputs, weighted by the
 # softmax of **architecture parameters** $\alpha_i$:
 #
 # $$\bar o(x) = \sum_i \mathrm{softmax}(\alpha)_i \; o_i(x).$$
 #
 # A model built of mixed operations is the **supernet**. Its search is **bilevel**: the weights
-# minimize the loss on one part of the training data, the $\alpha$ on another part. The
-# **first-order** form alternates single gradient steps of both and treats the weights as constants
-# in the step of $\alpha$. At the end, **discretization** replaces each mixed operation by the
-# candidate with the largest $\alpha$, and this stack is trained again from scratch. In the paper
-# the operations are the edges of a graph with several branches. We use a chain with only 64
-# possible stacks, few enough to train every one.
+# minimize the loss on one part of the training data, and the $\alpha$ minimize it on another part.
+# The **first-order** form alternates single gradient steps of both and treats the weights as
+# constants in the step of $\alpha$. At the end, **discretization** replaces each mixed operation by
+# the candidate with the largest $\alpha$, and this stack is trained again from scratch.
+#
+# In the paper, the mixed operations form a graph with several branches. Ours form a chain.
 
 # %% [markdown] tags=["slide"]
 # ## By hand: three orders and one mixed operation
 #
-# **Orders.** Take a residual stream of one number, $x = 1$, and toy sublayers without norms:
-# attention adds $x$ (so it doubles the stream), the feed-forward layer adds 2, and its half step
-# adds 1.
+# **Orders.** Suppose the **residual stream**, the vector that a token carries through the stack, is
+# one number, $x = 1$. The toy sublayers have no norms. Attention adds $x$, so it doubles the
+# stream, the feed-forward layer adds 2, and its half step adds 1.
 #
 # | order | stream after each sublayer |
 # |---|---|
@@ -118,24 +118,25 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | sfsf, interleaved | $1 \to 2 \to 4 \to 8 \to 10$ |
 # | ssff, Sandwich with $k = 1$ | $1 \to 2 \to 4 \to 6 \to 8$ |
 #
-# The same sublayers give different results in a different order. With these toy sublayers,
-# Macaron's 5 is halfway between the 4 of sf and the 6 of fs.
+# So the order matters, and Macaron's 5 is halfway between the 4 of sf and the 6 of fs.
 #
 # **A mixed operation.** For $x = 4$ the candidates return 8 (attention), 6 (feed-forward), and 4
-# (identity). With $\alpha = (0, \ln 2, 0)$ the softmax weights are $\tfrac14, \tfrac12, \tfrac14$,
-# so the output is $2 + 3 + 1 = 6$. Suppose the target is 8 and the loss is $\tfrac12 (y - 8)^2$,
-# whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is
-# $-2 \, w_i (o_i - y)$, where $w_i$ is the softmax weight: $-2 \cdot \tfrac14 \cdot 2 = -1$ for
-# attention, 0 for the feed-forward layer, and $+1$ for the identity. A step raises attention's
-# $\alpha$, because more attention moves the mixture toward the target, and lowers the identity's.
+# (identity). With $\alpha = (0, \ln 2, 0)$ the softmax weights $w_i$ are $\tfrac14, \tfrac12,
+# \tfrac14$, so the output is $2 + 3 + 1 = 6$. Suppose the target is 8 and the loss is $\tfrac12
+# (y - 8)^2$, whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is $-2
+# \, w_i (o_i - y)$. It is $-2 \cdot \tfrac14 \cdot 2 = -1$ for attention, 0 for the feed-forward
+# layer, and $+1$ for the identity. So a gradient step raises attention's $\alpha$, because more
+# attention moves the mixture toward the target, and lowers the identity's.
 
 # %% [markdown]
 # ## In code: a stack for any order
 #
-# The letter h is Macaron's half step. In the comments, B is the batch size, T the number of tokens,
-# H the number of heads, and d the width.
+# In an order string, the letter h is Macaron's half step. In the comments, B is the batch size, T
+# the number of tokens, H the number of heads, and d the width.
 
-# %% Any order of sublayers, and a mixed operation tags=["concept", "slide"]
+# %% Any order of sublayers tags=["concept", "slide"]
+from collections import OrderedDict
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -154,15 +155,6 @@ class Attention(nn.Module):
         return self.out(mixed.transpose(1, 2).flatten(2))  # (B, T, d)
 
 
-class FeedForward(nn.Module):
-    def __init__(self, d, d_ff):
-        super().__init__()
-        self.inner, self.out = nn.Linear(d, d_ff), nn.Linear(d_ff, d)
-
-    def forward(self, x):
-        return self.out(self.inner(x).relu())
-
-
 class Sublayer(nn.Module):
     """x + step * sublayer(norm(x)): s attention, f feed-forward, h half-step feed-forward."""
 
@@ -170,7 +162,8 @@ class Sublayer(nn.Module):
         super().__init__()
         self.norm, self.step = nn.LayerNorm(d), 0.5 if letter == "h" else 1.0
         units = d_ff // 2 if letter == "h" else d_ff
-        self.sublayer = Attention(d) if letter == "s" else FeedForward(d, units)
+        self.sublayer = Attention(d) if letter == "s" else nn.Sequential(OrderedDict(
+            inner=nn.Linear(d, units), relu=nn.ReLU(), out=nn.Linear(units, d)))
 
     def forward(self, x):
         return x + self.step * self.sublayer(self.norm(x))
@@ -183,7 +176,11 @@ def stack(order, d, d_ff):  # "sf" * 3: Transformer, "hsh" * 3: Macaron
 def sandwich(n, k):
     return "s" * k + "sf" * (n - k) + "f" * k
 
+# %% [markdown]
+# The mixed operation of DARTS is a separate module. Its candidates can be any layers, such as two
+# sublayers and the identity.
 
+# %% A mixed operation
 class MixedOperation(nn.Module):
     def __init__(self, candidates):
         super().__init__()
@@ -215,10 +212,10 @@ gradient = [round(g, 4) for g in mixed.alpha.grad.tolist()]
 print("mixed", round(y.item(), 4), "gradient of alpha", gradient)
 
 # %% [markdown]
-# **The search.** Two optimizers take turns: one moves $\alpha$ on validation data, the other moves
-# the weights on training data. We try it on generated data, whose target at each position is the
-# vector itself plus the sum of all vectors up to there. Only attention can use earlier positions,
-# so the search should choose s.
+# **The search.** Two optimizers take turns: one moves $\alpha$ on validation data, and the other
+# moves the weights on training data. We try this on generated data, whose target at each position
+# is its own vector plus the sum of all vectors up to there. Only attention can use earlier
+# positions, so the search should choose s.
 
 # %% DARTS's alternating search, first order tags=["nbval-check-output"]
 def search(model, pairs, rate=0.01, alpha_rate=0.05):
@@ -241,7 +238,7 @@ print("chosen:", chosen, "- softmax weight above 0.9:", bool(model.alpha.softmax
 
 # %% [markdown]
 # The next cells compare this code with `deepdive`, the small library that accompanies this book.
-# They copy the weights of its modules into ours and compare outputs and gradients of a Sandwich
+# They copy the weights of its modules into ours and compare outputs and gradients, for a Sandwich
 # stack, a Macaron block, and a mixed layer.
 
 # %% Equal to deepdive tags=["equals-library"]
@@ -296,27 +293,27 @@ assert torch.allclose(theirs(x, mask=Causal()), parts["s"](x, mask=Causal()))
 #
 # All models predict the next character of tinyshakespeare, a file of Shakespeare's plays, from up
 # to 32 previous characters. Each stack has three attention and three feed-forward sublayers of
-# width 32, with 128 hidden units in a feed-forward layer. As in the code above, the norm comes
-# before each sublayer. Unlike there, linear layers have no biases, and the order of the characters
-# is encoded, both by learned position vectors and by rotation. There are 20 such orders, so we
-# train **all of them**, plus a stack of three Macaron blocks, which isn't one of the 20. The
-# training code is in `deepdive_book.ch05.runs.block_order`.
+# width 32, with 128 hidden units per feed-forward layer. Unlike in the code above, linear layers
+# have no biases, and there are two position encodings, learned vectors and rotation. (Module
+# `deepdive_book.ch05.runs.block_order`.)
 #
-# - **Equal parameters and compute.** The 20 orders have the same modules, and the table below shows
-#   the parameters and FLOPs (floating-point operations) of each row. A run takes 400 steps of 16
-#   sequences.
+# - **Equal parameters and compute.** A run takes 400 steps of 16 sequences. All 20 orders have the
+#   same modules, so they have the same parameters and **FLOPs** (floating-point operations).
 # - **Learning rate.** Each order gets the best of four learning rates (0.004, 0.007, 0.012, and
-#   0.02), selected by the validation loss of one training seed. Five other seeds are then evaluated
-#   on a separate test text.
-# - **Differences.** Runs with the same seed see the same batches, so differences are computed for
-#   each seed. The brackets after a mean difference are its **95% confidence interval**, the range
-#   of true differences that is compatible with the scatter between the seeds. When a table makes
-#   several comparisons, one of their intervals can exclude zero by chance, so all are widened (the
-#   **Bonferroni correction**). The tables call them t intervals, after the distribution that is
-#   used for few seeds. An interval that includes zero is inconclusive: it shows
-#   neither a difference nor equality.
+#   0.02), selected by the validation loss of one seed. A **seed** fixes the random initial weights
+#   and batches of a run. Five other seeds are then evaluated on a separate test text.
+# - **How to read the tables.** Runs with the same seed see the same batches, so differences are
+#   **paired**, that is, computed seed by seed. The brackets after a mean difference are its **95%
+#   confidence interval**: the range of true differences that is compatible with the scatter between
+#   the seeds. (The tables say t interval, after the distribution used for few seeds.) With several
+#   comparisons, one interval can exclude zero by chance, so all are widened (the **Bonferroni
+#   correction**). An interval that includes zero is **inconclusive**: it shows neither a difference
+#   nor equality.
 #
-# ### 1. Are the published orders better than the median order?
+# ### 1. Is a published order better than a typical one?
+#
+# Three attention and three feed-forward sublayers can be arranged in 20 orders. We trained **all of
+# them**, and also a stack of three Macaron blocks. The next cell loads the saved runs.
 
 # %% The saved runs
 from deepdive_book.ch05.runs import block_order
@@ -341,6 +338,10 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# In the table, look at the last column, where a negative number means a lower loss than the median
+# order's.
+
 # %% Published orders among all 20 tags=["slide", "surprise", "nbval-check-output"]
 results.order_table(runs.orders)
 
@@ -348,34 +349,31 @@ results.order_table(runs.orders)
 results.order_plot(runs)
 
 # %% [markdown]
-# *Test loss of the 20 orders, sorted by their mean (bars); dots are seeds. Green: starts with a
-# feed-forward sublayer. Orange: starts with attention. Dashed: a bigram table, the simplest
-# baseline, which predicts from the previous character only.*
+# *Test loss of the 20 orders, sorted by their mean (bars), with one dot per seed. Green orders
+# start with a feed-forward sublayer, orange ones with attention. The dashed line is a **bigram
+# table**, which predicts from the previous character only.*
 #
-# **We find no published order that is better than the median.** The intervals of the interleaved
-# order and of Macaron include zero, so these two comparisons are inconclusive. Both Sandwich
-# orders are worse than the median, by 0.148 nats each, and their intervals exclude zero. After 400
-# steps their mean loss is close to 2.453, that of a table of character pairs, which looks at one
-# character only.
+# **We find no published order that is better than the median.** After 400 steps, both Sandwich
+# orders are worse, by 0.148 nats each, and close to the bigram table's 2.453. For the interleaved
+# order and for Macaron, the comparison is inconclusive. The plot shows a simpler rule: the ten
+# orders that start with a feed-forward sublayer rank 1 to 10.
 #
-# The plot shows a simpler rule. The ten orders that start with a feed-forward sublayer rank 1 to
-# 10, and the ten that start with attention rank 11 to 20.
-#
-# Is this spread larger than chance? A **standard deviation** measures the typical distance from the
-# mean, and its square is the **variance**. We split the variance of the 100 runs into a part due to
-# the order, a part due to the seed, and the rest, and print their square roots. We also run a
-# **permutation test**. The test shuffles the 20 losses within each seed, which destroys any effect
-# of the order, and counts how often the shuffled means of the orders vary as much as the real ones.
+# **Is this spread larger than chance?** A **standard deviation** measures the typical distance from
+# the mean, and its square is the **variance**. The next cell splits the scatter of the 100 runs
+# into a part due to the order, a part due to the seed (the **seed spread**), and the rest. It also
+# runs a **permutation test**, which shuffles the 20 losses within each seed, so that the order can
+# have no effect. The **p-value** is the probability that shuffled means vary at least as much as
+# the real ones.
 
 # %% Variance components and permutation tests tags=["nbval-check-output"]
-groups = {"all 20 orders": results.matrix(runs.orders)}  # (orders, seeds)
+groups = {"all 20 orders": results.loss_matrix(runs.orders)}  # (orders, seeds)
 for letter in "fs":
     groups[f"the 10 that start with {letter}"] = results.starting_with(runs.orders, letter)
 for name, losses in groups.items():
     parts = ", ".join(f"{k} {v:.3f}" for k, v in results.variance_parts(losses).items())
     print(f"{name}: standard deviations {parts}; p = {results.permutation_p(losses):.4f}")
-gap = results.first_sublayer(runs.orders)
-print("f first minus s first:", results.shown_interval(gap))
+gap = results.f_first_minus_s_first(runs.orders)
+print("f first minus s first:", results.interval_text(gap))
 spread = results.variance_parts(groups["all 20 orders"])["order"]
 print(f"of the variance between orders: {(gap.value / 2 / spread) ** 2:.0%}")
 correlation = results.rank_correlation(groups["all 20 orders"])
@@ -384,82 +382,82 @@ print("rank correlation of two seeds, mean, lowest, highest:",
 print(f"bigram table: {runs.baseline[0]['test']:.3f}")
 
 # %% [markdown]
-# The order matters: the shuffled means never vary as much as the real ones. The **p-value**, the
-# probability of so large a spread if the order had no effect, is 0.0001, the smallest value that
-# this number of shuffles allows. The standard deviation between orders is 0.063, as large as the
-# rest, 0.062, which is the scatter of single runs.
+# **The order matters, and most of its effect is the first sublayer.** The p-value for all 20 orders
+# is 0.0001, the smallest value that this number of shuffles allows. The ten orders that start with
+# a feed-forward sublayer have a loss 0.106 nats lower on average [0.035, 0.178]. This one
+# difference accounts for 71% of the variance between orders. Because these runs suggested the rule,
+# they can't also confirm it, so section 2 tests it on new runs.
 #
-# Most of the effect is the first sublayer. On average, the ten orders that start with a
-# feed-forward sublayer have a loss 0.106 nats lower than the others [0.035, 0.178]. Each group is
-# half of this gap away from the common mean, and the square of this half is 71% of the variance
-# between orders. Among those ten, the test finds no further effect
-# (p = 0.15). Among the ten that start with attention, it does (p = 0.012). Because these same
-# runs suggested the rule, they can't also confirm it. Section 2 tests it on new runs.
+# **Checks.** The standard deviation between orders, 0.063, is as large as the rest, 0.062. Among
+# the ten orders that start with a feed-forward sublayer, the test finds no further effect of the
+# order (p = 0.15), but among the other ten it does (p = 0.012). A single seed is a weak basis for a
+# ranking. The rank correlation of two seeds (1 is the same ranking, 0 unrelated) is 0.47 on average
+# and only 0.06 for one pair. The learning rates, selected with one seed, could also play a role:
+# for nine of the 20 orders, the selected rate is the highest one we tried.
 #
-# A single seed is a weak basis for a ranking. The rank correlation between two seeds (1: the same
-# ranking, 0: unrelated) is 0.47 on average, and for one pair of seeds it is only 0.06. If you
-# trained 20 orders once each, the winner would depend heavily on the seed.
-#
-# Why does the first sublayer matter? Perhaps because the first feed-forward sublayer can turn each
-# character's embedding into features before attention mixes the characters. We didn't test this
-# explanation, and Macaron, which also starts with a feed-forward step, has no lower loss than the
-# median. The learning rates could also play a role: they were selected with one seed, and for nine
-# of the 20 orders the selected rate is the highest one we tried.
+# **Why the first sublayer?** Perhaps it turns each character's embedding into features before
+# attention mixes the characters. We didn't test this explanation, and Macaron, which also starts
+# with a feed-forward step, has no lower loss than the median.
 
 # %% [markdown]
 # ### 2. Do longer training or other initial weights change the result?
 #
-# A common objection to such comparisons is that the loser was only trained too briefly. So we
-# trained three orders four times as long, 1,600 steps. Another objection is the initialization: our
-# runs start as GPT-2 does, with small weights. So we also repeated the 400 steps of all 20 orders
-# from the initial weights that the modules of `deepdive` have by default, which are larger. Both
-# checks use three seeds and the learning rates of the first experiment, which weren't tuned again.
+# Perhaps the worse orders only need more training, or other initial weights. So we trained three
+# orders four times as long, for 1,600 steps. We also trained all 20 orders for 400 steps from
+# `deepdive`'s default initial weights, which are larger than the small, GPT-2-like weights that the
+# runs above start from. Both checks use three seeds and the same learning rates, which weren't
+# selected again. In the table, compare each order's difference from sfsfsf, the interleaved order,
+# across the columns. The cell after the table ranks all 20 orders from the other initial weights.
 
 # %% Longer training and another initialization tags=["slide", "nbval-check-output"]
 results.changed_table(runs)
 
 # %% All 20 orders from the other initial weights tags=["nbval-check-output"]
-other = results.library_start(runs)
-means = dict(zip(block_order.ORDERS, results.matrix(other).mean(1), strict=True))
+other = results.other_initialization(runs)
+means = dict(zip(block_order.ORDERS, results.loss_matrix(other).mean(1), strict=True))
 ranked = sorted(means, key=means.__getitem__)
 print("best:", *ranked[:4], "- worst:", *ranked[-4:])
 shown = ("fsfsfs", "sfsfsf", "ssfsff", "sssfff")
 print("ranks:", {order: ranked.index(order) + 1 for order in shown})
-print("f first minus s first:", results.shown_interval(results.first_sublayer(other)))
-print(f"rank correlation of both initializations: {results.agreement(runs):.2f}")
+print("f first minus s first:", results.interval_text(results.f_first_minus_s_first(other)))
+print(f"rank correlation of both initializations: {results.correlation_of_initializations(runs):.2f}")
 
 # %% [markdown]
-# **With the other initialization, the ten orders that start with a feed-forward sublayer are still
-# the best ten.** In the table, all three losses are lower. The two Sandwich orders now rank 11 and
-# 13, still in the lower half, and the interleaved order ranks 18. Sandwich with $k = 1$ and the
-# interleaved order can't be distinguished: the interval of their difference is [−0.058, 0.009]. We
-# see Sandwich's disadvantage with the first initialization only, and didn't test whether it
-# changes. But the ten orders that start with a feed-forward sublayer are the best ten again, with a
-# loss 0.079 nats lower [0.063, 0.095]. Because we had noticed this rule before these runs, this
-# interval is a test of it, though on the same text and batches. The two rankings have a correlation
-# of 0.81.
+# **With other initial weights, the ten orders that start with a feed-forward sublayer are the best
+# ten again.** Their loss is 0.079 nats lower [0.063, 0.095]. We had noticed the rule before these
+# runs, so this interval is a test of the rule, though on the same text and batches. Sandwich with
+# $k = 1$, in contrast, can't be distinguished from the interleaved order: the interval of their
+# difference is [−0.058, 0.009]. So we see Sandwich's disadvantage with the first initialization
+# only, and didn't test whether it changes.
 #
-# **With longer training the mean differences are smaller.** After 1,600 steps, all three orders are
-# within 0.033 nats of each other, and the corrected intervals include zero. Three seeds are too few
-# to test the change itself: at 400 steps, the interval for `fsfsfs` is 0.8 nats wide, because its
-# difference varies from seed to seed.
+# **With longer training, the mean differences are smaller.** After 1,600 steps, all three orders
+# are within 0.033 nats of each other, and the corrected intervals include zero. Three seeds are too
+# few to test the change itself: at 400 steps, the interval for `fsfsfs` is 0.8 nats wide.
+#
+# **Checks.** From the other initial weights, the Sandwich orders rank 11 and 13, still in the lower
+# half, and the interleaved order ranks 18. The rankings from both initializations have a
+# correlation of 0.81.
 #
 # ### 3. Does DARTS find a better stack than random search?
 #
-# To rank what a search finds, you need a **search space** small enough to enumerate. Ours has three
-# sublayers, and each is attention (s), a causal convolution over four characters (c), a
-# feed-forward layer (f), or the identity (i): $4^3 = 64$ stacks. The feed-forward layer has half as
-# many hidden units as before, so that the three real sublayers have equally many parameters, $4
-# d^2$ each. Attention needs more FLOPs. We trained all 64 stacks
-# from scratch, for 250 steps and with one learning rate, as architecture searches usually do.
+# To rank the result of a search, you need a **search space** small enough to train every stack in
+# it. Ours has stacks of three sublayers, and each is attention (s), a causal convolution over four
+# characters (c), a feed-forward layer (f), or the identity (i), so there are $4^3 = 64$ stacks. The
+# feed-forward layer is half as wide as before, so that the first three have equally many
+# parameters, $4 d^2$ each. Attention needs more FLOPs. We trained all 64 stacks for 250 steps, with
+# one learning rate for all, as architecture searches usually do.
 #
-# DARTS searches for 250 pairs of steps, with the weights on the first half of the training text and
-# $\alpha$ on the second, as its validation data. Its choice is then trained on all of the training
-# text. The search and this training cost as much as training eight stacks. **Random search** with
-# the same compute trains eight random stacks and selects the one with the lowest validation loss.
-# Because we know all 64 losses, its expected result (rank and loss) is computed exactly, over all
-# draws of eight stacks. The final losses come from three other seeds. The intervals reflect how
-# much DARTS varies from search to search, but not the uncertainty of the 64 losses.
+# - **DARTS** searches for 250 pairs of steps, with the weights on the first half of the training
+#   text and $\alpha$ on the second, as its validation data. Its choice is then trained on all of
+#   the training text. Together this costs as much as training eight stacks.
+# - **Random search** with the same compute trains eight random stacks and selects the one with the
+#   lowest validation loss. Because we know all 64 losses, we compute its expected rank and loss
+#   exactly, over all possible choices of eight stacks.
+#
+# The final losses come from three other seeds. In the last column of the table, a negative number
+# favors DARTS. The intervals reflect how much DARTS varies from search to search, but not the
+# uncertainty of the 64 losses. The cell after the table lists DARTS's choices and makes two more
+# comparisons.
 
 # %% DARTS against random search tags=["slide", "nbval-check-output"]
 results.search_table(runs)
@@ -469,32 +467,32 @@ for rate in block_order.ALPHA_RATES:
     print(f"learning rate of alpha {rate}:", *results.choices(runs, rate))
 ranked = sorted(results.ranks(runs.space).items(), key=lambda pair: pair[1])
 print("best five:", *(name for name, _ in ranked[:5]))
-twice = results.shown_interval(results.regret(runs, block_order.ALPHA_RATES[0], 2))
+twice = results.interval_text(results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], 2))
 print("DARTS, 0.01, minus random search with twice the compute:", twice)
-seven = results.regret(runs, block_order.ALPHA_RATES[0], stacks=7)
+seven = results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], stacks=7)
 print("DARTS, 0.01, minus the best of 7, its final training not counted:",
-      results.shown_interval(seven))  # fmt: skip
+      results.interval_text(seven))  # fmt: skip
 
 # %% [markdown]
 # **DARTS finds good stacks, but so does random search with the same compute.** With a learning rate
 # of 0.01 for $\alpha$, DARTS's choices rank 3.0 of 64 on average, and three of the six searches
-# return the best stack of all, `cff`. The loss is 0.022 nats lower than with random search, but the
-# interval, [−0.046, 0.001], includes zero. With a rate of 0.05, one search returns `iif`, which
+# return the best stack of all, `cff`. Their loss is 0.022 nats lower than with random search, but
+# the interval, [−0.046, 0.001], includes zero. With a rate of 0.05, one search returns `iif`, which
 # ranks 54, and the comparison is inconclusive too.
 #
-# You don't know the better rate in advance. A random search that may spend the compute of both
-# rates trains 16 stacks, and the difference shrinks to 0.006 nats, with an interval that includes
-# zero. The choice of the budget matters for such a claim: had we not counted the final training of
-# DARTS's choice, random search would have got seven stacks, and the interval at 0.01 would have
-# excluded zero, [−0.050, −0.004].
+# **The claim depends on how you count the budget.** You don't know the better rate in advance. A
+# random search with the compute of both rates trains 16 stacks, and the difference shrinks to 0.006
+# nats, with an interval that includes zero. But had we not counted the final training of DARTS's
+# choice, random search would have got seven stacks, and the interval at 0.01 would have excluded
+# zero, [−0.050, −0.004].
 #
-# Two details are instructive. First, 7 of the 12 choices contain an identity. This is no evidence
-# of a preference for small stacks, because 37 of the 64 stacks contain one, also 58%. Second, none
-# of the four best stacks contains attention, although the text has longer dependencies than four
-# characters. The search space and the budget of 250 steps decide what "the best architecture" is.
+# **Checks.** We have no evidence that DARTS prefers small stacks: 7 of its 12 choices contain an
+# identity, and so do 37 of the 64 stacks, also 58%. None of the four best stacks contains
+# attention, although the text has longer dependencies than four characters. So the search space and
+# the budget of 250 steps decide what "the best architecture" is.
 #
-# The cell below runs the same code for a few steps on your machine. Its losses are far from those
-# of the tables.
+# The next cell runs the same code for a few steps on your machine. Its losses are far from those of
+# the tables.
 
 # %% A few steps of both measurements
 from deepdive_book.kit.profile import pick, profile
@@ -508,9 +506,9 @@ print(f"{data}; {steps} steps: sfsfsf {row['test']:.2f} nats, DARTS chooses {fou
 # %% [markdown]
 # ## With the real library: a Macaron block in transformers
 #
-# transformers has Macaron blocks in its Conformer models. The layer below is the one of
-# `Wav2Vec2Conformer`; with the last matrix of its convolution module set to zero, only the two half
-# steps and attention are left, followed by one more norm. Our `stack("hsh", ...)` with the same
+# The `transformers` library has Macaron blocks in its Conformer models. The next cell takes a layer
+# of `Wav2Vec2Conformer` and sets the last matrix of its convolution module to zero. That leaves the
+# two half steps and attention, followed by one more norm, and our `stack("hsh", ...)` with the same
 # weights gives the same output.
 
 # %% Wav2Vec2Conformer's layer equals hsh tags=["nbval-check-output"]
@@ -538,11 +536,10 @@ expected = layer(x, attention_mask=causal)
 print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=1e-5))
 
 # %% [markdown]
-# (The norms of both have their initial values, so they needn't be copied.) For Sandwich, the
-# package [x-transformers](https://github.com/lucidrains/x-transformers) has the argument
-# `sandwich_coef`, and `macaron=True` for Macaron blocks. It isn't among this book's requirements,
-# so its output isn't shown. Version 2.31.10 with `depth=6, sandwich_coef=3` builds three attention
-# layers, three pairs, and three feed-forward layers.
+# The norms aren't copied, because both still have their initial values. The package
+# [x-transformers](https://github.com/lucidrains/x-transformers), which isn't among the book's
+# requirements, has the arguments `sandwich_coef` and `macaron=True`. Version 2.31.10 with `depth=6,
+# sandwich_coef=3` builds three attention layers, three pairs, and three feed-forward layers.
 #
 # ## How it differs
 #
@@ -555,17 +552,17 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 # ## Common mistake: a search without a fair baseline
 #
-# **Symptom:** a search returns an architecture that beats an old baseline, so the search is
-# credited. **Fix:** compare it with random search in the same space and at the same compute, over
-# several seeds of the search. A good search space can make every method look good.
+# **Symptom:** a search returns an architecture that beats an old baseline, so the search gets the
+# credit. However, a good search space can make every search method look good. **Fix:** compare with
+# random search in the same space and at the same compute, over several seeds of the search.
 #
 # ## In practice
 #
-# - **Keep the interleaved order unless you have measured another one on your task.** It is what
-#   libraries, kernels, and pretrained weights expect.
+# - **Keep the interleaved order unless another one is better on your task.** Libraries, kernels,
+#   and pretrained weights expect it.
 # - **Check the KV cache when you reorder.** Only attention (and convolution) sublayers store keys
-#   and values for the next step, so the i-th entry of the cache belongs to the i-th such sublayer,
-#   not to the i-th sublayer.
+#   and values for the next step, so the i-th entry of the cache belongs to the i-th of these
+#   sublayers, not to the i-th sublayer of the stack.
 # - **Discretize, then retrain.** The weights of the supernet were trained for the mixture, so its
 #   validation loss says little about the chosen stack.
 #
@@ -573,23 +570,22 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 # At this scale the order of sublayers matters, but the published orders don't win. Among all 20
 # orders of three attention and three feed-forward sublayers, the interleaved order ranks 12 and
-# Sandwich with $k = 1$ ranks 19. The losses of both Sandwich orders are 0.148 nats above the
-# median, and the interleaved order and Macaron can't be distinguished from it. The first sublayer
-# accounts for 71% of the variance between orders: the ten orders that start with a feed-forward
-# sublayer are the best ten. With other initial weights these ten are the best again (0.079 nats
-# [0.063, 0.095]), while Sandwich and the interleaved order can't be distinguished.
+# Sandwich with $k = 1$ ranks 19. Both Sandwich orders have losses 0.148 nats above the median. The
+# first sublayer accounts for 71% of the variance between orders: the ten that start with a
+# feed-forward sublayer are the best ten, also with other initial weights (0.079 nats [0.063,
+# 0.095]). There, Sandwich and the interleaved order can't be distinguished.
 #
 # DARTS finds stacks in the top 9 of 64 at one learning rate of $\alpha$, but not always at the
-# other. At neither rate can we show that it's better than random search with the same compute.
+# other. At neither rate can we show that DARTS is better than random search with the same compute.
 #
 # **What we didn't reproduce.** Press et al. report that Sandwich improves word-level and
-# character-level language models of another size, and Lu et al. report gains of Macaron in
-# translation and language understanding. Those models are far deeper and wider than ours and train
-# far longer, so our result doesn't contradict theirs.
+# character-level language models. Lu et al. report gains of Macaron in translation and language
+# understanding. Their models are far deeper and wider than ours and train far longer, so our result
+# doesn't contradict theirs.
 #
 # ## Check your understanding
 #
-# 1. What does Sandwich with $k = n$ look like, and how does it differ from $k = n - 1$?
+# 1. What is the order of Sandwich with $k = n$, and how does it differ from $k = n - 1$?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -610,8 +606,8 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    On the same data, $\alpha$ would favor the candidate that fits the training text best. The
-#    second part of the data measures how well a candidate generalizes.
+#    On the same data, $\alpha$ would favor the candidate that fits the training text best. Other
+#    data show how well a candidate generalizes.
 #
 #    </details>
 # 4. Why must the permutation test shuffle within a seed?
@@ -619,7 +615,7 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #    <details><summary>Answer: open after you predict</summary>
 #
 #    Because runs with the same seed share their batches. Shuffling across seeds would mix the
-#    effect of the seed into the comparison of the orders.
+#    seed's effect into the comparison.
 #
 #    </details>
 #
@@ -652,17 +648,14 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #    output biases of 16 entries. The hidden biases have the same total.
 #
 #    </details>
-# 4. *(measure, 5 min of machine time)* Does the worst order improve with a rate that we didn't try?
-#    Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)` for
-#    rates of 0.002 and 0.03 and two seeds. Report the test losses next to the one of the bigram
-#    table.
+# 4. *(measure, 5 min of machine time)* Does the worst order improve with a learning rate that we didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)`, which trains one stack, for rates of 0.002 and 0.03 and two seeds. Report the test losses and the loss of the bigram table.
 #
 #    <details><summary>Answer</summary>
 #
-#    The table of character pairs has 2.453. We found 2.376 and 2.434 with 0.002, and 2.489 and
-#    2.675 with 0.03. With the selected rate of 0.02, the same seeds have 2.499 and 2.412. With
-#    0.002 both seeds are better than that table, so for this order our grid may have missed a
-#    better rate. Even so, both values are far above the best order's 2.255.
+#    The bigram table has 2.453. We found 2.376 and 2.434 with 0.002, and 2.489 and 2.675 with 0.03.
+#    With the selected rate of 0.02, the same seeds have 2.499 and 2.412. With 0.002 both seeds are
+#    better than the bigram table, so for this order we may have missed a better rate. Even so, both
+#    losses are far above the best order's 2.255.
 #
 #    </details>
 

@@ -6,16 +6,18 @@
 # **all-attention** removes the feed-forward layer. **What does each removal cost, once every
 # variant has its own learning rate?**
 #
-# **What it is.** Layer normalization subtracts a vector's mean and divides by its standard
-# deviation, and then applies a learned scale and shift. **RMSNorm** ([Zhang and Sennrich
-# 2019](https://arxiv.org/abs/1910.07467)) divides by the root mean square and has no shift. A
-# residual connection adds the output of its **branch**, attention or the feed-forward layer, to
-# the branch's input. In a **pre-norm** layer, the branch starts with a norm. **ReZero**
-# ([Bachlechner et al. 2021](https://arxiv.org/abs/2003.04887)) has no norm. Instead, a learned
-# number $\alpha$, which is 0 at initialization, multiplies each branch.
-# **All-attention** ([Sukhbaatar et al. 2019](https://arxiv.org/abs/1907.01470)) replaces the
-# feed-forward layer by **persistent memory vectors**: learned keys and values that every query
-# attends to, next to the tokens'.
+# **What it is.** A residual connection adds the output of its **branch**, attention or the
+# feed-forward layer, to the branch's input. In a **pre-norm** layer, the branch starts with layer
+# normalization. This norm subtracts a vector's mean, divides by its standard deviation, and applies
+# a learned scale and shift.
+#
+# - **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) divides by the root
+#   mean square (RMS) instead and has no shift.
+# - **ReZero** ([Bachlechner et al. 2021](https://arxiv.org/abs/2003.04887)) has no norm. Instead, a
+#   learned number $\alpha$, which is 0 at initialization, multiplies each branch.
+# - **All-attention** ([Sukhbaatar et al. 2019](https://arxiv.org/abs/1907.01470)) replaces the
+#   feed-forward layer by **persistent memory vectors**. These are learned keys and values that
+#   every query attends to, in addition to those of the tokens.
 #
 # **What you'll be able to do.** Implement RMSNorm, ReZero, and an all-attention layer in 40 lines,
 # compute each by hand, and compare residual connections at the learning rate that suits each one.
@@ -25,11 +27,13 @@
 # In our small decoders, a control without any learned number reaches most of what ReZero gains.
 # With 24 layers and 150 steps, ReZero's test loss is 0.279 **nats** (units of the natural
 # logarithm) per character below pre-norm's (five seeds, corrected 95% confidence interval 0.060 to
-# 0.498). A decoder with no norm, whose branches are only scaled down at initialization, has a loss
-# 0.024 nats higher than ReZero's, and the interval (−0.008 to 0.057) includes zero. We can't
-# distinguish RMSNorm from layer normalization. At equal parameters and **FLOPs** (floating-point
-# operations), all-attention's loss is 0.103 higher than that of attention with feed-forward layers,
-# but at equal FLOPs attention alone can't be distinguished from that baseline.
+# 0.498). The control has no norm, and its branches are only scaled down at initialization. Its loss
+# is 0.024 nats higher than ReZero's, and the interval (−0.008 to 0.057) includes zero.
+#
+# We can't distinguish RMSNorm from layer normalization. At equal parameters and **FLOPs**
+# (floating-point operations), all-attention's loss is 0.103 higher than that of attention with
+# feed-forward layers. But at equal FLOPs, attention alone can't be distinguished from that
+# baseline.
 #
 # </details>
 #
@@ -47,9 +51,9 @@
 # has attention only, whose softmax is over the keys of the tokens and N learned
 # keys.](figures/15_norms_and_all_attention.svg)
 #
-# *Top: where the normalization is. The blue line is the **residual stream**, the vector that a
-# token carries from layer to layer. A **sublayer** is attention or the feed-forward layer. Bottom:
-# the sublayers of two layers, drawn without their residual connections.*
+# *The top shows where the normalization is. The blue line is the **residual stream**, the vector
+# that a token carries from layer to layer. A **sublayer** is attention or the feed-forward layer.
+# The bottom shows the sublayers of two layers, without their residual connections.*
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -66,8 +70,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # **RMSNorm.** Take the vector $(-1, 7, 5, 5)$. The mean of the squares is $(1 + 49 + 25 + 25) / 4 =
 # 25$, so RMSNorm divides by 5 and gives $(-0.2, 1.4, 1, 1)$. Layer normalization first subtracts
-# the mean 4, which leaves $(-5, 3, 1, 1)$. Its variance is $(25 + 9 + 1 + 1) / 4 = 9$, so it
-# divides by 3 and gives $(-1.67, 1, 0.33, 0.33)$.
+# the mean 4, which leaves $(-5, 3, 1, 1)$. Their mean square, the variance, is $(25 + 9 + 1 + 1) /
+# 4 = 9$, so it divides by 3 and gives $(-1.67, 1, 0.33, 0.33)$.
 #
 # **Residual connections.** Suppose that every sublayer computes $f(x) = 2x$, and two layers have
 # four sublayers.
@@ -78,22 +82,24 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | no norm, branch scaled by $1/\sqrt{4}$ | $x + x = 2x$ | $2^4 = 16$ |
 # | ReZero at initialization | $x + 0 \cdot 2x = x$ | $1^4 = 1$ |
 #
-# The second line is a control that we use below: it scales each branch by $1 / \sqrt{2L}$ for $L$
-# layers, as [GPT-2](../06a_text/01_gpt.ipynb) does at initialization, and has no learned number at
-# all. In this toy example all branches point in the same direction, so the stream still grows.
-# Random branches grow more slowly. If the output of each has the variance of its input (the mean
-# squared distance from the mean) and is independent of it, an unscaled branch doubles the stream's
-# variance, and $2L$ of them multiply it by $2^{2L}$. With scaling, the factor is $(1 +
-# 1/(2L))^{2L}$, which is always less than 2.72. In ReZero, $\alpha = 0$ also stops the gradient of
-# the sublayer's own weights, because the branch's gradient is multiplied by $\alpha$. The gradient
-# of $\alpha$ is the sum over all entries of $f(x)$ times the gradient of the output, so $\alpha$
-# moves first. (The authors' Transformer shares one $\alpha$ between the two sublayers of a layer.
-# Ours has one per sublayer.)
+# The second line is a **control**, a simpler alternative that we use below. With $L$ layers, it
+# scales each branch by $1 / \sqrt{2L}$ at initialization, as [GPT-2](../06a_text/01_gpt.ipynb)
+# does, and has no learned number. Here the stream still grows, because all branches point in the
+# same direction.
 #
-# **All-attention.** A query sees two tokens with exponentiated scores 1 and 2 and values 6 and 3.
-# Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
-# exponentiated score of 5 and the value 20. The softmax runs over all three:
-# $(1 \cdot 6 + 2 \cdot 3 + 5 \cdot 20) / 8 = 14$.
+# Random branches grow more slowly. If each branch's output has the variance of its input and is
+# independent of it, an unscaled branch doubles the stream's variance, and $2L$ of them multiply it
+# by $2^{2L}$. With scaling, the factor is $(1 + 1/(2L))^{2L}$, which is always less than 2.72.
+#
+# In ReZero, $\alpha = 0$ also stops the gradient of the sublayer's own weights, because this
+# gradient is multiplied by $\alpha$. The gradient of $\alpha$ is the sum over all entries of $f(x)$
+# times the gradient of the output, so $\alpha$ moves first. (The authors' Transformer shares one
+# $\alpha$ per layer. Ours has one per sublayer.)
+#
+# **All-attention.** A query attends to two tokens with exponentiated scores 1 and 2 and values 6
+# and 3. Attention gives $(1 \cdot 6 + 2 \cdot 3) / 3 = 4$. Now one persistent vector joins, with an
+# exponentiated score of 5 and the value 20. The softmax runs over all three: $(1 \cdot 6 + 2 \cdot
+# 3 + 5 \cdot 20) / 8 = 14$.
 #
 # **How many vectors?** A feed-forward layer has two matrices of $d \cdot d_{ff}$ weights. With $N$
 # vectors per head, $H$ heads of width $d / H$ have $N \cdot d$ numbers for the keys and $N \cdot d$
@@ -131,9 +137,7 @@ class ReZero(nn.Module):
         return x + self.alpha * sublayer(x)
 
 
-class AllAttention(nn.Module):
-    """Causal self-attention; N learned keys and values per head join those of the tokens."""
-
+class AllAttention(nn.Module):  # causal, with N learned keys and values per head
     def __init__(self, d_model, n_heads, n_vectors):
         super().__init__()
         self.n_heads, self.d = n_heads, d_model // n_heads
@@ -148,9 +152,8 @@ class AllAttention(nn.Module):
                 for y, own in ((k, self.k), (v, self.v)))
         visible = torch.ones(T, T, dtype=torch.bool).tril()  # earlier tokens and itself
         visible = F.pad(visible, (0, self.k.shape[1]), value=True)  # (T, T + N), vectors: always
-        scores = q @ k.mT / self.d**0.5  # (B, H, T, T + N)
-        weights = scores.masked_fill(~visible, float("-inf")).softmax(-1)
-        return self.out((weights @ v).transpose(1, 2).flatten(2))  # (B, T, d_model)
+        weights = (q @ k.mT / self.d**0.5).masked_fill(~visible, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).flatten(2))  # weights: (B, H, T, T + N)
 
 # %% The examples by hand tags=["nbval-check-output"]
 x = torch.tensor([-1.0, 7.0, 5.0, 5.0])
@@ -168,9 +171,9 @@ for n, name in ((2, "tokens alone"), (3, "with a persistent vector")):
 
 # %% [markdown]
 # The next cell copies weights into `deepdive`, the small library that accompanies this book, and
-# compares outputs and gradients. The library stores the persistent keys divided by the square root
-# of the head width and the values divided by $\sqrt{N}$, as the authors' code does, which changes
-# how fast Adam moves them but not what the layer computes.
+# compares outputs and gradients. Like the authors' code, the library stores the persistent keys
+# divided by the square root of the head width and the values divided by $\sqrt{N}$. This changes
+# how fast Adam moves them, but not what the layer computes.
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive import core
@@ -215,12 +218,14 @@ print("equal outputs and gradients: all-attention, RMSNorm, ReZero")
 #
 # ### 1. Which residual connection trains a deep decoder?
 #
-# We train decoders with 4 and with 24 layers to predict the next character of Shakespeare's plays,
-# in six variants. In a **post-norm** layer, the norm follows the addition, outside the branch. *No
-# norm, scaled* is the control from the example by hand: no norm, and at initialization the last
-# matrix of each branch is divided by $\sqrt{2L}$. Two more controls remove or add the **final
-# norm**, the one after the last layer. First, look at the **gradient norm**, the length of the
-# gradient of all parameters of one layer, before any training.
+# Can a deep decoder be trained without a norm, and is it ReZero's $\alpha$ that makes this
+# possible? We train decoders with 4 and with 24 layers in six variants, to predict the next
+# character of Shakespeare's plays. A **post-norm** layer has the norm after the addition. *No norm,
+# scaled* is the control from the example by hand. Two more controls remove or add the **final
+# norm**, the one after the last layer.
+#
+# First, look at the **gradient norm**, the length of the gradient of all parameters of one layer,
+# before any training.
 
 # %% Gradient norm by layer, before training
 from deepdive_book.ch05.runs import norm_variants, sublayer_tables
@@ -230,9 +235,9 @@ norms = norm_variants.gradients_by_variant(n_layers=pick(ci=4, laptop=12, gpu=12
 sublayer_tables.gradient_figure(norms)
 
 # %% [markdown]
-# *Gradient norm by layer at initialization, one seed and one batch. Without a norm the stream grows
-# from layer to layer, and the gradients with it. In ReZero, only $\alpha$ has a gradient at
-# first.*
+# *Gradient norm by layer at initialization, with one seed and one batch. Without a norm, the stream
+# grows from layer to layer, and the gradients grow with it. In ReZero, only $\alpha$ has a gradient
+# at first.*
 
 # %% The largest and the smallest gradient norm of a layer
 for name, values in norms.items():
@@ -240,26 +245,30 @@ for name, values in norms.items():
 
 # %% [markdown]
 # Without a norm, the gradients of 12 layers are hundreds to thousands of times as large as those of
-# pre-norm. With 24 layers training diverges, as the table below shows, although gradients are
-# clipped. We didn't look for the reason. The scaled control has nearly the same gradient norm in
-# every layer.
+# pre-norm. The scaled control has nearly the same gradient norm in every layer.
 #
-# **Method.** Width 32, 4 heads, 150 steps of AdamW with 8 windows of 32 characters, Glorot
-# initialization (uniform weights whose variance depends on the matrix's size), gradient clipping at
-# norm 1, and a **warm-up** (a rising learning rate) over the first tenth of the steps, the same for
-# all variants. The learning rate of each variant is selected on validation data with seeds that
-# aren't used again. With one seed we try 0.001, 0.003, and 0.01, and further values while the best
-# one is at the edge. We then run the two best values with three seeds and keep the better one,
-# after trying the next higher value too if it is the highest so far. Five other seeds give the
-# results. The brackets after a mean are its **95% confidence interval**, the range of true values
-# that is compatible with the scatter between the seeds. Differences are **paired**: the losses of
-# two variants are subtracted seed by seed. Their intervals are widened (the **Bonferroni
-# correction**), because with several comparisons one interval can exclude zero by chance. An
-# interval that includes zero shows neither a difference nor equality. The tables call them t
-# intervals, after the distribution that is used for few seeds. Two baselines count characters in
-# the training text: the **unigram loss** is that of the characters' frequencies, and the **bigram
-# loss** that of the frequencies after each preceding character. A model that doesn't beat the
-# unigram loss has learned nothing from the context.
+# The losses below are measured as follows:
+#
+# - **Training.** The decoders have width 32, 4 heads, and Glorot initialization (uniform weights
+#   whose variance depends on the matrix's size). They are trained for 150 steps of AdamW on 8
+#   windows of 32 characters, with gradients clipped at norm 1. A **warm-up** raises the learning
+#   rate over the first tenth of the steps.
+# - **Learning rate.** Each variant's rate is selected on validation data with one **seed** (which
+#   fixes the random weights and batches), among 0.001, 0.003, and 0.01, and further values while
+#   the best one is at the edge. Three seeds then decide between the two best values. (If the better
+#   one is the highest so far, we also try the next higher one.)
+# - **How to read the tables.** Five other seeds give the results. The brackets after a mean are its
+#   **95% confidence interval**: the range of true values that is compatible with the scatter
+#   between the seeds, the **seed spread**. (The tables say t interval, after the distribution used
+#   for few seeds.) Differences are **paired**, that is, computed seed by seed. With several
+#   comparisons, one interval can exclude zero by chance, so their intervals are widened (the
+#   **Bonferroni correction**). An interval that includes zero is **inconclusive**: it shows neither
+#   a difference nor equality.
+# - **Baselines.** The **unigram loss** uses only the frequencies of the characters in the training
+#   text. The **bigram loss** uses their frequencies after each preceding character. A model that
+#   doesn't beat the unigram loss has learned nothing from the context.
+#
+# The next cell prints both baselines and trains two decoders of 4 layers for a few steps.
 
 # %% The two baselines, and the same code for a few steps
 text, few = norm_variants.corpus(), pick(ci=2, laptop=10, gpu=50)
@@ -285,6 +294,10 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# In the first table, compare the losses in one column. The second table has the differences that we
+# tested.
+
 # %% Test loss by residual connection tags=["slide", "surprise", "nbval-check-output"]
 rows = norm_variants.load()
 sublayer_tables.trainability_table(rows)
@@ -294,11 +307,13 @@ sublayer_tables.contrast_table(rows)
 
 # %% [markdown]
 # **ReZero trains a deep decoder faster than pre-norm, but so does the control.** With 24 layers,
-# ReZero and *no norm, scaled* end a little above the bigram loss of 2.490, and the difference
-# between the two is inconclusive. Post-norm learns nothing from the context: its loss of 3.363 is
-# the unigram loss, 3.362. Without a norm and without scaling, all runs of 24 layers diverge (the
-# loss isn't finite), at each of the five learning rates listed below; the five runs of the table
-# used 0.001. With 4 layers, the loss of the control is 0.052 lower than ReZero's.
+# ReZero and *no norm, scaled* end a little above the bigram loss of 2.490, and their difference is
+# inconclusive. With 4 layers, the loss of the control is 0.052 lower than ReZero's.
+#
+# **Two variants of 24 layers don't train.** Post-norm learns nothing from the context, because its
+# loss of 3.363 is the unigram loss, 3.362. Without a norm and without scaling, all runs diverge
+# (the loss isn't finite), although gradients are clipped. They do so at each of the five learning
+# rates listed below, and we didn't look for the reason. The five runs of the table used 0.001.
 
 # %% Validation losses of the learning-rate search, 24 layers tags=["nbval-check-output"]
 for name in ("pre-norm", "no norm"):
@@ -306,38 +321,39 @@ for name in ("pre-norm", "no norm"):
         print(f"{name}, {rate:g}:", *(f"{loss:.3f}" for loss in losses))
 
 # %% [markdown]
-# **Why is pre-norm slower here?** Part of the reason is the final norm. Without it, pre-norm's loss
-# with 4 layers is 0.099 lower, about as much as the 0.084 by which ReZero is below pre-norm, and
-# adding a final norm to the control raises its loss by 0.173. With 24 layers, the interval for
-# removing the final norm includes zero. The output layer reuses the token embeddings, so a
-# normalized stream probably limits how fast the **logits** (the scores before the softmax) can
-# grow. We didn't test this explanation.
+# **Why is pre-norm slower here?** Part of the reason is the final norm. With 4 layers, removing it
+# lowers pre-norm's loss by 0.099, about as much as the 0.084 by which ReZero is below pre-norm.
+# Adding a final norm to the control raises its loss by 0.173. The output layer reuses the token
+# embeddings, so a normalized stream probably limits how fast the **logits** (the scores before the
+# softmax) can grow. We didn't test this, and with 24 layers the interval for removing the final
+# norm includes zero.
 #
-# **Does the ranking last?** Only in part. With 4 layers and four times as many steps, ReZero and
-# pre-norm can't be distinguished any more, but the control's loss is still lower than ReZero's, by
-# 0.075. We didn't train 24 layers for longer. ReZero is also the only variant of the table whose
-# loss isn't higher with 24 layers than with 4. RMSNorm and layer normalization can't be
-# distinguished at either depth, but with 24 layers the interval still allows differences of up to
-# 0.2.
+# **Checks.** With 4 layers and four times as many steps, ReZero and pre-norm can't be distinguished
+# any more, but the control's loss is still 0.075 lower than ReZero's. We didn't train 24 layers for
+# longer. ReZero is also the only variant of the table whose loss isn't higher with 24 layers than
+# with 4. RMSNorm and layer normalization can't be distinguished at either depth, but with 24 layers
+# the interval still allows differences of up to 0.2.
 #
-# **What this doesn't show.** 150 steps are the beginning of training, with width 32 and a short
+# **What this doesn't show.** These are the first 150 steps of models with width 32 and a short
 # warm-up. Post-norm stacks of 24 layers do train with a longer one, as
-# [2.9](../02_transformer/09_residuals_norms.ipynb) discusses. Runs this short also don't show what
-# happens in models that train for days, where norms bound the input of each branch. Both ReZero
-# and the control start with small branches and have no norm, so this experiment can't separate
-# these two properties.
+# [2.9](../02_transformer/09_residuals_norms.ipynb) discusses. We also can't say what happens in
+# models that train for days, where norms bound the input of each branch. And because ReZero and the
+# control both start with small branches and have no norm, we can't separate these two properties.
 
 # %% [markdown]
 # ### 2. Can attention replace the feed-forward layer?
 #
-# The baseline is a pre-norm decoder of width 64 with 2 layers, 4 heads, and feed-forward layers of
-# 256 units. Its linear layers and norms have no biases, and it reads 12 windows of 64 characters
-# per step. All-attention has $N = 256$ persistent vectors per head, so both have the same number of
-# parameters apart from one norm per layer. Every variant gets the FLOPs of 300 baseline steps.
-# Although all-attention has the same FLOPs in the forward pass, it gets 275 steps, because
-# PyTorch's attention kernel computes the scores again in the backward pass. The simplest control is
+# If it can, all-attention should reach the same loss at equal parameters and compute. The baseline
+# is a pre-norm decoder of width 64 with 2 layers, 4 heads, feed-forward layers of 256 units, and no
+# biases, trained on 12 windows of 64 characters per step. All-attention has $N = 256$ persistent
+# vectors per head, so its parameters differ only by one norm per layer. The simplest control is
 # **attention alone**: the same 2 layers without persistent vectors, or 6 layers, whose parameters
-# number about the same as the baseline's. Learning rates are selected as above.
+# number about the same as the baseline's.
+#
+# Every variant gets the FLOPs of 300 baseline steps, at a learning rate selected as above.
+# All-attention gets only 275 steps, although its forward pass has the same FLOPs, because PyTorch's
+# attention kernel computes the scores again in the backward pass. In the table, look at the two
+# columns of differences, where a positive number means a higher loss than the baseline's.
 
 # %% All-attention at equal parameters and FLOPs tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import all_attention
@@ -346,25 +362,27 @@ sublayer_tables.all_attention_table(all_attention.load())
 
 # %% [markdown]
 # **At equal parameters and FLOPs, all-attention's loss is higher than that of attention with
-# feed-forward layers**, by 0.103, and with twice the FLOPs by 0.153. The gap doesn't close, but the
-# learning rates weren't selected again for the larger budget. The simplest control shows how little
-# these budgets can tell, however: two layers of attention alone, with less than half of the
-# parameters and more than twice the steps, can't be distinguished from the baseline, and their mean
-# loss is 0.122 below all-attention's. So in this budget there is no evidence that feed-forward
-# layers or persistent vectors are worth their FLOPs. Six layers of attention alone have the highest
-# loss. In machine time (steps times milliseconds) the comparison is different: all-attention takes
-# less time than the baseline, and attention alone takes more. We didn't compare at equal time.
+# feed-forward layers**, by 0.103. With twice the FLOPs, the gap is 0.153, so it doesn't close, but
+# the learning rates weren't selected again for the larger budget.
 #
-# Larger models, relative positions, and other scales of the vectors weren't tested. The result is
-# about the speed of learning in a small budget, not about what a trained all-attention model can
-# reach.
+# **These budgets can tell little, however.** Two layers of attention alone, with less than half of
+# the parameters and more than twice the steps, can't be distinguished from the baseline, and their
+# mean loss is 0.122 below all-attention's. So in this budget there is no evidence that feed-forward
+# layers or persistent vectors are worth their FLOPs.
+#
+# **Checks.** Six layers of attention alone have the highest loss. In machine time (steps times
+# milliseconds), all-attention takes less than the baseline, and attention alone takes more. We
+# didn't compare at equal time. Nor did we test larger models, relative positions, and other scales
+# of the vectors. The result is about the speed of learning in a small budget, not about what a
+# trained all-attention model can reach.
 #
 # ### 3. Is RMSNorm faster than layer normalization?
 #
 # RMSNorm computes one mean instead of two, so it should be faster. We time both norms on 512
-# vectors, one right after the other, and divide the times. *Torch* means `F.rms_norm` and
-# `F.layer_norm`, and *written out* means the equations in tensor operations. Everything ran on one
-# thread of a shared CPU with PyTorch 2.13, so the ratios are about this code and machine only.
+# vectors, one right after the other, and divide the times, so a ratio below 1 means that RMSNorm is
+# faster. *Torch* means `F.rms_norm` and `F.layer_norm`, and *written out* means the equations in
+# tensor operations. Everything ran on one thread of a shared CPU with PyTorch 2.13, so the ratios
+# hold for this code and machine only.
 
 # %% Time of RMSNorm divided by layer normalization's tags=["nbval-check-output"]
 from deepdive_book.ch05.runs import norm_timing
@@ -376,10 +394,9 @@ sublayer_tables.timing_table(norm_timing.load())
 # normalization's, although in one of the four cases the range includes 1. PyTorch's own functions
 # reverse this in three of four cases on this CPU, and in the fourth the range includes 1. Forward
 # and backward with width 512, `F.rms_norm` takes 4.2 times as long as `F.layer_norm` (2.4 to 9.2).
-# This is probably because layer normalization has one **fused kernel** there (all its steps run as
-# one operation), while RMSNorm runs as several. We didn't measure a GPU, nor how much of a model's
-# total time its norms take.
-#
+# Probably, layer normalization has one **fused kernel** there (all its steps run as one operation),
+# whereas RMSNorm runs as several. We didn't measure a GPU, nor how much of a model's total time its
+# norms take.
 #
 # ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
 #
@@ -407,6 +424,8 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 # %% [markdown]
 # ## How it differs
 #
+# In the first table, $n$ is the norm, $f$ the sublayer, and $d$ the width of the model.
+#
 # | | pre-norm | pre-norm, RMSNorm | ReZero | no norm, scaled |
 # |---|---|---|---|---|
 # | one sublayer | $x + f(n(x))$ | $x + f(n(x))$ | $x + \alpha f(x)$ | $x + f(x)$ |
@@ -421,17 +440,17 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 # | output | weighted sum, not bounded | weighted average, with the tokens' values |
 # | separate vectors for each head | no | yes |
 #
-# In the first table, $n$ is the norm and $f$ the sublayer. A feed-forward layer with activation
-# $\phi$ is similar to attention over its units: the rows $k_i$ of its first matrix act as keys, and
-# the columns $v_i$ of its second act as values. The main change in all-attention is the softmax,
-# through which tokens and vectors compete for the same total weight of 1. It also shares the query
-# and output projections, and one branch and norm, with the attention to the tokens.
+# A feed-forward layer with activation $\phi$ is similar to attention over its units: the rows $k_i$
+# of its first matrix act as keys, and the columns $v_i$ of its second act as values. The main
+# change in all-attention is the softmax, through which tokens and vectors compete for the same
+# total weight of 1. The vectors also share the query and output projections, and one branch and
+# norm, with the attention to the tokens.
 #
 # ## Common mistake: persistent vectors behind the causal mask
 #
 # You append $N$ learned keys after the $T$ tokens and build the causal mask for $T + N$ keys with
-# `torch.ones(T, T + N).tril()`. **Symptom:** the loss equals that of attention alone, and the
-# gradient of the learned keys is exactly zero, because every one of them counts as a later token.
+# `torch.ones(T, T + N).tril()`. Every learned key then counts as a later token. **Symptom:** the
+# loss equals that of attention alone, and the gradient of the learned keys is exactly zero.
 # **Fix:** build the mask for the tokens and extend it with `True`, as in the code above.
 
 # %% The mistake, and its symptom tags=["nbval-check-output"]
@@ -446,31 +465,32 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 # - **Start with pre-norm and RMSNorm**, as most decoders since Llama do, because code and
 #   pretrained models expect it. In our short runs, pre-norm trained more slowly than the variants
-#   without a norm; its record is in long trainings. RMSNorm's speed depends on the implementation.
+#   without a norm that did train, but its record is in long trainings. RMSNorm's speed depends on
+#   the implementation.
 # - **Try a scaled initialization before a new architecture.** Dividing the last matrix of each
-#   branch by $\sqrt{2L}$ is one line. It had a lower loss than ReZero with 4 layers, and with 24
-#   layers the two couldn't be distinguished.
+#   branch by $\sqrt{2L}$ is one line of code. With 4 layers it had a lower loss than ReZero, and
+#   with 24 layers the two couldn't be distinguished.
 # - **Tune the learning rate of each variant separately, with several seeds.** ReZero with 24 layers
-#   was best at 0.03, pre-norm at 0.01. The first tuning seed alone would have selected 0.003 for
-#   pre-norm, as the list of validation losses shows.
-# - **Keep weight decay away from $\alpha$.** It pulls $\alpha$ toward 0, which switches the branch
-#   off. (We didn't test how much this matters.)
+#   was best at 0.03, pre-norm at 0.01. Our first seed alone would have selected 0.003 for pre-norm,
+#   as the list of validation losses shows.
+# - **Keep weight decay away from $\alpha$.** Weight decay pulls $\alpha$ toward 0, which switches
+#   the branch off. (We didn't test how much this matters.)
 #
 # ## Summary
 #
 # What does each removal cost? For RMSNorm, which has neither the mean nor the shift of layer
 # normalization, we find no cost, though with 24 layers one of up to 0.22 nats isn't excluded. Small
-# decoders can do without normalization in short trainings, and with 24 layers they needed small
-# branches at initialization. ReZero is one way to get them, with 0.279 nats per character less than
-# pre-norm, and scaling the initialization is another. Without feed-forward layers, the loss of
-# all-attention is 0.103 higher at equal parameters and FLOPs, but attention alone can't be
+# decoders can do without normalization in short trainings, but with 24 layers they needed small
+# branches at initialization. ReZero is one way to get such branches, with 0.279 nats per character
+# less than pre-norm, and scaling the initialization is another. Without feed-forward layers,
+# all-attention's loss is 0.103 higher at equal parameters and FLOPs. But attention alone can't be
 # distinguished from the baseline, so this budget is too small to tell.
 #
 # The ReZero paper reports faster convergence and the training of very deep Transformers, and the
 # all-attention paper reports language models on par with feed-forward ones. We reproduced the
 # faster start, but neither the depth nor the language modeling results, for which our runs are far
-# too short. The RMSNorm paper reports a lower running time than layer normalization. We see this in
-# most cases of written-out code, but not with PyTorch's functions on this CPU.
+# too short. The RMSNorm paper reports a lower running time than layer normalization's. We see this
+# in most cases of written-out code, but not with PyTorch's functions on this CPU.
 #
 # ## Check your understanding
 #
@@ -527,8 +547,7 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 #    </details>
 # 2. *(on paper, 5 min)* A model has width 512, 8 heads, and feed-forward layers of 2,048 units
-#    without biases. Compute how many persistent vectors per head match the parameters of one
-#    feed-forward layer, and how many numbers each head then has.
+#    without biases. Compute how many persistent vectors per head match the parameters of one feed-forward layer, and how many numbers each head then has.
 #
 #    <details><summary>Answer</summary>
 #
@@ -553,9 +572,9 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 #    <details><summary>Answer</summary>
 #
-#    `norm_variants.measure("ReZero", 12, 0.01, seed, 150)` returns one run. We haven't run this
-#    depth. Select the rate by the key `chosen`, report `test`, and use other seeds for the
-#    selection than for the result.
+#    `norm_variants.measure("ReZero", 12, 0.01, seed, 150)` trains one decoder and returns its
+#    losses. We haven't run this depth. Select the rate by the validation loss, `chosen`, report the
+#    test loss, `test`, and use other seeds for the selection than for the result.
 #
 #    </details>
 

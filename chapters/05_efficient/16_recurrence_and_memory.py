@@ -1,33 +1,34 @@
 # %% [markdown] tags=["slide"]
 # # Transformer-XL and recurrent memory: what do cached segments add?
 #
-# A language model reads a long text in segments, and at each boundary its context starts from
+# A language model processes a long text in segments, and at each boundary its context starts from
 # nothing. **Transformer-XL** caches the hidden states of the last segment. The **Compressive
-# Transformer** also compresses older states, and **Memformer** carries a few memory slots. **Does
-# a model predict better with such a memory, or only faster?**
+# Transformer** also compresses older states, and **Memformer** carries a few memory slots. **Does a
+# model predict better with such a memory, or only faster?**
 #
 # **What it is.** **Transformer-XL** ([Dai et al. 2019](https://arxiv.org/abs/1901.02860)) is a
 # decoder with **segment-level recurrence**: in each layer, the queries of a segment also attend to
 # the inputs that this layer received for the previous segment, its **cached states**. No gradient
-# flows into them. For them to keep their meaning, positions are relative. The **Compressive
-# Transformer** ([Rae et al. 2020](https://arxiv.org/abs/1911.05507)) replaces every few of the
-# oldest states by one. **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) reads and
-# rewrites a fixed number of vectors.
+# flows into these states. Positions are relative, so that cached states stay usable in later
+# segments. The **Compressive Transformer** ([Rae et al. 2020](https://arxiv.org/abs/1911.05507))
+# also replaces every few of the oldest states by one. **Memformer** ([Wu et al.
+# 2022](https://arxiv.org/abs/2010.06891)) attends to a fixed number of vectors and rewrites them
+# after each segment.
 #
 # **What you'll be able to do.** Implement Transformer-XL's attention, memory, and relative scores
-# in 40 lines, compute its receptive field, evaluate a language model with memory, and separate
-# what memory adds from what a full context adds.
+# in 40 lines, compute its receptive field, evaluate a language model with memory, and separate what
+# memory adds from what a full context adds.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# In our small models, memory lowers the loss about as much as a sliding window does. In **bits per
-# character** (bpc, the cross-entropy with the logarithm to base 2), Transformer-XL gains 0.052 over
-# a model that reads segments by themselves (five seeds, corrected 95% confidence interval 0.029 to
-# 0.075). That model, still without memory, gains 0.056 when each character is predicted from a
-# window of its own with 32 characters. What memory adds is speed: with 512 cached states, it
-# evaluates 316 times as fast as a window of 512 for each character, the most expensive alternative.
-# If the models are trained for longer, memory in training may help too, but we have only two seeds
-# for that.
+# In our small models, memory lowers the loss about as much as a sliding window does. Losses are in
+# **bits per character** (bpc, the cross-entropy with the logarithm to base 2). Transformer-XL gains
+# 0.052 over a model that processes each segment separately (five seeds, corrected 95% confidence
+# interval 0.029 to 0.075). That model, still without memory, gains 0.056 when each character is
+# predicted from its own window of 32 characters. What memory adds is speed: with 512 cached states,
+# evaluation is 316 times as fast as with a window of 512 for each character, the most expensive
+# alternative. With longer training, memory in training may help too, but we have only two seeds for
+# that.
 #
 # </details>
 #
@@ -42,8 +43,9 @@
 # it also attends to the cached states of segment 1, so it depends on all eight
 # positions.](figures/16_recurrence_and_memory.svg)
 #
-# *The states that the last output depends on. Orange: of its own segment. Blue: of the segment
-# before it. Dashed lines are attention to cached states, through which no gradient flows.*
+# *The states that the last output depends on. Orange states belong to its own segment, and blue
+# ones to the segment before it. Dashed lines are attention to cached states, through which no
+# gradient flows.*
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -71,23 +73,24 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 #
 # ## By hand: the receptive field and one score
 #
-# **The receptive field.** Each added layer lets the output depend on $M$ earlier positions. At the
-# end of a segment of $T$ positions, an output of $L$ layers depends on $T + L M$ positions if $M$
-# is a multiple of $T$, and on a few more otherwise. With $T = M = 4$ and $L = 3$, that's $4 + 3
-# \cdot 4 = 16$. Attention still computes at most $T + M = 8$ scores per query (the **causal mask**
-# hides later positions). Older text arrives only through the cached states.
+# **The receptive field.** Suppose that each layer caches $M$ states. Each added layer then lets the
+# output depend on $M$ earlier positions. At the end of a segment of $T$ positions, an output of $L$
+# layers depends on $T + L M$ positions if $M$ is a multiple of $T$, and on a few more otherwise.
+# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Each query still has at most $T + M =
+# 8$ scores, because older text arrives only through the cached states. (The **causal mask** hides
+# later positions.)
 #
 # **Why positions are relative.** Suppose that positions are counted from the start of each segment
-# and added to the embeddings. The first character of the cached segment and the first character of
-# the new one then both have position 0, so their positions don't show which came first.
-# Transformer-XL uses the distance $t - s$ between a query and a key instead. A score is the sum of
-# four terms, two of which contain the distance:
+# and added to the embeddings. Then the first characters of the cached segment and of the new one
+# both have position 0, and their positions don't show which came first. Transformer-XL uses the
+# distance $t - s$ between a query and a key instead. A score is the sum of four terms, which [page
+# 5.8](08_relative_positions.ipynb) derives. Two of them contain the distance:
 #
 # $$\text{score}_{t,s} = \frac{q_t k_s + q_t r_{t-s} + u\,k_s + v\,r_{t-s}}{\sqrt{d}}$$
 #
 # Here $r_{t-s}$ is a projection of sines and cosines of the distance, and $u$ and $v$ are learned
-# vectors that replace the query's position. Take $d = 1$, $q = 2$, $u = 1$, and $v = -1$, and
-# three keys: two cached ones at distances 2 and 1, and the query's own at distance 0.
+# vectors that replace the query's position. Take $d = 1$, $q = 2$, $u = 1$, and $v = -1$, and three
+# keys: two cached ones at distances 2 and 1, and the query's own at distance 0.
 #
 # | | distance 2 | distance 1 | distance 0 |
 # |---|---|---|---|
@@ -99,8 +102,8 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # | $v r$ | 0 | −1 | −2 |
 # | score | 3 | 10 | 5 |
 #
-# In the next segment, the same cached states have other distances. Their $k$ is unchanged, and only
-# $r$ changes.
+# For a query in the next segment, these keys are at other distances. Their $k$ is unchanged, and
+# only $r$ changes.
 
 # %% [markdown]
 # ## In code: attention with memory and relative positions
@@ -109,15 +112,13 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # S = M + T the number of keys, H the number of heads, D the width of the model, and d that of a
 # head.
 
-# %% Transformer-XL tags=["concept", "slide"]
+# %% Transformer-XL's attention and layer tags=["concept", "slide"]
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 
-class XLAttention(nn.Module):
-    """Causal attention to cached and new states, scored by content and by distance."""
-
+class XLAttention(nn.Module):  # causal attention to cached and new states
     def __init__(self, d_model, n_heads):
         super().__init__()
         self.H, self.d = n_heads, d_model // n_heads
@@ -153,7 +154,11 @@ class XLLayer(nn.Module):
         x = self.norm1(x + self.attention(x, memory))
         return self.norm2(x + self.outer(F.relu(self.inner(x))))
 
+# %% [markdown]
+# The next function passes one segment through all layers. Each layer attends to its cached states,
+# which are then replaced by the newest `n_memory` inputs of this layer.
 
+# %% Segment-level recurrence tags=["slide"]
 def read(layers, x, memories, n_memory):  # x: (B, T, D); memories (B, M, D); n_memory > 0
     for i, layer in enumerate(layers):
         cached, memories[i] = memories[i], torch.cat([memories[i], x], 1)[:, -n_memory:].detach()
@@ -167,8 +172,8 @@ for layers in (1, 2, 3):
     print(f"L = {layers}, T = M = 4: {4 + layers * 4} positions")
 
 # %% [markdown]
-# The next cell copies these weights into `deepdive`, the small library that accompanies this book,
-# reads three segments with both, and compares outputs and gradients.
+# The next two cells copy these weights into `deepdive`, the small library that accompanies this
+# book, process three segments with both, and compare outputs and gradients.
 
 # %% The library's model with the same weights tags=["equals-library"]
 from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
@@ -213,11 +218,11 @@ print("equal outputs and gradients;", len(memory), "states cached in each layer"
 # $M + c\,C$ positions with $M + C$ states. With a memory of $M = 4$ states, $C = 3$ compressed
 # ones, and a **compression rate** of $c = 2$, seven states cover ten positions.
 #
-# Compression is the mean, the maximum, or a learned convolution of a group. By hand, with one
-# number per state: the states $1, 3, 8, 2$ become $2, 5$ by the mean and $3, 8$ by the maximum. The
-# convolution gets its gradient from the **attention-reconstruction loss**, the squared difference
-# between attention to the old states and attention to the compressed ones. No other parameter gets
-# this gradient.
+# Each group is compressed by the mean, the maximum, or a learned convolution. By hand, with one
+# number per state, the states $1, 3, 8, 2$ become $2, 5$ by the mean and $3, 8$ by the maximum. The
+# convolution is trained by the **attention-reconstruction loss**, the squared difference between
+# attention to the old states and attention to the compressed ones. No other parameter gets a
+# gradient from this loss.
 
 # %% Compression in the library tags=["nbval-check-output"]
 from deepdive.core.hooks import collect_losses
@@ -240,14 +245,15 @@ print("parameters with a gradient of the reconstruction loss:", trained)
 # %% [markdown]
 # ## Memformer: a fixed number of slots
 #
-# Memformer is an encoder-decoder whose memory doesn't grow: a fixed number of **memory slots**.
-# Each encoder layer reads the slots by cross-attention. After a segment, each slot is rewritten: it
-# attends to itself and to the segment's final states, a learned bias is added, and the result is
-# normalized to length 1. Slots don't attend to each other, which helps them to stay different. The
-# initial slots are the normalized biases.
+# Memformer is an encoder-decoder with a fixed number of **memory slots**, so its memory doesn't
+# grow. Each encoder layer attends to the slots by cross-attention. After a segment, each slot is
+# rewritten. It attends to itself and to the segment's final states, a learned bias is added, and
+# the result is normalized to length 1. Slots don't attend to each other, which helps them to stay
+# different. The initial slots are the normalized biases.
 #
 # By hand, with a slot of 2, two states with values 6 and 3, and exponentiated scores 1 (itself), 2,
-# and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before bias and norm.
+# and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before the bias is added
+# and the result normalized.
 
 # %% Memformer in the library tags=["nbval-check-output"]
 from deepdive.models.efficient import memformer
@@ -266,31 +272,40 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 #
 # ### 1. Does memory lower the loss?
 #
-# The usual comparison is a Transformer that reads segments by themselves against Transformer-XL.
-# The two differ in relative positions, in the context at evaluation, and in memory during training,
-# which also costs compute. We separate them with four trainings. **Absolute positions**: a decoder
-# with sinusoids added to the embeddings. **Relative positions**: a decoder with Transformer-XL's
-# scores, but no memory. (The feed-forward layers of the first one are wider, so that both have
-# about the same number of parameters.) **Segment 64**: the same with segments of 64 instead of 32.
-# **Transformer-XL**: segments of 32 and a memory of 32 states.
+# The usual comparison is with a Transformer that processes each segment separately. But the two
+# differ in positions, in the context at evaluation, and in memory during training, which also costs
+# compute. To separate these, we train four models on characters of Shakespeare's plays:
 #
-# Each trained model is then evaluated in several ways. With **segments**, every segment is read by
-# itself, so its first characters have almost no context (the paper calls this **context
-# fragmentation**). With a **sliding window**, each character has its own window of preceding
-# characters, which is encoded for this character only. With **memory**, segments are read in order,
-# with cached states. A model that was trained without memory can also be evaluated with it, because
-# its positions are relative.
+# - **Absolute positions** is a decoder with sinusoids added to the embeddings and wider
+#   feed-forward layers, so that its parameters number about the same as the others'.
+# - **Relative positions** is a decoder with Transformer-XL's scores, but no memory.
+# - **Segment 64** is the same with segments of 64 characters instead of 32.
+# - **Transformer-XL** has segments of 32 and a memory of 32 states.
 #
-# **Method.** Characters of Shakespeare's plays, width 64, 3 layers, 4 heads, 512 characters per
-# step in every training, 800 steps, AdamW with a **warm-up** (a rising learning rate) over the
-# first tenth. **MFLOP** are millions of floating-point operations. Each training has its own
-# learning rate, selected on validation data with one separate seed. All losses are measured on the
-# same 3,072 characters of the test text, in bits per character. The brackets are **95% confidence
-# intervals**, the range of true values that is compatible with the scatter between the five seeds
-# (random starts). Differences are **paired**, that is, computed seed by seed, and their intervals
-# are widened because there are eight of them (the **Bonferroni correction**). An interval that
-# includes zero shows neither a difference nor equality. Printed differences can differ by 0.001
-# from those of the rounded means.
+# Each trained model is then evaluated in several ways:
+#
+# - With **segments**, each is processed separately, so its first characters have almost no context.
+#   The paper calls this **context fragmentation**.
+# - With a **sliding window**, each character has its own window of preceding characters, encoded
+#   for this character only.
+# - With **memory**, segments are processed in order, with cached states. If its positions are
+#   relative, a model that was trained without memory can also be evaluated this way.
+#
+# **Training.** The models have width 64, 3 layers, and 4 heads. They are trained for 800 steps of
+# AdamW with 512 characters per step and a **warm-up** (a rising learning rate) over the first
+# tenth. Each learning rate is selected on validation data with one separate seed. All losses are
+# measured on the same 3,072 characters of the test text, and **MFLOP** are millions of
+# floating-point operations.
+#
+# **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
+# are **95% confidence intervals**: the range of true values that is compatible with the scatter
+# between the five seeds, the **seed spread**. (The tables say t interval, after the distribution
+# used for few seeds.) Differences are **paired**, that is, computed seed by seed. With eight of
+# them, one interval can exclude zero by chance, so all are widened (the **Bonferroni correction**).
+# An interval that includes zero is **inconclusive**: it shows neither a difference nor equality.
+#
+# The next cell trains a Transformer-XL for a few steps and evaluates it in segments of 32, without
+# and with memory.
 
 # %% The same code for a few steps
 from deepdive_book.ch05.runs import recurrence, recurrence_tables
@@ -320,6 +335,10 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# In the first table, compare the ways to evaluate each model. The second has the differences that
+# we tested. (They can differ by 0.001 from those of the rounded means.)
+
 # %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
 rows = recurrence.load()
 recurrence_tables.loss_table(rows)
@@ -329,35 +348,38 @@ recurrence_tables.contrast_table(rows)
 
 # %% [markdown]
 # **Memory lowers the loss about as much as a sliding window does.** Transformer-XL with memory has
-# 0.052 bpc less than the model with relative positions that reads segments by themselves. It also
-# gets more compute: 659 MFLOP per training step, not 525. But the model that was trained without
-# memory gains 0.056 when it's evaluated with a sliding window of 32, and most of that gain when
-# it's given a memory that it has never seen (its loss is then 0.012 above that of the window). The
-# difference between Transformer-XL and that model, both evaluated with memory, is inconclusive: its
-# interval includes zero. So is the one between Transformer-XL and segments of 64 in training, whose
-# interval is wide.
+# 0.052 bpc less than the model with relative positions that processes each segment separately. But
+# that model, trained without memory, gains 0.056 when it's evaluated with a sliding window of 32.
+# It also gains most of that when it's given a memory that it has never seen (its loss is then 0.012
+# above that of the window). Between Transformer-XL and that model, both evaluated with memory, the
+# difference is inconclusive. Transformer-XL also gets more compute: 659 MFLOP per training step,
+# not 525.
 #
-# **Where does the gain come from?** From the first three characters of a segment, as the next plot
-# shows. Without memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other
-# positions the two are close. (The other ups and downs are those of the text, because each
-# position has only 96 characters.) So context fragmentation at evaluation explains the gain here.
+# **The gain comes from the first three characters of a segment**, as the next plot shows. Without
+# memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other positions the
+# two are close. So context fragmentation at evaluation explains the gain here.
 #
-# **For the loss, memory is like a sliding window that is computed once.** Transformer-XL with a
-# memory of 32 and the same model with a window of 64 differ by 0.001 bpc, although the memory
-# reaches further back. A memory of 96 states, longer than in training, makes no difference that we
-# can measure. And a model that was trained with memory needs it: read in segments without memory,
-# Transformer-XL is worse than the model trained without memory, 2.963 against 2.789.
+# **Checks.**
 #
-# **Relative positions gain more here than memory does:** 0.159 over absolute ones, at equal
-# segments and nearly equal parameters. With absolute positions, the mean loss with a sliding window
-# is higher than with segments. We didn't look for the reason.
+# - With a window of 64, Transformer-XL differs by only 0.001 bpc from a memory of 32, which reaches
+#   further back.
+# - A memory of 96 states, longer than in training, makes no difference that we can measure.
+# - The difference between Transformer-XL and segments of 64 in training is inconclusive, with a
+#   wide interval.
+# - A model that was trained with memory needs it: in segments, Transformer-XL's loss is 2.963,
+#   against 2.789 for the model trained without memory.
+# - Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
+#   and nearly equal parameters. With absolute positions, the mean loss with a sliding window is
+#   higher than with segments. We didn't look for the reason.
 
 # %% Loss by position in the segment
 recurrence_tables.position_figure(rows)
 
 # %% [markdown]
-# *Mean loss at each position of a segment of 32, five seeds. Without memory: relative positions,
-# evaluated in segments. With memory: Transformer-XL with a memory of 32.*
+# *Mean loss at each position of a segment of 32, over five seeds. The model without memory has
+# relative positions and is evaluated in segments. The model with memory is Transformer-XL with a
+# memory of 32. Each position has only 96 characters, so the other ups and downs are those of the
+# text.*
 #
 # **Is the training too short?** We trained Transformer-XL and the model with relative positions and
 # segments of 32 for twice as many steps, with two seeds.
@@ -367,19 +389,22 @@ recurrence_tables.longer_table(rows)
 
 # %% [markdown]
 # Perhaps. After 1,600 steps, Transformer-XL is 0.023 bpc below the other model evaluated with
-# memory, in both seeds in the same direction, but only 0.011 below its window of 32, and 0.000 in
-# one seed. Two seeds are too few for an interval, so this is not a result. But the difference is
-# larger than after 800 steps, and with more training, memory during training may begin to help.
+# memory, in both seeds in the same direction. Against the window of 32 it is only 0.011 below, and
+# 0.000 in one seed. Two seeds are too few for an interval, so this is not a result. But the
+# difference is larger than after 800 steps, so with more training, memory during training may begin
+# to help.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
 #
 # A sliding window of $N$ characters encodes $N$ states for each predicted character and uses only
-# the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states.
+# the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states. We
+# call $N$ the **attention length**. The timed model is untrained and has 4 layers of width 128.
+#
 # For $N = 512$, a window therefore sends 512 states through each projection per predicted
 # character. Memory sends $(512 + 128) / 128 = 5$ through those of keys and values, and 1 through
-# everything else. We call $N$ the **attention length**. The timed model is untrained and has 4
-# layers of width 128.
+# everything else. The next cells time both on your machine, show our saved times, and fit how these
+# times grow with $N$.
 
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed
@@ -398,24 +423,23 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 
 # %% [markdown]
 # **At an attention length of 512, memory is 316 times as fast**, and 294 times in the least
-# favorable of seven rounds. The arithmetic: 128 windows encode $128 \cdot 512 = 65{,}536$ states.
-# Memory encodes 128, and projects keys and values of $128 + 512 = 640$, and 640 distances. The gap
-# widens with the attention length $N$: over these lengths, the time of windows grows like
-# $N^{1.54}$, because a part of it is quadratic, and that of memory like $N^{0.56}$. We didn't
-# measure a GPU.
+# favorable of seven rounds. The 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory
+# encodes 128, and projects keys and values of $128 + 512 = 640$, and 640 distances. The gap widens
+# with $N$: over these lengths, the time of windows grows like $N^{1.54}$, because a part of it is
+# quadratic, and the time of memory like $N^{0.56}$.
 #
-# A window for each character is the most expensive way to give every character a context. Cheaper
-# are overlapping segments, of which only the later half counts. They encode each character twice
-# and would also remove the short contexts. We didn't measure them.
+# **What this doesn't show.** A window for each character is the most expensive way to give every
+# character a context. Overlapping segments, of which only the later half counts, would also remove
+# the short contexts, and they encode each character only twice. We didn't measure them, nor a GPU.
 
 # %% [markdown] tags=["slide"]
 # ### 3. What do compressed states keep?
 #
-# After training three Transformer-XL models as above, we freeze them and train only the convolution
+# We train three Transformer-XL models as above and freeze them. Then we train only the convolution
 # of a Compressive Transformer, for 400 steps, with the reconstruction loss and a compression rate
-# of 4. The error is the squared difference between attention to the compressed states and attention
-# to the original ones, divided by the squared size of the latter. Dropping the states has an error
-# of 100%.
+# of 4. The error in the table is the squared difference between attention to the compressed states
+# and attention to the original ones, divided by the squared size of the latter. Dropping the states
+# has an error of 100%, so a useful compression has less.
 
 # %% Error of attention to compressed states tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import compression
@@ -423,20 +447,20 @@ from deepdive_book.ch05.runs import compression
 recurrence_tables.compression_table(compression.load())
 
 # %% [markdown]
-# **The trained convolution loses least.** Its error is 43.7%, that of the mean 64.8%, and the
+# **The trained convolution loses least.** Its error is 43.7% and that of the mean 64.8%, and the
 # intervals don't overlap. Untrained, the convolution is worse than dropping the states, so it has
 # to be trained. The maximum has several times the error of dropping, probably because it makes
 # states unlike those that the attention matrices have seen. Keeping every fourth state and dropping
 # the others is slightly worse than dropping all. We measured attention, not bits per character, and
-# without training the language model on compressed states.
+# didn't train the language model on compressed states.
 #
 # ## With the real library: XLNet in transformers
 #
 # Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with
 # saved outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
 # [XLNet](../03_bert/17_family.ipynb) has the same layers, and with `attn_type="uni"` they're
-# causal. In the next cell, an XLNet of random weights and a Transformer-XL with the same weights
-# read three segments.
+# causal. In the next two cells, an XLNet gets the random weights of our Transformer-XL, and both
+# process three segments.
 
 # %% An XLNet with the weights of a Transformer-XL
 from transformers import XLNetConfig, XLNetModel
@@ -469,6 +493,9 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):
 # %% [markdown]
 # ## How it differs
 #
+# In the table, $T$ is the length of a segment, $M$ the number of cached states, $C$ the number of
+# compressed states, $c$ the compression rate, and $K$ the number of slots.
+#
 # | | Transformer | Transformer-XL | Compressive Transformer | Memformer |
 # |---|---|---|---|---|
 # | memory | none | states of each layer | states, and compressed states | slots |
@@ -481,8 +508,9 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):
 #
 # You train on shuffled windows but keep the memory from batch to batch, or you carry the memory of
 # one document into the next. **Symptom:** no error, and a loss that is about as high as without
-# memory or higher, because the cached states belong to another place in the text. **Fix:** row $b$
+# memory or higher, because the cached states belong to another part of the text. **Fix:** row $b$
 # of each batch must continue row $b$ of the batch before. Start each document with a new memory.
+# The next cell checks this for our batches and for shuffled ones.
 
 # %% Rows that continue, and rows that don't tags=["nbval-check-output"]
 ids = torch.arange(1024)
@@ -495,10 +523,11 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # ## In practice
 #
 # - **For generation, use the KV cache.** It stores keys and values of every earlier token, so each
-#   layer attends to all of them, exactly. Transformer-XL's memory stores layer inputs of a limited
-#   number of tokens, which bounds the cost for texts of any length.
-# - **Evaluate every model with a full context.** A comparison in which one model reads segments by
-#   themselves measures context fragmentation first. Overlapping segments are a cheap way.
+#   layer attends to all of them, exactly. Transformer-XL's memory stores the layer inputs of a
+#   limited number of tokens, so the cost per token is bounded for texts of any length.
+# - **Evaluate every model with a full context.** If one of two models processes each segment
+#   separately, the comparison measures context fragmentation first. Overlapping segments are a
+#   cheap way to avoid this.
 # - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
 #   occurred in training may not help.
 # - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
@@ -507,21 +536,22 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # ## Summary
 #
 # What do cached segments add? In our models mostly speed. Memory removes context fragmentation, and
-# Transformer-XL has 0.052 bpc less than the same decoder without it. A sliding window for each
-# character removes it too, but takes 316 times as long at an attention length of 512. (Overlapping
-# segments, which we didn't measure, would be cheaper.) We found no gain from a longer memory. A
-# gain from memory during training is inconclusive after 800 steps, and possible with more. These
-# models are small and trained briefly, so they may make little use of distant characters. The
-# result says nothing about models that do. Of compressed states, the trained convolution keeps
-# most: its error in attention is 43.7%, that of the mean 64.8%.
+# Transformer-XL has 0.052 bpc less than the same decoder without memory. A sliding window for each
+# character removes context fragmentation too, but takes 316 times as long at an attention length
+# of 512. (Overlapping segments, which we didn't measure, would be cheaper.)
 #
-# Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks
-# and 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc
-# on enwik8. We confirmed that evaluation is far faster, but neither the long dependencies nor the
-# language modeling results, which need much larger models. The papers of the Compressive
-# Transformer and of Memformer report results on longer contexts, which we didn't reproduce. We
-# tested only how well compressed states replace the original ones in attention, and trained no
-# Memformer.
+# We found no gain from a longer memory. A gain from memory during training is inconclusive after
+# 800 steps, and possible with more. Such small, briefly trained models may make little use of
+# distant characters, so the result says nothing about models that do. Of the ways to compress
+# states, the trained convolution keeps most: its error in attention is 43.7%, that of the mean
+# 64.8%.
+#
+# Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks and
+# 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc on
+# enwik8. We confirmed that evaluation is far faster, but neither the long dependencies nor the
+# language modeling results, which need much larger models. Nor did we reproduce the results on
+# longer contexts in the papers of the Compressive Transformer and of Memformer. We tested only how
+# well compressed states replace the original ones in attention, and trained no Memformer.
 #
 # ## Check your understanding
 #
@@ -537,20 +567,20 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    A cached state and a new one can have the same position, so attention can't tell which comes
-#    first.
+#    A cached state and a new one can have the same position, so attention can't distinguish which
+#    comes first.
 #
 #    </details>
 # 3. How much of a text does a training step of Transformer-XL keep in memory for the backward pass?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Those of one segment, and the cached inputs with the keys and values made of them, because the
-#    projections get gradients from these too. No gradient flows into the cached inputs themselves,
-#    so nothing older is needed.
+#    It keeps the states of one segment, and the cached inputs with the keys and values made of
+#    them, because the projections get gradients from these too. No gradient flows into the cached
+#    inputs themselves, so nothing older is needed.
 #
 #    </details>
-# 4. Transformer-XL has a lower loss than a Transformer that reads segments by themselves. Which
+# 4. Transformer-XL has a lower loss than a Transformer that processes each segment separately. Which
 #    two controls did we need before attributing this to memory in training?
 #
 #    <details><summary>Answer: open after you predict</summary>
@@ -603,10 +633,9 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 #    <details><summary>Answer</summary>
 #
-#    `recurrence.by_segments(model, recurrence.stretches(text.test), 32, memory).mean()` returns one
-#    loss. We haven't run the memories of 8, 16, and 64.
-#    Report the mean of the three seeds and their
-#    range.
+#    `recurrence.by_segments(model, recurrence.stretches(text.test), 32, memory).mean()` returns the
+#    loss of one model with this memory. We haven't run the memories of 8, 16, and 64. Report the
+#    mean of the three seeds and their range.
 #
 #    </details>
 

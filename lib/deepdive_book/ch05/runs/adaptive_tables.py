@@ -54,12 +54,13 @@ def accuracy_table(rows: Rows) -> Html:
     head = [*COLUMNS]
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
-                 caption=f"Correct bits, mean over {len(SEEDS)} seeds [95% t interval, which "
-                 "can reach above 100%]. Difficulty n: percentage correct among bits with this "
-                 "difficulty, 16 columns. MFLOPs: millions of floating-point operations of one "
-                 "sum of 16 columns, forward. LR: learning rate. Difference: in points from "
-                 f"{CONSTANT} at 64 columns, paired by seed, corrected for "
-                 f"{len(VARIANTS) - 1} comparisons.")  # fmt: skip
+                 caption=f"Percentages are correct bits, as means over {len(SEEDS)} seeds [95% t "
+                 "interval, which can reach above 100%]. The columns with a difficulty count only "
+                 "bits with this difficulty, in sums of 16 columns. MFLOPs are millions of "
+                 "floating-point operations for the forward pass of one such sum. LR is the "
+                 f"learning rate. The last column is the difference in points from {CONSTANT}, "
+                 f"with 64 columns, paired by seed and corrected for {len(VARIANTS) - 1} "
+                 "comparisons.")  # fmt: skip
 
 
 COMPARED = {"difficulty": "difficulty", "position": "position", "own bits": "column"}
@@ -88,11 +89,12 @@ def ponder_table(rows: Rows) -> Html:
     return table(lines, formats={"correct bits": ".1%", "steps": ".2f", "slowest column": ".2f",
                                  "r with difficulty": ".2f",
                                  **{f"absolute r, {what}": ".2f" for what in COMPARED}},
-                 caption=f"Universal Transformer with ACT, mean over {len(SEEDS)} seeds [95% t "
-                 "interval]. Steps: mean over columns; slowest column: mean over sums of the "
-                 "largest number of steps in a sum. r: correlation of a column's steps with its "
-                 "difficulty. Absolute r: without its sign, with its difficulty, its position, and "
-                 "with whether its own two bits differ.")  # fmt: skip
+                 caption="All rows are Universal Transformers with ACT, as means over "
+                 f"{len(SEEDS)} seeds [95% t interval]. The steps are a mean over columns, and the "
+                 "slowest column is the largest number of steps in a sum, as a mean over sums. "
+                 "The letter r is the correlation of a column's steps with its difficulty. The "
+                 "absolute r leaves out the sign. It's given for the difficulty, the position, "
+                 "and whether the column's own two bits differ.")  # fmt: skip
 
 
 def measured(rows: Rows) -> list[dict[str, Any]]:
@@ -121,12 +123,13 @@ def exit_table(rows: Rows) -> Html:
     return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
                                  "random layers": ".1%", "slowest of 8": ".2f",
                                  "slowest of 32": ".2f"},
-                 caption=f"Test accuracy, mean over {len(runs)} seeds [95% t interval]. Minus "
-                 "fixed depth: accuracy minus that of leaving at random at one of the two layers "
-                 "next to the mean depth, with the same mean depth, in points, corrected for "
-                 f"{len(early_exit.THRESHOLDS)} comparisons. Random layers: the same fraction of "
-                 "texts leaves at each layer, chosen at random. Slowest of n: mean over batches of "
-                 "the layer at which the last of n texts leaves.")  # fmt: skip
+                 caption=f"Accuracies are means over {len(runs)} seeds [95% t interval]. The fixed "
+                 "depth has the same mean depth, because texts leave at random at one of the two "
+                 "layers next to it. The difference from it is in points and corrected for "
+                 f"{len(early_exit.THRESHOLDS)} comparisons. With random layers, as many texts "
+                 "leave at each layer as with DeeBERT, but they're chosen at random. The slowest "
+                 "of n is the layer at which the last of n texts leaves, as a "
+                 "mean over batches.")  # fmt: skip
 
 
 def gaps_from_fixed_depth(rows: Rows, threshold: float) -> list[float]:
@@ -151,8 +154,9 @@ def layer_table(rows: Rows) -> Html:
               "accuracy": interval([row["accuracy"][i] for row in runs])}
              for i in range(6)]  # fmt: skip
     return table(lines, formats={"accuracy": ".1%"},
-                 caption=f"Test accuracy when every text leaves at one layer, mean over "
-                 f"{len(runs)} seeds [95% t interval].")  # fmt: skip
+                 caption="In each row, every text leaves at the same layer. The accuracy is that "
+                 f"on the test texts, as the mean over {len(runs)} seeds [95% "
+                 "t interval].")  # fmt: skip
 
 
 def timing_table(rows: Rows) -> Html:
@@ -167,5 +171,6 @@ def timing_table(rows: Rows) -> Html:
         lines.append({"batch": size, "full model": mean(full), "early exit": mean(early),
                       "ratio": interval(ratios)})  # fmt: skip
     return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
-                 caption=f"Milliseconds per text at a threshold of {early_exit.TIMED:g} nats, "
-                 f"one thread of a shared CPU, {len(runs)} seeds [95% t interval].")  # fmt: skip
+                 caption=f"Times are milliseconds per text at a threshold of {early_exit.TIMED:g} "
+                 f"nats, on one thread of a shared CPU, as means over {len(runs)} seeds. The ratio "
+                 "is early exit divided by the full model [95% t interval].")  # fmt: skip

@@ -113,19 +113,19 @@ def rank_correlation(losses: np.ndarray) -> tuple[float, float, float]:
     return float(pairs.mean()), float(pairs.min()), float(pairs.max())
 
 
-def library_start(runs: Runs) -> list[dict[str, Any]]:
+def other_initialization(runs: Runs) -> list[dict[str, Any]]:
     """Return the runs of all 20 orders that start from the library's own initial weights."""
     return [row for row in runs.changed if row["initial"] == "library"]
 
 
-def agreement(runs: Runs) -> float:
+def correlation_of_initializations(runs: Runs) -> float:
     """Return the rank correlation of the 20 orders' mean losses between both initializations."""
-    means = [matrix(rows).mean(1) for rows in (runs.orders, library_start(runs))]
+    means = [loss_matrix(rows).mean(1) for rows in (runs.orders, other_initialization(runs))]
     ranked = [values.argsort().argsort() for values in means]
     return float(np.asarray(np.corrcoef(ranked))[0, 1])
 
 
-def matrix(rows: Rows) -> np.ndarray:
+def loss_matrix(rows: Rows) -> np.ndarray:
     """Return the test losses (20 orders, seeds)."""
     losses = final_losses(rows, "order")
     return np.array([losses[order] for order in ORDERS])
@@ -136,7 +136,7 @@ def against_median(rows: Rows, arm: str, contrasts: int = len(PUBLISHED)) -> Int
     Bonferroni-corrected.
     """
     losses = final_losses(rows, "order")
-    middle = np.median(matrix(rows), axis=0)
+    middle = np.median(loss_matrix(rows), axis=0)
     return t_interval(np.array(losses[arm]) - middle, 1 - 0.05 / contrasts)
 
 
@@ -168,10 +168,10 @@ def order_plot(runs: Runs) -> Figure:
 
 def starting_with(rows: Rows, letter: str) -> np.ndarray:
     """Return the test losses (orders, seeds) of the ten orders that start with this sublayer."""
-    return matrix(rows)[[order[0] == letter for order in ORDERS]]
+    return loss_matrix(rows)[[order[0] == letter for order in ORDERS]]
 
 
-def first_sublayer(rows: Rows) -> Interval:
+def f_first_minus_s_first(rows: Rows) -> Interval:
     """Return the mean loss of the ten orders that start with a feed-forward sublayer minus that of
     the ten that start with attention, paired by seed: a t interval.
     """
@@ -197,14 +197,15 @@ def order_table(rows: Rows) -> Html:
             "rank of 20": f"{ranked.index(arm) + 1}" if arm in ranked else "",
         }  # fmt: skip
         difference = against_median(rows, arm)
-        line["minus the median"] = shown_interval(difference) if arm in PUBLISHED else ""
+        line["minus the median"] = interval_text(difference) if arm in PUBLISHED else ""
         lines.append(line)
     seeds = len(losses[ranked[0]])
-    return table(lines, caption=f"Test loss in nats per character, mean of {seeds} seeds. s: "
-                 "self-attention, f: feed-forward, h: half-step feed-forward. GFLOPs: of one "
-                 "training run. LR: learning rate, tuned for each row on another seed. Last "
-                 "column: difference from the median of the 20 losses of the same seed [95% t "
-                 f"interval, Bonferroni-corrected for {len(PUBLISHED)} comparisons].")  # fmt: skip
+    return table(lines, caption=f"The test loss is in nats per character, as the mean of {seeds} "
+                 "seeds. In an order, s is self-attention, f feed-forward, and h a feed-forward "
+                 "half step. GFLOPs are those of one training run. The learning rate (LR) of each "
+                 "row was selected on another seed. The last column is the difference from the "
+                 "median of the 20 losses of the same seed [95% t interval, Bonferroni-corrected "
+                 f"for {len(PUBLISHED)} comparisons].")  # fmt: skip
 
 
 def changed_table(runs: Runs) -> Html:
@@ -217,7 +218,7 @@ def changed_table(runs: Runs) -> Html:
     conditions = {
         "400 steps": [row for row in runs.orders if row["seed"] in seeds],
         "1,600 steps": [row for row in runs.changed if row["initial"] == "GPT-2"],
-        "other initialization": library_start(runs),
+        "other initialization": other_initialization(runs),
     }
     losses = {name: final_losses(rows, "order") for name, rows in conditions.items()}
     lines = []
@@ -228,15 +229,16 @@ def changed_table(runs: Runs) -> Html:
             if arm != "sfsfsf":
                 pairs = zip(found[arm], found["sfsfsf"], strict=True)
                 each = t_interval([a - b for a, b in pairs], 1 - 0.05 / 6)
-                line[name] += f", {shown_interval(each)}"
+                line[name] += f", {interval_text(each)}"
         lines.append(line)
-    return table(lines, caption="Test loss in nats per character, mean of three seeds, then the "
-                 "difference from sfsfsf under the same conditions, paired by seed [95% t "
-                 "interval, Bonferroni-corrected for six comparisons]. Other initialization: "
-                 "400 steps from the library's initial weights.")  # fmt: skip
+    return table(lines, caption="Each cell starts with the test loss in nats per character, the "
+                 "mean of three seeds. The second number is the difference from sfsfsf under the "
+                 "same conditions, paired by seed [95% t interval, Bonferroni-corrected for six "
+                 "comparisons]. The last column is 400 steps from the "
+                 "library's initial weights.")  # fmt: skip
 
 
-def shown_interval(each: Interval) -> str:
+def interval_text(each: Interval) -> str:
     """Return an interval as text, with signs."""
     return f"{each.value:+.3f} [{each.low:+.3f}, {each.high:+.3f}]"
 
@@ -282,7 +284,9 @@ def choices(runs: Runs, alpha_rate: float) -> list[str]:
     return [row["choice"] for row in runs.searches if row["alpha_rate"] == alpha_rate]
 
 
-def regret(runs: Runs, alpha_rate: float, times: int = 1, stacks: int = 0) -> Interval:
+def darts_minus_random_search(
+    runs: Runs, alpha_rate: float, times: int = 1, stacks: int = 0
+) -> Interval:
     """Return the test loss of DARTS's choices minus that of random search with `times` the
     compute, or among `stacks`: a t interval over the searches, Bonferroni-corrected for the page's
     three comparisons.
@@ -320,7 +324,7 @@ def search_table(runs: Runs) -> Html:
             "method": f"DARTS, LR of α {rate}", "GFLOPs": budget,
             "mean rank": f"{mean(where):.1f} [{min(where)} to {max(where)}]",
             "test loss": f"{mean(means[name] for name in picks):.3f}",
-            f"minus best of {n}": shown_interval(regret(runs, rate)),
+            f"minus best of {n}": interval_text(darts_minus_random_search(runs, rate)),
         })  # fmt: skip
     lines.append({"method": "one random architecture", "GFLOPs": f"{training / 1e9:.1f}",
                   "mean rank": "32.5", "test loss": f"{mean(means.values()):.3f}"})  # fmt: skip
@@ -328,11 +332,12 @@ def search_table(runs: Runs) -> Html:
                   "test loss": f"{means[last]:.3f}"})  # fmt: skip
     heads = ("method", "GFLOPs", "mean rank", "test loss", f"minus best of {n}")
     lines = [{head: line.get(head, "") for head in heads} for line in lines]
-    return table(lines, caption="Search among 64 stacks of three sublayers. Rank by mean test loss "
-                 "over three seeds, 1 is best; for DARTS the mean over six searches [lowest to "
-                 "highest]. GFLOPs: of the search and of training the result. Last column: [95% t "
-                 "interval over searches, Bonferroni-corrected for three comparisons: these two, "
-                 "and DARTS against twice the compute, printed below].")  # fmt: skip
+    return table(lines, caption="Each search is among 64 stacks of three sublayers. They are "
+                 "ranked by their mean test loss over three seeds, and 1 is the best. For DARTS, "
+                 "rank and loss are means over six searches [lowest to highest]. GFLOPs include "
+                 "the search and the training of its result. The last column has 95% t intervals "
+                 "over the searches, Bonferroni-corrected for three comparisons: these two, and "
+                 "DARTS against twice the compute, printed below.")  # fmt: skip
 
 
 def middle(rows: Rows) -> float:

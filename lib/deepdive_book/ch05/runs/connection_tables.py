@@ -78,10 +78,11 @@ def depth_table(rows: Rows) -> Html:
     columns = [c for at, title in COLUMNS.items() for c in (title, f"LR, {at[1]} layers")]
     head = ["variant", "parameters", *columns, "accuracy", "weight of the embeddings"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
-                 caption="Test loss in nats per symbol, mean over five seeds [95% t interval], "
-                 "each variant at its own learning rate (LR), by depth of the encoder. The last "
-                 "variant has none. The parameters, the accuracy (correct symbols; 6% by chance), "
-                 "and the mean weight of the embeddings are those with 16 layers.")  # fmt: skip
+                 caption="Test losses are in nats per symbol, as means over five seeds [95% t "
+                 "interval], and each variant has its own learning rate (LR). The parameters, the "
+                 "accuracy (the percentage of correct symbols, 6% by chance), and the mean weight "
+                 "of the embeddings are those with 16 encoder layers. Empty "
+                 "cells weren't run.")  # fmt: skip
 
 
 def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[Any, str],
@@ -101,9 +102,10 @@ def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[An
                 line[title] = interval(differences, contrasts=len(both))
         lines.append(line)
     return table(lines, formats=dict.fromkeys(columns.values(), ".3f"),
-                 caption=f"Difference of the test losses in nats per {unit}, paired by seed [95% t "
-                 f"interval, Bonferroni-corrected for all {len(both)} differences]. Negative: the "
-                 "first has the lower loss.")  # fmt: skip
+                 caption=f"Each cell is a difference of test losses in nats per {unit}, paired by "
+                 f"seed [95% t interval, Bonferroni-corrected for all {len(both)} differences]. If "
+                 "it's negative, the first variant has the lower loss. Empty "
+                 "cells weren't run.")  # fmt: skip
 
 
 def depth_contrasts(rows: Rows) -> Html:
@@ -153,8 +155,9 @@ def gradient_table(rows: Rows) -> Html:
             line[title] = ", ".join(f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
                                     for ratio in ratios)  # fmt: skip
         lines.append(line)
-    return table(lines, caption="Gradient norm of the last encoder layer divided by that of the "
-                 "first: each of five seeds, in rising order. 16 layers, reversal.")  # fmt: skip
+    return table(lines, caption="Each number is the gradient norm of the last encoder layer "
+                 "divided by that of the first. Every cell has five seeds, in rising order. The "
+                 "encoders have 16 layers, and the task is reversal.")  # fmt: skip
 
 
 def of_scores(rows: Rows, variant: str, setting: tuple[int, int]) -> list[dict[str, Any]]:
@@ -187,10 +190,10 @@ def score_table(rows: Rows) -> Html:
     columns = [c for title in _score_columns().values() for c in (title, f"LR ({title})")]
     head = ["variant", "parameters", *columns, "entropy", "agreement"]
     return table(lines, head, formats=dict.fromkeys(_score_columns().values(), ".3f"),
-                 caption="Test loss in nats per character, mean over five seeds [95% t interval], "
-                 "each variant at its own learning rate (LR). Entropy: of the attention weights, "
-                 "100% is uniform. Agreement: of the same head's weights in adjacent layers. Both "
-                 "are means over heads, layers, and seeds, after 300 steps.")  # fmt: skip
+                 caption="Test losses are in nats per character, as means over five seeds [95% t "
+                 "interval], and each variant has its own learning rate (LR). Entropy and "
+                 "agreement, defined above, are means over heads, layers, and seeds, after 300 "
+                 "steps. Empty cells weren't run.")  # fmt: skip
 
 
 def score_contrasts(rows: Rows) -> Html:

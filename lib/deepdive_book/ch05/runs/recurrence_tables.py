@@ -78,9 +78,10 @@ def loss_table(rows: Rows) -> Html:
             "bpc": interval(list(by_seed(rows, name, way).values())),
         })  # fmt: skip
     return table(lines, formats={"bpc": ".3f"},
-                 caption="Bits per character (bpc) on the same characters of the test text, mean "
-                 "over five seeds [95% t interval]. Context: characters that a prediction can "
-                 "depend on. LR: learning rate, tuned for each training.")  # fmt: skip
+                 caption="Losses are in bits per character (bpc) on the same characters of the "
+                 "test text, as means over five seeds [95% t interval]. The context is the number "
+                 "of characters that a prediction can depend on. The learning rate (LR) was "
+                 "selected for each training.")  # fmt: skip
 
 
 def contrast_table(rows: Rows) -> Html:
@@ -96,9 +97,10 @@ def contrast_table(rows: Rows) -> Html:
                       "second": f"{second[0]}, {WAYS[second[1]]}",
                       "difference": interval(values, contrasts=len(CONTRASTS))})  # fmt: skip
     return table(lines, formats={"difference": ".3f"},
-                 caption="First minus second in bits per character, paired by seed [95% t "
-                 "interval, Bonferroni-corrected for all differences of the table]. Negative: the "
-                 "first has the lower loss.")  # fmt: skip
+                 caption="Each difference is the first loss minus the second in bits per "
+                 "character, paired by seed [95% t interval, Bonferroni-corrected for all "
+                 "differences of the table]. If it's negative, the first "
+                 "model has the lower loss.")  # fmt: skip
 
 
 def longer_table(rows: Rows) -> Html:
@@ -116,9 +118,10 @@ def longer_table(rows: Rows) -> Html:
                     for name, evaluated in ((XL, "memory 32"), (RELATIVE, way))]  # fmt: skip
             line[f"{steps:,} steps"] = mean_and_range(paired(*both), 3)
         lines.append(line)
-    return table(lines, caption="Transformer-XL with a memory of 32 minus the second, in bits per "
-                 "character, mean over two seeds (lowest to highest), the same two in both "
-                 "columns. Not an interval.")  # fmt: skip
+    return table(lines, caption="Each number is the loss of Transformer-XL with a memory of 32 "
+                 "minus the second loss, in bits per character. It's the mean of two seeds "
+                 "(lowest to highest), the same two in both columns, and this range isn't a "
+                 "confidence interval.")  # fmt: skip
 
 
 def position_figure(rows: Rows) -> Figure:
@@ -156,11 +159,11 @@ def speed_table(rows: Rows) -> Html:
             "128 windows (ms)": f"{row['windows_s'] * 1e3:,.0f}",
             "times as fast": f"{row['ratio']:.0f} ({row['least']:.0f} to {row['greatest']:.0f})",
         })  # fmt: skip
-    return table(lines, caption="Time to predict 128 characters, each from as many characters as "
-                 "the attention length says: one segment with memory, or a window for each "
-                 "character (8 timed). Processor time on one thread, medians of seven rounds; "
-                 "times as fast: median ratio "
-                 "(least to greatest).")  # fmt: skip
+    return table(lines, caption="The models predict 128 characters, each from as many characters "
+                 "as the attention length says. With memory, the 128 characters are one segment. "
+                 "With windows, each character has its own, and 8 of the windows were timed. All "
+                 "numbers are processor times on one thread, as medians of seven rounds. The last "
+                 "column is the median ratio (least to greatest).")  # fmt: skip
 
 
 def compression_table(rows: Rows) -> Html:
@@ -173,5 +176,6 @@ def compression_table(rows: Rows) -> Html:
               "relative error": interval([row[name] for row in rows])
               if name != "dropped" else 1.0} for name in names]  # fmt: skip
     return table(lines, formats={"relative error": ".1%"},
-                 caption="Squared error of attention's output, relative to its squared size: mean "
-                 "over three seeds [95% t interval].")  # fmt: skip
+                 caption="The relative error is the squared error of attention's output divided "
+                 "by the output's squared size, as the mean over three seeds "
+                 "[95% t interval].")  # fmt: skip

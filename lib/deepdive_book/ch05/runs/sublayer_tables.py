@@ -71,9 +71,9 @@ def trainability_table(rows: Rows) -> Html:
                 line[f"LR ({title})"] = f"{runs[0]['rate']:g}" if losses else "none"
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
-                 caption="Test loss in nats per character, mean over five seeds [95% t "
-                 "interval], each variant at its own learning rate (LR). Parameters: with 4 "
-                 "layers. Final norm: the norm after the last layer. Empty: not run.")  # fmt: skip
+                 caption="Test losses are in nats per character, as means over five seeds [95% t "
+                 "interval], and each variant has its own learning rate (LR). The parameters are "
+                 "those with 4 layers. Empty cells weren't run.")  # fmt: skip
 
 
 def contrast_table(rows: Rows) -> Html:
@@ -91,9 +91,10 @@ def contrast_table(rows: Rows) -> Html:
                 line[title] = interval(paired(*both), contrasts=len(pairs))
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
-                 caption="Difference of the test losses in nats per character, paired by "
-                 "seed [95% t interval, Bonferroni-corrected for all differences of the table]. "
-                 "Negative: the first has the lower loss. Empty: not run.")  # fmt: skip
+                 caption="Each cell is a difference of test losses in nats per character, paired "
+                 "by seed [95% t interval, Bonferroni-corrected for all differences of the "
+                 "table]. If it's negative, the first variant has the lower loss. Empty cells "
+                 "weren't run.")  # fmt: skip
 
 
 def all_attention_table(rows: Rows) -> Html:
@@ -123,10 +124,11 @@ def all_attention_table(rows: Rows) -> Html:
     head = ["variant", "parameters", "steps", "LR", "ms per step"]
     head += [f"{what}{words}" for words in budgets.values() for what in ("test loss", "difference")]
     return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
-                 caption="Test loss in nats per character at equal training FLOPs, "
-                 "mean over five seeds [95% t interval]. Difference: from attention + "
+                 caption="Test losses are in nats per character at equal training FLOPs, as means "
+                 "over five seeds [95% t interval]. Differences are from attention + "
                  "feed-forward, paired by seed and corrected for five comparisons. Milliseconds "
-                 "per step: median on two shared CPU cores, a rough number.")  # fmt: skip
+                 "(ms) per step are medians on two shared CPU cores, so "
+                 "they're rough.")  # fmt: skip
 
 
 def _of_seeds(rows: Rows, **fields: Any) -> dict[int, float]:
@@ -145,8 +147,9 @@ def timing_table(rows: Rows) -> Html:
         low, high = ratios[len(ratios) // 10], ratios[-1 - len(ratios) // 10]
         lines.append({"code": row["kind"], "width": f"{row['width']}", "passes": row["passes"],
                       "time ratio": f"{median(ratios):.2f} ({low:.2f} to {high:.2f})"})  # fmt: skip
-    return table(lines, caption="Time of RMSNorm divided by that of layer normalization: median of "
-                 "30 repetitions (10th to 90th percentile).")  # fmt: skip
+    return table(lines, caption="Each ratio is the time of RMSNorm divided by the time of layer "
+                 "normalization, as the median of 30 repetitions (10th to "
+                 "90th percentile).")  # fmt: skip
 
 
 def gradient_figure(norms: Mapping[str, Sequence[float]]) -> Figure:
