@@ -1,0 +1,116 @@
+"""Experiment of page 5.16: the relative effective context length of four trainings, after Dai et
+al. 2019, section 4.6, and a control that has no longer context.
+
+For each seed, the four trainings of `recurrence` are repeated at their learning rates, and every
+test character is predicted from windows of several lengths.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepdive_book.ch05.runs.recurrence import (
+    ABSOLUTE,
+    ARMS,
+    BEFORE,
+    LONGER,
+    RELATIVE,
+    SEEDS,
+    STEPS,
+    TARGETS,
+    XL,
+    build,
+    corpus,
+    losses,
+    stretches,
+    train,
+)
+from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.profile import profile
+
+RATES = {ABSOLUTE: 0.003, RELATIVE: 0.003, LONGER: 0.01, XL: 0.003}  # selected by `recurrence`
+CONTEXTS = (4, 8, 16, 32, 64, 128)  # characters in a window
+FRACTIONS = (0.1, 0.5, 1.0)  # of the positions, those with the largest loss of the short context
+THRESHOLD = 0.01
+CONTROL = "another seed, the same context"
+CONTROL_SEED = 50
+
+
+@torch.no_grad()
+def window_losses(model: nn.Module, rows: Tensor, context: int) -> Tensor:
+    """Return the bits of every target (N,), each predicted from the `context` characters before."""
+    model.eval()
+    windows = rows[:, BEFORE - context :].unfold(1, context + 1, 1)[:, 1:][:, -TARGETS:]
+    return torch.cat([losses(model, part)[:, -1] for part in windows.flatten(0, 1).split(512)])
+
+
+def hardest(baseline: Tensor, fraction: float) -> Tensor:
+    """Return the indices of the positions with the largest baseline loss."""
+    return baseline.topk(max(1, round(fraction * len(baseline)))).indices
+
+
+def relative_gain(baseline: Tensor, longer: Tensor, fraction: float) -> float:
+    """Return by which fraction the better of baseline (N,) and longer (N,), position by position,
+    has a lower loss than the baseline, on the hardest positions.
+    """
+    at = hardest(baseline, fraction)
+    return 1 - float(torch.minimum(baseline, longer)[at].mean() / baseline[at].mean())
+
+
+def gains(found: Mapping[str, Mapping[int, Tensor]], other: Mapping[int, Tensor],
+          fraction: float) -> dict[str, list[float]]:  # fmt: skip
+    """Return each arm's gain from doubling the context, for all contexts but the last, and that of
+    the control `other`, whose context stays the same.
+
+    The baseline of a context is the least loss of all arms at each position (Dai et al. 2019).
+    """
+    best = {c: torch.stack([each[c] for each in found.values()]).amin(0) for c in CONTEXTS}
+    pairs = list(pairwise(CONTEXTS))
+    result = {name: [relative_gain(best[short], each[long], fraction) for short, long in pairs]
+              for name, each in found.items()}  # fmt: skip
+    result[CONTROL] = [relative_gain(best[short], other[short], fraction) for short, _ in pairs]
+    return result
+
+
+def effective_length(each: list[float], threshold: float = THRESHOLD) -> int:
+    """Return the shortest context whose doubling gains less than `threshold`; the longest measured
+    if none is.
+    """
+    short = [c for c, gain in zip(CONTEXTS, each, strict=False) if gain < threshold]
+    return short[0] if short else CONTEXTS[-1]
+
+
+def measure(seed: int, steps: int) -> dict[str, Any]:
+    """Train the arms and the control; return gains, effective lengths, and losses."""
+    text = corpus()
+    rows = stretches(text.test)
+
+    def evaluated(name: str, own_seed: int) -> dict[int, Tensor]:
+        torch.manual_seed(own_seed)
+        model = build(len(text.letters), ARMS[name].relative)
+        train(model, ARMS[name], text.train, RATES[name], own_seed, steps)
+        return {context: window_losses(model, rows, context) for context in CONTEXTS}
+
+    found = {name: evaluated(name, seed) for name in ARMS}
+    other = evaluated(RELATIVE, seed + CONTROL_SEED)
+    by_fraction = {f"{f:g}": gains(found, other, f) for f in FRACTIONS}
+    return {
+        "gains": {f: {name: [round(x, 5) for x in each] for name, each in of.items()}
+                  for f, of in by_fraction.items()},
+        "lengths": {f: {name: effective_length(each) for name, each in of.items()}
+                    for f, of in by_fraction.items()},
+        "losses": {name: {f"{c}": round(float(each[c].mean()), 4) for c in CONTEXTS}
+                   for name, each in found.items()},
+    }  # fmt: skip
+
+
+def load() -> list[dict[str, Any]]:
+    """Return the saved runs; in the profile `experiment` measure the missing ones first."""
+    path = results_path("05_efficient", "effective_context")
+    if profile() == "experiment":
+        points = [{"seed": seed, "steps": round(share() * STEPS)} for seed in SEEDS]
+        sweep(measure, points, path, data="tinyshakespeare")
+    return load_rows(path)
