@@ -38,33 +38,42 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% [markdown]
 # ## All variants in one table
 #
-# The costs are counted now, on models of equal sizes. The differences come from the saved runs of
-# each page, so they belong to different tasks and can't be compared with each other. An
-# **interval** in brackets would contain the true mean difference in 95% of such experiments. If it
-# contains 0, the result is **inconclusive**: the data fit both a gain and a loss.
+# The next cell counts the costs on models of one size. The differences come from the saved runs of
+# each page. Those models have other sizes and tasks, so two differences can't be compared with each
+# other.
+#
+# - The unit **nats per character** is a language model's loss with the natural logarithm, and
+#   **points** are percentage points.
+# - The bracket is an **interval**, computed so that in at least 95% of repetitions of a page's
+#   experiments all its intervals contain the true mean differences. If it contains 0, the result is
+#   **inconclusive**: we can't tell which of the two is better.
+# - ACT is **adaptive computation time**, UT the Universal Transformer, and bpc are bits per
+#   character.
 
 # %% tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import block_variants
 
-differences = block_variants.differences()  # from the saved runs of 5.14 to 5.18
+differences = block_variants.differences()  # from the saved runs of 5.14 to 5.20
 block_variants.variant_table(differences)
 
 # %% [markdown]
-# Details of single rows:
+# Notes on single rows:
 #
-# - **Macaron and Sandwich** are compared with the median of all 20 orders of three attention and
-#   three feed-forward sublayers. The interleaved order can't be distinguished from it either.
-# - **DARTS** trains all candidates of every position, so its costs are those of the search. The
-#   difference is that at the better of two learning rates of its architecture weights.
+# - **Macaron and Sandwich** are compared with the median of the 20 orders of three attention and
+#   three feed-forward sublayers. The usual interleaved order doesn't differ measurably from it.
+#   Three pairs are few for Sandwich, whose paper uses far deeper stacks.
+# - **DARTS** trains all candidates of every position, so its costs are those of the search, not of
+#   the model that it finds. We report the better of two learning rates of its architecture weights,
+#   which favors DARTS.
 # - **Transformer-XL and the Compressive Transformer** are counted with a full memory of 128 states.
 # - **ACT and DeeBERT** have no fixed number of layers. Their FLOPs are those of the mean depth in
 #   our runs.
-# - **RealFormer** needs no more FLOPs than plain attention. The 1.12 is our code's, which computes
-#   the product of queries and keys twice.
+# - **RealFormer** needs no more FLOPs than plain attention. The 1.12 in the table comes from our
+#   code, which computes the product of queries and keys twice.
 #
 # ## Which differences are supported?
 #
-# The plot shows the rows that are losses of language models.
+# The plot shows the variants that were measured by the loss of a language model.
 
 # %%
 from deepdive_book.kit.plotting import show
@@ -72,47 +81,42 @@ from deepdive_book.kit.plotting import show
 show(block_variants.loss_figure(differences))
 
 # %% [markdown]
-# **Supported at our size.** ReZero has a lower loss than pre-norm with 24 layers and 150 steps. But
-# small branches at initialization can't be distinguished from ReZero, so the learned factor may not
-# be the reason. Transformer-XL has a lower loss than the same model without memory, and a sliding
-# window reaches that too, at a far higher cost ([recurrence and
-# memory](16_recurrence_and_memory.ipynb)). Transparent attention helps a deep post-norm encoder,
-# and so does pre-norm, which costs nothing ([connections between
-# layers](18_connections_between_layers.ipynb)).
+# **Better than the baseline.**
 #
-# **Against the variant.** The losses of all-attention and of Sandwich are higher than those of what
-# they are compared with. Both results are from short trainings of small models.
+# - **ReZero** has a lower loss than pre-norm with 24 layers after 150 steps. Branches that are
+#   scaled down at initialization get most of this gain, without a learned factor.
+# - **Transformer-XL** has a lower loss than the same model without memory, but at 1.75 times the
+#   FLOPs. A sliding window, encoded again for each character, gets a similar gain and takes far
+#   longer ([recurrence and memory](16_recurrence_and_memory.ipynb)).
+# - The **Compressive Transformer's** trained convolution keeps more than mean pooling does. This is
+#   an error of attention, not a loss.
+# - **Transparent attention** improves a deep post-norm encoder. Pre-norm does too, at no cost
+#   ([connections between layers](18_connections_between_layers.ipynb)).
 #
-# **Inconclusive.** Macaron, DARTS, RMSNorm, RealFormer, ACT, and DeeBERT. Of these, RMSNorm and
-# DeeBERT aim at lower costs, so an equal loss would be their success. Our intervals are too wide to
-# show that it's equal.
+# **Worse than the baseline.** All-attention and Sandwich, in short trainings of small models.
+#
+# **Inconclusive.** Macaron, DARTS, RMSNorm, ACT, DeeBERT, and RealFormer. RMSNorm and DeeBERT aim
+# at lower costs, so an equal loss would be a success, but our intervals are too wide to show it.
 #
 # ## What to use
 #
 # For a new model, start from pre-norm blocks with RMSNorm, as Llama does ([from GPT-2 to
-# Llama](../06a_text/02_gpt2_to_llama.ipynb)). RMSNorm is simpler, and we found no cost. If a deep
-# model doesn't train, look at its initialization first, then at ReZero. If the inputs are longer
-# than the attention window, cache states as Transformer-XL does: that saves time even where it
-# doesn't lower the loss. Early exits are worth a test when a request is processed alone, since a
-# batch waits for its slowest text ([adaptive computation](17_adaptive_computation.ipynb)). For the
-# other variants, run your own comparison at equal FLOPs, with a tuned learning rate for each arm
-# and five seeds.
+# Llama](../06a_text/02_gpt2_to_llama.ipynb)). Our experiment is too imprecise to say whether
+# RMSNorm costs anything, but it's simpler and in wide use. If a deep model doesn't train, scale the
+# branches down at initialization first, then try ReZero. If inputs are longer than the attention
+# window, cache states as Transformer-XL does instead of encoding overlapping windows. An early exit
+# as in DeeBERT is worth a test where each request is processed alone, because a batch waits for its
+# slowest text ([adaptive computation](17_adaptive_computation.ipynb)). For the other variants, run
+# your own comparison: equal FLOPs, a tuned learning rate for each model, and enough seeds for an
+# interval that is narrower than the gain you need.
 #
-# **What we didn't reproduce.** No result of a paper: all of them need larger models and longer
-# trainings than an hour on one small GPU. Memformer and conditional computation are implemented and
-# tested here, but not trained.
+# **What we didn't reproduce.** We tried to reproduce no result of a paper, because most of them
+# need larger models and longer trainings than one small GPU allows. Memformer and conditional
+# computation are implemented and tested here, but not trained.
 #
 # ## Test yourself
 #
-# 1. Which variants change neither the parameters nor the FLOPs of a block by more than 1%?
-#
-#    <details><summary>Answer: open after you predict</summary>
-#
-#    Macaron, Sandwich, RMSNorm, ReZero, all-attention, and transparent attention. RealFormer too,
-#    if the scores are computed once.
-#
-#    </details>
-# 2. A paper reports that its block has 20% fewer parameters at the same loss. Which baseline is
+# 1. A paper reports that its block has 20% fewer parameters at the same loss. Which baseline is
 #    missing?
 #
 #    <details><summary>Answer: open after you predict</summary>
@@ -121,7 +125,7 @@ show(block_variants.loss_figure(differences))
 #    loss may not depend on these parameters at all.
 #
 #    </details>
-# 3. Why can't you rank the variants by the column of differences?
+# 2. Why can't you rank the variants by the column of differences?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -129,10 +133,19 @@ show(block_variants.loss_figure(differences))
 #    can be ranked only if they were trained in one experiment.
 #
 #    </details>
+# 3. An interval of RMSNorm's loss minus layer normalization's contains 0. Why doesn't this show
+#    that RMSNorm is as good?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    The interval also contains differences that would matter. To show equality, all of it has to
+#    lie within a range that was called negligible before the experiment.
+#
+#    </details>
 #
 # ## Summary
 #
-# Most block variants cost about as much as plain blocks, and at our size most differences are
-# inconclusive. The clear gains (ReZero, transparent attention) are gains over a baseline that
-# trains badly, and a simpler change reaches them too. The clearest saving is one of time: cached
-# states instead of a window that is encoded again for every token.
+# Are block variants worth their parameters and FLOPs? Half of them change neither, so the question
+# is only whether they train better, and for about half of the measured differences our experiments
+# can't tell. The gains of ReZero and transparent attention are those over a baseline that a simpler
+# change improves as well. Where a variant saves computation, compare it with a smaller plain model.
