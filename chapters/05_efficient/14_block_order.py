@@ -304,11 +304,10 @@ assert torch.allclose(theirs(x, mask=Causal()), parts["s"](x, mask=Causal()))
 #   and batches of a run. Five other seeds are then evaluated on a separate test text.
 # - **How to read the tables.** Runs with the same seed see the same batches, so differences are
 #   **paired**, that is, computed seed by seed. The brackets after a mean difference are its **95%
-#   confidence interval**: the range of true differences that is compatible with the scatter between
-#   the seeds. (The tables say t interval, after the distribution used for few seeds.) With several
-#   comparisons, one interval can exclude zero by chance, so all are widened (the **Bonferroni
-#   correction**). An interval that includes zero is **inconclusive**: it shows neither a difference
-#   nor equality.
+#   confidence interval** (Student's t): the range of true differences that is compatible with the
+#   scatter between the seeds. With several comparisons, one interval can exclude zero by chance, so
+#   all are widened (the **Bonferroni correction**). An interval that includes zero is
+#   **inconclusive**: it shows neither a difference nor equality.
 #
 # ### 1. Is a published order better than a typical one?
 #
@@ -648,7 +647,10 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #    output biases of 16 entries. The hidden biases have the same total.
 #
 #    </details>
-# 4. *(measure, 5 min of machine time)* Does the worst order improve with a learning rate that we didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)`, which trains one stack, for rates of 0.002 and 0.03 and two seeds. Report the test losses and the loss of the bigram table.
+# 4. *(measure, 5 min of machine time)* Does the worst order improve with a learning rate that we
+#    didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)`, which
+#    trains one stack, for rates of 0.002 and 0.03 and two seeds. Report the test losses and the
+#    loss of the bigram table.
 #
 #    <details><summary>Answer</summary>
 #
