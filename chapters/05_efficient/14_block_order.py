@@ -419,7 +419,8 @@ print("best:", *ranked[:4], "- worst:", *ranked[-4:])
 shown = ("fsfsfs", "sfsfsf", "ssfsff", "sssfff")
 print("ranks:", {order: ranked.index(order) + 1 for order in shown})
 print("f first minus s first:", results.interval_text(results.f_first_minus_s_first(other)))
-print(f"rank correlation of both initializations: {results.correlation_of_initializations(runs):.2f}")
+correlation = results.correlation_of_initializations(runs)
+print(f"rank correlation of both initializations: {correlation:.2f}")
 
 # %% [markdown]
 # **With other initial weights, the ten orders that start with a feed-forward sublayer are the best
@@ -466,8 +467,9 @@ for rate in block_order.ALPHA_RATES:
     print(f"learning rate of alpha {rate}:", *results.choices(runs, rate))
 ranked = sorted(results.ranks(runs.space).items(), key=lambda pair: pair[1])
 print("best five:", *(name for name, _ in ranked[:5]))
-twice = results.interval_text(results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], 2))
-print("DARTS, 0.01, minus random search with twice the compute:", twice)
+twice = results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], 2)
+print("DARTS, 0.01, minus random search with twice the compute:",
+      results.interval_text(twice))  # fmt: skip
 seven = results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], stacks=7)
 print("DARTS, 0.01, minus the best of 7, its final training not counted:",
       results.interval_text(seven))  # fmt: skip

@@ -401,10 +401,8 @@ recurrence_tables.longer_table(rows)
 # the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states. We
 # call $N$ the **attention length**. The timed model is untrained and has 4 layers of width 128.
 #
-# For $N = 512$, a window therefore sends 512 states through each projection per predicted
-# character. Memory sends $(512 + 128) / 128 = 5$ through those of keys and values, and 1 through
-# everything else. The next cells time both on your machine, show our saved times, and fit how these
-# times grow with $N$.
+# The next cells time both on your machine, show our saved times, and fit how these times grow with
+# $N$.
 
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed

@@ -226,12 +226,12 @@ for threshold in (0.0, 2.0):
 #
 # ### 1. Do more steps go to harder positions?
 #
-# We need a task with a known difficulty and take the addition of two binary numbers. Each token is
-# a **column**, the two bits that are added, with the lowest column first, and its label is the bit
-# of the sum. If the bits of a column are equal, they decide the carry. If they differ, the column
-# passes on the carry that it gets. So a bit of the sum depends on the nearest earlier column whose
-# bits are equal, and the distance to this column is the **difficulty**. The data are generated, and
-# 70% of the columns have different bits.
+# The addition of two binary numbers is a task with a known difficulty. Each token is a **column**,
+# the two bits that are added, with the lowest column first, and its label is the bit of the sum. If
+# the bits of a column are equal, they decide the carry. If they differ, the column passes on the
+# carry that it gets. So a bit of the sum depends on the nearest earlier column whose bits are
+# equal, and the distance to this column is the **difficulty**. The data are generated, and 70% of
+# the columns have different bits.
 #
 # - **Models.** **UT, n steps** is a Universal Transformer without halting, and **UT with ACT**
 #   takes at most 6 steps. The plain Transformer with 6 layers has the same FLOPs (floating-point
@@ -325,9 +325,10 @@ adaptive_tables.accuracy_table(rows)
 # column halts. In the sum for which the FLOPs are counted, the two models are almost equal. At 64
 # columns, ACT's slowest column takes 5.07 steps, and ACT costs more.
 #
-# **The difficulty may not be difficult.** Only a single step has fewer correct bits at difficulty
-# 8, 82.4%, than at difficulty 1, 89.3%. With more steps the order of the means is reversed, because
-# attention reaches a column at any distance in one step. This is the strongest objection to our
+# **The difficulty may not be difficult.** Only the model with a single step does worse on difficult
+# bits, with 82.4% correct at difficulty 8 and 89.3% at difficulty 1. With more steps the order of
+# the means is reversed. Attention reaches a column at any distance in one step, so a long carry
+# isn't hard for a stack that has found out where to look. This is the strongest objection to our
 # first result: ACT may ignore the distance because, for a model with several steps, a distant carry
 # is no longer harder. A task in which every hop needs a step, such as a chain of pointers, would be
 # a better test. In first runs of 800 steps, however, none of our models learned such chains well,
@@ -341,16 +342,14 @@ adaptive_tables.accuracy_table(rows)
 #
 # **What this doesn't show.** Two bits and a carry are an easy task, which a machine with two states
 # solves exactly for any length. The models are tiny, 600 steps are the beginning of training, and
-# we tested two learning rates. The Universal Transformer paper's tasks, sizes, and training times
-# are different.
+# we tested two learning rates. The paper's tasks, sizes, and training times are different.
 
 # %% [markdown]
 # ### 2. Does early exit beat a fixed depth?
 #
-# If some texts are easier than others, an exit after an early layer should save layers at equal
-# accuracy. The encoder is a small BERT with 6 layers and width 48, trained from random weights, so
-# this tests the exit rule rather than a pretrained BERT. The data are single sentences from movie
-# reviews (`rt_polarity`), positive or negative, 9,063 for training and 1,066 for testing.
+# The encoder is a small BERT with 6 layers and width 48, trained from random weights, so this tests
+# the exit rule rather than a pretrained BERT. The data are single sentences from movie reviews
+# (`rt_polarity`), positive or negative, 9,063 for training and 1,066 for testing.
 #
 # **Stage 1** trains the encoder and the last off-ramp for 300 steps of 32 sentences, at the better
 # learning rate of 0.0005 and 0.002. **Stage 2** freezes both and trains the other off-ramps on the
@@ -374,13 +373,13 @@ adaptive_tables.exit_table(exits)
 # depth.** At a threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%.
 # But when every text leaves at layer 1, the accuracy is 71.6%. At each threshold, the difference
 # from fixed layers with the same mean depth is at most 0.2 points, and its interval includes zero.
-# In this small model a text has little to lose by leaving early, because the accuracies of all
-# layers are within 0.4 points of each other. Choosing the layer at random gives almost the same
-# means.
+# The accuracies of all layers are within 0.4 points of each other, so a text has little to lose by
+# leaving early. Choosing the layer at random gives almost the same means.
 #
 # **A batch waits for its slowest text.** At 0.65 nats, where the mean depth is 2.00, the slowest of
 # 8 texts needs 4.98 layers on average and the slowest of 32 needs 5.98. A batch of 8 that stays
-# together saves about a sixth of the layers, and one of 32 almost nothing.
+# together saves about a sixth of the layers, and one of 32 almost nothing. (These are layers, not
+# times: the time below was measured at 0.4 nats, not at 0.65.)
 
 # %% Exits by threshold
 from deepdive_book.ch05.figures.exit_threshold import exit_threshold
@@ -390,9 +389,9 @@ exit_threshold(adaptive_tables.measured(exits)[0]["curve"])
 # %% [markdown]
 # The slider shows the first seed.
 #
-# **Does it save time?** We measured the time at a threshold of 0.4 nats only, where texts leave
-# after 4.25 layers on average, and not at 0.65. In the table, a ratio below 1 means that early exit
-# is faster than the full model.
+# **Does it save time?** We measured this at a threshold of 0.4 nats only, where texts leave after
+# 4.25 layers on average. In the table, a ratio below 1 means that early exit is faster than the
+# full model.
 
 # %% Time per text tags=["nbval-check-output"]
 adaptive_tables.timing_table(exits)
