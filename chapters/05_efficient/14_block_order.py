@@ -304,11 +304,10 @@ assert torch.allclose(theirs(x, mask=Causal()), parts["s"](x, mask=Causal()))
 #   and batches of a run. Five other seeds are then evaluated on a separate test text.
 # - **How to read the tables.** Runs with the same seed see the same batches, so differences are
 #   **paired**, that is, computed seed by seed. The brackets after a mean difference are its **95%
-#   confidence interval**: the range of true differences that is compatible with the scatter between
-#   the seeds. (The tables say t interval, after the distribution used for few seeds.) With several
-#   comparisons, one interval can exclude zero by chance, so all are widened (the **Bonferroni
-#   correction**). An interval that includes zero is **inconclusive**: it shows neither a difference
-#   nor equality.
+#   confidence interval** (Student's t): the range of true differences that is compatible with the
+#   scatter between the seeds. With several comparisons, one interval can exclude zero by chance, so
+#   all are widened (the **Bonferroni correction**). An interval that includes zero is
+#   **inconclusive**: it shows neither a difference nor equality.
 #
 # ### 1. Is a published order better than a typical one?
 #
@@ -420,7 +419,8 @@ print("best:", *ranked[:4], "- worst:", *ranked[-4:])
 shown = ("fsfsfs", "sfsfsf", "ssfsff", "sssfff")
 print("ranks:", {order: ranked.index(order) + 1 for order in shown})
 print("f first minus s first:", results.interval_text(results.f_first_minus_s_first(other)))
-print(f"rank correlation of both initializations: {results.correlation_of_initializations(runs):.2f}")
+correlation = results.correlation_of_initializations(runs)
+print(f"rank correlation of both initializations: {correlation:.2f}")
 
 # %% [markdown]
 # **With other initial weights, the ten orders that start with a feed-forward sublayer are the best
@@ -467,8 +467,9 @@ for rate in block_order.ALPHA_RATES:
     print(f"learning rate of alpha {rate}:", *results.choices(runs, rate))
 ranked = sorted(results.ranks(runs.space).items(), key=lambda pair: pair[1])
 print("best five:", *(name for name, _ in ranked[:5]))
-twice = results.interval_text(results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], 2))
-print("DARTS, 0.01, minus random search with twice the compute:", twice)
+twice = results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], 2)
+print("DARTS, 0.01, minus random search with twice the compute:",
+      results.interval_text(twice))  # fmt: skip
 seven = results.darts_minus_random_search(runs, block_order.ALPHA_RATES[0], stacks=7)
 print("DARTS, 0.01, minus the best of 7, its final training not counted:",
       results.interval_text(seven))  # fmt: skip
@@ -648,7 +649,10 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #    output biases of 16 entries. The hidden biases have the same total.
 #
 #    </details>
-# 4. *(measure, 5 min of machine time)* Does the worst order improve with a learning rate that we didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)`, which trains one stack, for rates of 0.002 and 0.03 and two seeds. Report the test losses and the loss of the bigram table.
+# 4. *(measure, 5 min of machine time)* Does the worst order improve with a learning rate that we
+#    didn't try? Run `block_order.measure_order(results.corpus(), "ssffsf", rate, seed)`, which
+#    trains one stack, for rates of 0.002 and 0.03 and two seeds. Report the test losses and the
+#    loss of the bigram table.
 #
 #    <details><summary>Answer</summary>
 #

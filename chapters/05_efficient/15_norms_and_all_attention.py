@@ -258,12 +258,11 @@ for name, values in norms.items():
 #   the best one is at the edge. Three seeds then decide between the two best values. (If the better
 #   one is the highest so far, we also try the next higher one.)
 # - **How to read the tables.** Five other seeds give the results. The brackets after a mean are its
-#   **95% confidence interval**: the range of true values that is compatible with the scatter
-#   between the seeds, the **seed spread**. (The tables say t interval, after the distribution used
-#   for few seeds.) Differences are **paired**, that is, computed seed by seed. With several
-#   comparisons, one interval can exclude zero by chance, so their intervals are widened (the
-#   **Bonferroni correction**). An interval that includes zero is **inconclusive**: it shows neither
-#   a difference nor equality.
+#   **95% confidence interval** (Student's t): the range of true values that is compatible with the
+#   scatter between the seeds, the **seed spread**. Differences are **paired**, that is, computed
+#   seed by seed. With several comparisons, one interval can exclude zero by chance, so their
+#   intervals are widened (the **Bonferroni correction**). An interval that includes zero is
+#   **inconclusive**: it shows neither a difference nor equality.
 # - **Baselines.** The **unigram loss** uses only the frequencies of the characters in the training
 #   text. The **bigram loss** uses their frequencies after each preceding character. A model that
 #   doesn't beat the unigram loss has learned nothing from the context.
@@ -509,8 +508,8 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #    Only $\alpha$. The gradient of every weight in the branch is multiplied by $\alpha = 0$.
 #
 #    </details>
-# 3. Why does $N = d_{ff}$ give all-attention the parameters of a feed-forward layer, whatever
-#    the number of heads?
+# 3. Why does $N = d_{ff}$ give all-attention the parameters of a feed-forward layer, whatever the
+#    number of heads?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -547,7 +546,8 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 #    </details>
 # 2. *(on paper, 5 min)* A model has width 512, 8 heads, and feed-forward layers of 2,048 units
-#    without biases. Compute how many persistent vectors per head match the parameters of one feed-forward layer, and how many numbers each head then has.
+#    without biases. Compute how many persistent vectors per head match the parameters of one
+#    feed-forward layer, and how many numbers each head then has.
 #
 #    <details><summary>Answer</summary>
 #

@@ -298,11 +298,11 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 # floating-point operations.
 #
 # **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
-# are **95% confidence intervals**: the range of true values that is compatible with the scatter
-# between the five seeds, the **seed spread**. (The tables say t interval, after the distribution
-# used for few seeds.) Differences are **paired**, that is, computed seed by seed. With eight of
-# them, one interval can exclude zero by chance, so all are widened (the **Bonferroni correction**).
-# An interval that includes zero is **inconclusive**: it shows neither a difference nor equality.
+# are **95% confidence intervals** (Student's t): the range of true values that is compatible with
+# the scatter between the five seeds, the **seed spread**. Differences are **paired**, that is,
+# computed seed by seed. With eight of them, one interval can exclude zero by chance, so all are
+# widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**: it
+# shows neither a difference nor equality.
 #
 # The next cell trains a Transformer-XL for a few steps and evaluates it in segments of 32, without
 # and with memory.
@@ -401,10 +401,8 @@ recurrence_tables.longer_table(rows)
 # the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states. We
 # call $N$ the **attention length**. The timed model is untrained and has 4 layers of width 128.
 #
-# For $N = 512$, a window therefore sends 512 states through each projection per predicted
-# character. Memory sends $(512 + 128) / 128 = 5$ through those of keys and values, and 1 through
-# everything else. The next cells time both on your machine, show our saved times, and fit how these
-# times grow with $N$.
+# The next cells time both on your machine, show our saved times, and fit how these times grow with
+# $N$.
 
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed
@@ -580,8 +578,8 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #    inputs themselves, so nothing older is needed.
 #
 #    </details>
-# 4. Transformer-XL has a lower loss than a Transformer that processes each segment separately. Which
-#    two controls did we need before attributing this to memory in training?
+# 4. Transformer-XL has a lower loss than a Transformer that processes each segment separately.
+#    Which two controls did we need before attributing this to memory in training?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #

@@ -2,10 +2,9 @@
 # # Adaptive computation time: do harder inputs get more steps?
 #
 # A Transformer spends the same number of layers on every token. The **Universal Transformer** with
-# **adaptive computation time (ACT)** repeats one block until each token has had enough,
-# **conditional computation** skips sublayers token by token, and **DeeBERT** stops after an early
-# layer (**early exit**). **Does the extra computation go where it's needed, and does it beat a
-# fixed depth?**
+# **adaptive computation time (ACT)** repeats one block until each token halts. **Conditional
+# computation** skips sublayers token by token, and **DeeBERT** stops after an early layer (**early
+# exit**). **Does the extra computation go where it's needed, and does it beat a fixed depth?**
 #
 # **What it is.** The Universal Transformer ([Dehghani et al.
 # 2019](https://arxiv.org/abs/1807.03819)) applies one block several times. With ACT ([Graves
@@ -20,12 +19,14 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On generated additions of binary numbers, the steps that ACT takes for a digit don't follow its
-# difficulty, the distance that a carry has to travel: the correlation is -0.02 (five seeds, 95%
-# confidence interval -0.07 to 0.02). With numbers of 64 digits, four times the training length, ACT
-# has 94.9% correct bits and four fixed steps have 96.8%, an inconclusive difference. A small
-# DeeBERT keeps its accuracy of 71.8% with 2.00 of 6 layers on average, but when every text leaves
-# at layer 1, the accuracy is 71.6% as well. We found no difference between early exit and a fixed
+# On generated additions of binary numbers, a digit's difficulty is the distance that a carry has to
+# travel. The number of steps that ACT takes for a digit doesn't follow this difficulty: the
+# correlation is -0.02 (five seeds, 95% confidence interval -0.07 to 0.02). With numbers of 64
+# digits, four times the training length, ACT has 94.9% correct bits and four fixed steps have
+# 96.8%, an inconclusive difference.
+#
+# A small DeeBERT keeps its accuracy of 71.8% with 2.00 of 6 layers on average. But when every text
+# leaves at layer 1, the accuracy is 71.6%, so we found no difference between early exit and a fixed
 # depth.
 #
 # </details>
@@ -41,9 +42,10 @@
 # for four tokens. Right: four layers of DeeBERT; the entropy falls from 0.62 to 0.41 to 0.08, where
 # the text exits, and layer 4 doesn't run.](figures/17_adaptive_computation.svg)
 #
-# *Filled: computed. Dashed: copied or skipped. Left: one block, its weights shared by all steps; a
-# position halts when its **halting probabilities** add up to 1. Middle: sublayers with weights of
-# their own, and a gate for each token. Right: layers of BERT, each with an off-ramp.*
+# *Filled cells are computed, and dashed ones are copied or skipped. On the left, all steps share
+# the weights of one block, and a position halts when its **halting probabilities** add up to 1. In
+# the middle, each sublayer has its own weights and a gate for each token. On the right, each layer
+# of BERT has an off-ramp.*
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -60,10 +62,16 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # **ACT.** Before each step, the halting unit computes a probability $p$ for each position from its
 # state. The position halts at the first step $N$ at which the sum of its probabilities reaches $1 -
-# \epsilon$, with $\epsilon = 0.01$, or at the largest step allowed. Step $N$ gets the **remainder**
-# $R$ as its weight: 1 minus the probabilities before. So the weights add up to 1, and the output is
-# the weighted average of the states after each step. From then on the state is only copied. The
-# **ponder cost** is $N + R$.
+# \epsilon$, with $\epsilon = 0.01$, or at the largest step allowed. The weight of each earlier step
+# is its probability. The weight of step $N$ is the **remainder** $R$, which is 1 minus these
+# probabilities. So the weights add up to 1, and the output is the weighted average of the states
+# after each step. A halted state is only copied. The **ponder cost** is $N + R$.
+#
+# This is Graves's ACT, for each position. The [published
+# code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/models/research/universal_transformer_util.py)
+# of the Universal Transformer has the same halting probabilities, remainder, and ponder cost, but
+# its output isn't this average. At step $n$, the output $y_n$ is $w_n s_n + (1 - w_n) \, y_{n-1}$
+# instead, where $s_n$ is the state and $w_n$ its weight.
 #
 # Take states of a single number, a block that adds 4, and a halting unit with $p = 1/4$ in state 0,
 # $3/4$ in state 4, 0.96 in state 8, and 0.996 in state 12. Three positions start at 0, 4, and 12:
@@ -75,8 +83,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | 12 | 0.996 | 1 | 1 | 1 | 16 | 16 | 2 |
 #
 # Training adds the mean ponder cost, times a small weight, to the loss. Because $N$ is a whole
-# number, its gradient is zero almost everywhere, so the halting unit is pushed toward fewer steps
-# only through $R$.
+# number, it has no useful gradient, so only $R$ pushes the halting unit toward fewer steps.
 #
 # **Early exit.** DeeBERT measures certainty by the **entropy** $-\sum_c p_c \log p_c$ of an
 # off-ramp's prediction, in nats (units of the natural logarithm). Suppose that three off-ramps
@@ -87,23 +94,21 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% [markdown]
 # ## In code: ACT, gated sublayers, and early exit
 #
-# In the comments, B is the batch size, T the number of tokens, and d the width. `coding` adds the
-# encodings of position and step, which the Universal Transformer adds before every step. In
-# `gated`, the gate is soft in training, because a gate of 0 or 1 has no useful gradient, and hard
-# afterward.
+# In the comments, B is the batch size, T the number of tokens, and d the width. The argument
+# `coding` returns the encodings of position and step, which the Universal Transformer adds before
+# every step. In `gated`, the gate is a number between 0 and 1 in training, because a gate of
+# exactly 0 or 1 has no useful gradient. After training it is 0 or 1.
 
 # %% ACT, a gated sublayer, early exit tags=["concept", "slide"]
 import torch
 from torch import nn
 
 
-class ACT(nn.Module):
-    """Apply one block until each position has halted, at most n_steps times."""
-
+class ACT(nn.Module):  # apply one block until each position has halted
     def __init__(self, block, d_model, n_steps, epsilon=0.01):
         super().__init__()
-        self.block, self.halt = block, nn.Linear(d_model, 1)
-        self.n_steps, self.epsilon = n_steps, epsilon
+        self.block, self.n_steps, self.epsilon = block, n_steps, epsilon
+        self.halt = nn.Linear(d_model, 1)
 
     def forward(self, x, coding=lambda step: 0.0):  # x: (B, T, d), coding(step): (T, d)
         running = torch.ones(x.shape[:2], dtype=torch.bool)  # (B, T)
@@ -155,9 +160,9 @@ for threshold in (0.7, 0.6, 0.1):
     print(f"threshold {threshold}: exit at layer {depth}, p = {p[0, 0]:.2f}")
 
 # %% [markdown]
-# The next cell compares with `deepdive`, the small library that accompanies this book: outputs,
-# ponder costs, and gradients. The block is PyTorch's own Transformer layer with the library's
-# weights. The cost adds $N$, a constant, and the library's remainders.
+# The next cells compare outputs, ponder costs, and gradients with `deepdive`, the small library
+# that accompanies this book. The block is PyTorch's own Transformer layer with the library's
+# weights.
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.core import Context
@@ -212,34 +217,41 @@ for threshold in (0.0, 2.0):
 
 # %% [markdown]
 # For conditional computation, the training loss also has a **budget loss**: the distance of the
-# mean gate from the fraction of sublayers that you want to run. A penalty alone isn't enough,
-# because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. Noise on the
-# gate's logit, which grows during training, pushes the logits away from 0. The paper trains one
-# model for several budgets. Here we only test its parts; no experiment below uses it.
+# mean gate from the fraction of sublayers that you want to run. This loss alone isn't enough,
+# because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. So noise is added to
+# the gate's logit and grows during training, which pushes the logits away from 0. The paper trains
+# one model for several budgets. Here we only test the parts, and no experiment below uses them.
 #
 # ## Experiments
 #
 # ### 1. Do more steps go to harder positions?
 #
-# A task with a known difficulty: add two binary numbers. Each token is a **column**, the two bits
-# that are added, the lowest column first, and the label is the bit of the sum. A column with equal
-# bits decides the carry by itself. A column with different bits passes on the carry that it gets,
-# so a bit of the sum depends on the nearest earlier column whose bits are equal. We call the
-# distance to it the column's **difficulty**. The data are generated, and 70% of the columns have
-# different bits.
+# The addition of two binary numbers is a task with a known difficulty. Each token is a **column**,
+# the two bits that are added, with the lowest column first, and its label is the bit of the sum. If
+# the bits of a column are equal, they decide the carry. If they differ, the column passes on the
+# carry that it gets. So a bit of the sum depends on the nearest earlier column whose bits are
+# equal, and the distance to this column is the **difficulty**. The data are generated, and 70% of
+# the columns have different bits.
 #
-# All models attend causally, have post-norm layers, and are trained for 600 optimizer steps on
-# batches of 64 sums with 16 columns. The sums start at a random position, so that every position in
-# a test with 64 columns also occurs in training. **UT, n steps** is a Universal Transformer without
-# halting; with 1 step it has the parameters of a single Transformer layer. **UT with ACT** takes at
-# most 6 steps. The plain Transformer with 6 layers has the same FLOPs (floating-point operations)
-# as 6 steps and six times the parameters; the narrow one is 12 wide, with 24 feed-forward units,
-# and has about as many parameters as one block. All other models are 32 wide, with 64 feed-forward
-# units. Each model has its own learning rate, the better of 0.001 and 0.003 on a seed of its own. A
-# seed is one training run with its own random start and data. The brackets are **95% confidence
-# intervals**, the range of true means that is compatible with the scatter of the seeds. If the
-# interval of a difference includes zero, it shows neither a difference nor equality. A
-# **correlation** $r$ is between -1 and 1, and 0 means that there is no linear relation.
+# - **Models.** **UT, n steps** is a Universal Transformer without halting, and **UT with ACT**
+#   takes at most 6 steps. The plain Transformer with 6 layers has the same FLOPs (floating-point
+#   operations) as 6 steps and six times the parameters. The narrow Transformer has width 12 and 24
+#   feed-forward units, so about as many parameters as one block. All other models have width 32 and
+#   64 feed-forward units.
+# - **Training.** All models attend causally, have post-norm layers, and are trained for 600
+#   optimizer steps on batches of 64 sums with 16 columns. The sums start at a random position, so
+#   that every position in a test with 64 columns also occurs in training. Each model has the better
+#   of two learning rates, 0.001 and 0.003, selected on a seed of its own.
+# - **How to read the tables.** A **seed** fixes the random start and data of a run. The brackets
+#   are **95% confidence intervals** (Student's t): the range of true means that is compatible with
+#   the scatter of the seeds, the **seed spread**. With several comparisons, one interval can
+#   exclude zero by chance, so where a table says **corrected**, the intervals are widened. If the
+#   interval of a difference includes zero, the comparison is **inconclusive**: it shows neither a
+#   difference nor equality. A **correlation** $r$ is between -1 and 1, and 0 means no linear
+#   relation.
+#
+# In the table, look at *r with difficulty*, which is positive if harder columns get more steps. The
+# **ponder weight** multiplies the ponder cost in the loss.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -266,17 +278,17 @@ adaptive_tables.ponder_table(rows)
 # %% [markdown]
 # **The steps don't follow the difficulty.** With the default weight of 0.01, the correlation of a
 # column's steps with its difficulty is -0.02 at 64 columns, and its interval, -0.07 to 0.02,
-# includes zero. Without its sign, it is 0.03, against 0.29 for the position and 0.54 for whether
-# the column's own two bits differ. (The sign of the last one differs between seeds: some models
-# take more steps for equal bits, others for different ones.) So the number of steps isn't constant,
-# and its relation to the difficulty is weak: below 0.1 on average at every weight. The mean is
-# highest for the column's own bits, but the intervals overlap with those for the position, which
-# has the larger mean at a weight of 0.001 and 64 columns.
+# includes zero. At every weight, its absolute value is below 0.1 on average.
 #
-# **The ponder weight sets the mean.** At 64 columns, columns take 1.3 steps on average with a
-# weight of 0.1 and 4.9 with a weight of 0.001. With a weight of 0.01 and 64 columns, the slowest
-# column takes 5.1 steps where the mean is 3.3, so whole sums don't get cheaper in proportion to the
-# mean.
+# **What do they follow?** The number of steps isn't constant. Without its sign, the correlation is
+# 0.03 for the difficulty, 0.29 for the position, and 0.54 for whether the column's own two bits
+# differ. (The sign of the last one differs between seeds: some models take more steps for equal
+# bits, others for different ones.) But the intervals of the last two overlap, and at a weight of
+# 0.001 and 64 columns the position has the larger mean.
+#
+# **Checks.** The ponder weight sets the mean: at 64 columns, columns take 1.3 steps with a weight
+# of 0.1 and 4.9 with a weight of 0.001. With a weight of 0.01, the slowest column takes 5.1 steps
+# where the mean is 3.3, so whole sums don't get cheaper in proportion to the mean.
 #
 # The figure shows four test sums and a model of the first seed. *Try this:*
 #
@@ -299,51 +311,53 @@ examples = [row["examples"] for row in rows if row.get("examples")][:1]
 halting_steps(examples[0]) if examples else None
 
 # %% [markdown]
-# **Is the accuracy worth the steps?** The next table compares with fixed depths. 16 columns is the
-# training length.
+# **Is the accuracy worth the steps?** The next table compares ACT with fixed depths. The training
+# length is 16 columns, and the last column of the table has the differences from four fixed steps.
+# We chose four steps as the control because a first run of ACT took about four.
 
 # %% Accuracy beyond the training length tags=["slide", "nbval-check-output"]
 adaptive_tables.accuracy_table(rows)
 
 # %% [markdown]
-# **We find no advantage of ACT over a fixed number of steps.** At 64 columns, ACT has 94.9% correct
-# bits and four fixed steps have 96.8%; the difference of -1.9 points has an interval of -10.0 to
-# 6.3, so it's inconclusive. We chose four steps as the control because a first run of ACT took
-# about four. Over five seeds, columns take 2.86 steps on average at 16 columns, but the block runs
-# until the slowest column halts. In the sum for which the FLOPs are counted, they are almost equal.
-# At 64 columns, ACT's slowest column takes 5.07 steps, and ACT costs more.
+# **We find no advantage of ACT over a fixed number of steps.** At 64 columns, the difference of
+# -1.9 points from four fixed steps has an interval of -10.0 to 6.3, so it's inconclusive. Over five
+# seeds, columns take 2.86 steps on average at 16 columns, but the block runs until the slowest
+# column halts. In the sum for which the FLOPs are counted, the two models are almost equal. At 64
+# columns, ACT's slowest column takes 5.07 steps, and ACT costs more.
 #
-# **Against plain Transformers.** Compared with the narrow Transformer, which has about the same
-# number of parameters but a quarter of the FLOPs, four shared steps have 7.1 points more at 64
-# columns. Compared with the wide Transformer, which has six times the parameters and more FLOPs,
-# the difference is inconclusive. Within the training length both plain Transformers are almost
-# perfect. Six steps without halting trained badly with some seeds, so their mean is low and their
-# interval wide; this comparison is inconclusive, too.
+# **The difficulty may not be difficult.** Only the model with a single step does worse on difficult
+# bits, with 82.4% correct at difficulty 8 and 89.3% at difficulty 1. With more steps the order of
+# the means is reversed. Attention reaches a column at any distance in one step, so a long carry
+# isn't hard for a stack that has found out where to look. This is the strongest objection to our
+# first result: ACT may ignore the distance because, for a model with several steps, a distant carry
+# is no longer harder. A task in which every hop needs a step, such as a chain of pointers, would be
+# a better test. In first runs of 800 steps, however, none of our models learned such chains well,
+# so we don't report them.
 #
-# **Is the difficulty difficult?** Only for one step: it gets 82.4% of the bits with difficulty 8
-# and 89.3% of those with difficulty 1. With more steps the order of the means is reversed.
-# Attention reaches a column at any distance in a single step, so a long carry isn't hard for a
-# stack that has found out where to look. This is the strongest objection to our first result: ACT
-# may ignore the distance because, for a model with several steps, a distant carry is no longer
-# harder. A task in which every hop needs a step would be a better test. Chains of pointers are one,
-# but in first runs of 800 steps none of our models learned them well, so we don't report them.
+# **Checks.** The narrow Transformer has about the same number of parameters but a quarter of the
+# FLOPs, and four shared steps have 7.1 points more at 64 columns. Against the wide Transformer,
+# which has six times the parameters and more FLOPs, the difference is inconclusive. Within the
+# training length both plain Transformers are almost perfect. Six steps without halting trained
+# badly with some seeds, so this comparison is inconclusive, too.
 #
-# **What this doesn't show.** Two bits and a carry are an easy task: a machine with two states
-# solves it exactly, for any length. 600 steps are the beginning of training, the models are tiny,
-# and we tested two learning rates. The Universal Transformer paper's tasks, sizes, and training
-# times are different.
+# **What this doesn't show.** Two bits and a carry are an easy task, which a machine with two states
+# solves exactly for any length. The models are tiny, 600 steps are the beginning of training, and
+# we tested two learning rates. The paper's tasks, sizes, and training times are different.
 
 # %% [markdown]
 # ### 2. Does early exit beat a fixed depth?
 #
-# The encoder is a small BERT with 6 layers and width 48, trained from random weights, so this is a
-# test of the exit rule rather than of a pretrained BERT. The data are single sentences from movie
-# reviews (`rt_polarity`), positive or negative, 9,063 for training and 1,066 for testing. **Stage
-# 1** trains the encoder and the last off-ramp for 300 steps of 32 sentences. **Stage 2** freezes
-# both and trains the other off-ramps on the same sentences. The learning rate of stage 1 is the
-# better of 0.0005 and 0.002.
+# The encoder is a small BERT with 6 layers and width 48, trained from random weights, so this tests
+# the exit rule rather than a pretrained BERT. The data are single sentences from movie reviews
+# (`rt_polarity`), positive or negative, 9,063 for training and 1,066 for testing.
 #
-# First the simplest baseline: all texts leave at the same layer.
+# **Stage 1** trains the encoder and the last off-ramp for 300 steps of 32 sentences, at the better
+# learning rate of 0.0005 and 0.002. **Stage 2** freezes both and trains the other off-ramps on the
+# same sentences.
+#
+# The first table has the simplest baseline, where all texts leave at the same layer. In the second,
+# look at *minus fixed depth*: a positive number means that early exit is better than fixed layers
+# with the same mean depth.
 
 # %% Accuracy at each layer tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import early_exit as exit_runs
@@ -357,15 +371,15 @@ adaptive_tables.exit_table(exits)
 # %% [markdown]
 # **Early exit saves two thirds of the layers with no loss that we can measure, but so does a fixed
 # depth.** At a threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is still 71.8%.
-# This looks like a success until you read the first table: when every text leaves at layer 1, the
-# accuracy is 71.6%. In this small model the accuracies of all layers are within 0.4 points of each
-# other, so a text has little to lose by leaving early. At each threshold, the difference to fixed
-# layers with the same mean depth is at most 0.2 points, and its interval includes zero. Choosing
-# the layer at random gives almost the same means.
+# But when every text leaves at layer 1, the accuracy is 71.6%. At each threshold, the difference
+# from fixed layers with the same mean depth is at most 0.2 points, and its interval includes zero.
+# The accuracies of all layers are within 0.4 points of each other, so a text has little to lose by
+# leaving early. Choosing the layer at random gives almost the same means.
 #
-# **A batch waits.** At 0.65 nats, where the mean depth is 2.00, the slowest of 8 texts needs 4.98
-# layers on average and the slowest of 32 needs 5.98. A batch of 8 that stays together saves about a
-# sixth of the layers, and one of 32 almost nothing.
+# **A batch waits for its slowest text.** At 0.65 nats, where the mean depth is 2.00, the slowest of
+# 8 texts needs 4.98 layers on average and the slowest of 32 needs 5.98. A batch of 8 that stays
+# together saves about a sixth of the layers, and one of 32 almost nothing. (These are layers, not
+# times: the time below was measured at 0.4 nats, not at 0.65.)
 
 # %% Exits by threshold
 from deepdive_book.ch05.figures.exit_threshold import exit_threshold
@@ -375,31 +389,33 @@ exit_threshold(adaptive_tables.measured(exits)[0]["curve"])
 # %% [markdown]
 # The slider shows the first seed.
 #
-# **Does it save time?** The next table measures it.
+# **Does it save time?** We measured this at a threshold of 0.4 nats only, where texts leave after
+# 4.25 layers on average. In the table, a ratio below 1 means that early exit is faster than the
+# full model.
 
 # %% Time per text tags=["nbval-check-output"]
 adaptive_tables.timing_table(exits)
 
 # %% [markdown]
-# **We measured no time saved at a threshold of 0.4 nats.** (At 0.65 nats we didn't measure it.) One
-# text at a time takes 1.17 times as long as with the full model, although it leaves after 4.25
-# layers on average: six small layers are cheap, and an off-ramp, an entropy, and a decision after
-# each aren't free. In batches of 32, from which `early_exit` removes the finished texts, the ratio
-# of 0.93 is inconclusive. In BERT-base a layer costs far more than an off-ramp, so this part of the
-# result doesn't carry over.
+# **We measured no time saved at a threshold of 0.4 nats.** One text at a time takes 1.17 times as
+# long as with the full model. Six small layers are cheap, and an off-ramp, an entropy, and a
+# decision after each aren't free. In batches of 32, from which `early_exit` removes the finished
+# texts, the ratio of 0.93 is inconclusive, because its interval includes 1. In BERT-base a layer
+# costs far more than an off-ramp, so this part of the result doesn't carry over.
 #
 # **What this doesn't show.** A model trained from random weights on nine thousand sentences has
 # little use for depth. A pretrained BERT does use its layers, and there the comparison with a fixed
-# depth can turn out differently. We also didn't train a
-# smaller model, with 2 layers say, at equal training compute, which is the stronger baseline.
+# depth can turn out differently. We also didn't train a smaller model, with 2 layers say, at equal
+# training compute, which is the stronger baseline.
 
 # %% [markdown]
 # ## With the real library: transformers
 #
 # `transformers` has neither ACT nor DeeBERT. An early exit is a loop over the layers of its
-# `BertModel`, and a model that repeats one block is `AlbertModel`, whose layers share their
-# weights. ALBERT is a Universal Transformer without halting and without the encoding of the step.
-# The models here have random weights, so the cell shows the mechanism only.
+# `BertModel`. A model that repeats one block is `AlbertModel`, whose layers share their weights.
+# ALBERT is a Universal Transformer without halting that adds the positions only once, before the
+# first step, and has no encoding of the step. The models here have random weights, so the cell
+# shows the mechanism only.
 
 # %% Early exit over the layers of BertModel tags=["nbval-check-output"]
 from transformers import AlbertConfig, AlbertModel, BertConfig, BertModel
@@ -441,18 +457,18 @@ for n in (2, 12):
 # | decided by | sum of halting probabilities | sign of a gate's logit | entropy of a prediction |
 # | learned by | loss and ponder cost | loss and budget loss | not learned, a threshold |
 # | chosen after training | no | the budget | the threshold |
-# | others still attend to it | yes, to the copied state | yes | no others |
+# | other tokens still attend to it | yes, to the copied state | yes | no others |
 #
-# A [mixture of experts](11_mixture_of_experts.ipynb) also computes different things for different
+# A [mixture of experts](11_mixture_of_experts.ipynb) also applies different weights to different
 # tokens, but each token costs the same. Here the amount of computation varies.
 #
 # ## Common mistake: counting skipped tokens as saved time
 #
-# You report the mean number of steps or layers as the cost. **Symptom:** the mean is far below
-# the maximum, but the model isn't faster. In a batch, every matrix multiplication runs on all
-# positions until the slowest position has halted, so the time follows the slowest position or
-# text. **Fix:** report the slowest of each batch next to the mean, and remove finished texts from
-# the batch, as `DeeBert.early_exit` does. The next cell counts both for an untrained stack.
+# You report the mean number of steps or layers as the cost. **Symptom:** the mean is far below the
+# maximum, but the model isn't faster. In a batch, every matrix multiplication runs on all positions
+# until the slowest position has halted, so the time follows the slowest position or text. **Fix:**
+# report the slowest of each batch next to the mean, and remove finished texts from the batch, as
+# `DeeBert.early_exit` does. The next cell counts both for an untrained stack.
 
 # %% Mean and slowest number of steps tags=["nbval-check-output"]
 torch.manual_seed(0)
@@ -464,22 +480,23 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 # - **Compare with a fixed depth of equal cost, trained in the same way.** It's the baseline that
 #   adaptive methods have to beat, and it batches perfectly.
-# - **Choose the threshold of an early exit on validation data**, and choose it again after the data
-#   change: it's in units of the model's certainty, not of its accuracy.
-# - **Search the weight of the ponder cost** on a logarithmic scale. Too large a weight stops after
-#   the minimum of steps, with too small a weight most columns take nearly the maximum.
-# - **Serve one text at a time or remove finished ones**, if early exit is meant to save time. That
-#   is necessary but not sufficient: a layer must also cost much more than an off-ramp.
+# - **Choose the threshold of an early exit on validation data**, and choose it again when the data
+#   change. The threshold measures the model's certainty, not its accuracy.
+# - **Search the weight of the ponder cost** on a logarithmic scale. If the weight is too large, the
+#   model takes the minimum of steps. If it's too small, most columns take nearly the maximum.
+# - **Serve one text at a time or remove finished ones**, if early exit is meant to save time. A
+#   layer must also cost much more than an off-ramp.
 #
 # ## Summary
 #
 # Does the extra computation go where it's needed, and does it beat a fixed depth? We saw neither.
 # On additions, the correlation of ACT's steps with a column's difficulty is -0.02 (interval -0.07
-# to 0.02), although the difficulty we defined is a hard one only for a single step. The difference
-# between ACT and four fixed steps is inconclusive. A small DeeBERT keeps the accuracy of the full
-# model, 71.8%, with 2.00 of 6 layers on average, but the first layer of the same model reaches
-# 71.6%, and at no threshold is the difference from a fixed depth more than 0.2 points. Batches of
-# 32 texts wait for a text that runs 5.98 layers.
+# to 0.02). But the difficulty we defined is hard only for a single step. The difference between ACT
+# and four fixed steps is inconclusive.
+#
+# A small DeeBERT keeps the full model's accuracy, 71.8%, with 2.00 of 6 layers on average, but the
+# first layer of the same model reaches 71.6%. At no threshold is the difference from a fixed depth
+# more than 0.2 points. Batches of 32 texts wait for a text that runs 5.98 layers.
 #
 # The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
 # harder inputs take more steps, and the DeeBERT paper reports a large part of the inference time
@@ -509,8 +526,8 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    Its block has the same weights at every step, so without the encoding it can't do different
-#    things at different steps except through the states. BERT's layers have weights of their own.
+#    Its block has the same weights at every step. Without the encoding, only the states can make
+#    steps differ. BERT's layers have weights of their own.
 #
 #    </details>
 # 4. Why is DeeBERT's encoder frozen while the other off-ramps are trained?
@@ -543,12 +560,12 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    </details>
 # 2. *(in code, 10 min)* Write `early_exit` for a batch: it returns the depth of each text, and only
-#    texts that are still inside go through the next layer. Check it against
+#    texts that haven't left go through the next layer. Check it against
 #    `deepdive.models.bert.deebert.DeeBert.early_exit`.
 #
 #    <details><summary>Answer</summary>
 #
-#    Keep the indices of the texts inside. After each off-ramp, store the predictions of those that
+#    Keep the indices of these texts. After each off-ramp, store the predictions of those that
 #    leave, and continue with `x[~leaves]`. `DeeBert.early_exit` does this in 12 lines.
 #
 #    </details>
@@ -568,9 +585,9 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 #    <details><summary>Answer</summary>
 #
-#    `adaptive_steps.measure("UT, 2 steps", 3e-3, seed, 600)` returns one run. We haven't run this
-#    depth. Select the rate by the key `chosen`, report `bits_64`, and use another seed for the
-#    selection than for the result.
+#    `adaptive_steps.measure("UT, 2 steps", 3e-3, seed, 600)` trains one model and returns its
+#    results. We haven't run this depth. Select the rate by the key `chosen`, report `bits_64`, and
+#    use another seed for the selection than for the result.
 #
 #    </details>
 

@@ -10,22 +10,23 @@
 # **What it is.** **RealFormer** ([He et al. 2021](https://arxiv.org/abs/2012.11747)) adds the
 # attention scores of a layer, before the softmax, to the scores of the next layer, with no new
 # parameters. **Transparent attention** ([Bapna et al. 2018](https://arxiv.org/abs/1808.07561)) is
-# for encoder-decoders. The **cross-attention** of each decoder layer reads a weighted average of
-# the embeddings and of all encoder layers, and the weights are learned.
+# for encoder-decoders. The **cross-attention** of each decoder layer attends to a weighted average
+# of the embeddings and of all encoder layers, with learned weights.
 #
 # **What you'll be able to do.** Implement both connections in 40 lines, compute each by hand, and
 # test whether a shortcut helps because of what it learns, or only because it is short.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On a generated task, reversing eight symbols, we trained encoder-decoders with 16 post-norm
-# encoder layers. Transparent attention lowers the test loss by 0.567 **nats** (units of the natural
-# logarithm) per symbol against the plain model (five seeds, corrected 95% confidence interval 0.203
-# to 0.930). But we can't distinguish it from a fixed mean of all encoder layers, or from
-# **pre-norm** (a norm at the start of each branch instead of after the addition, **post-norm**).
-# And a decoder that attends to the embeddings only, with no encoder, has a far lower loss: 0.363
-# instead of 2.024. RealFormer makes attention sharper and adjacent layers more similar. In small
-# language models, its loss can't be distinguished from plain post-norm's.
+# On a generated task, reversing eight symbols, we trained encoder-decoders with 16 **post-norm**
+# encoder layers (with the norm after each addition). Transparent attention lowers the test loss by
+# 0.567 **nats** (units of the natural logarithm) per symbol (five seeds, corrected 95% confidence
+# interval 0.203 to 0.930). But its loss can't be distinguished from that of a fixed mean of all
+# encoder layers, or of **pre-norm** (with the norm at the start of each branch). And a decoder that
+# attends to the embeddings only, with no encoder, has a far lower loss: 0.363 instead of 2.024.
+#
+# RealFormer makes attention sharper and adjacent layers more similar. In small language models, its
+# loss can't be distinguished from plain post-norm's.
 #
 # </details>
 #
@@ -43,9 +44,9 @@
 # embeddings and three encoder layers to two sums, one for the cross-attention of each decoder
 # layer.](figures/18_connections_between_layers.svg)
 #
-# *Left: RealFormer's **residual scores**. The scores are carried before the mask and the softmax
-# act. Right: transparent attention. In $s_{ij}$, $i$ counts the encoder's states from 0, the
-# embeddings, and $j$ counts the decoder layers. The weights of each decoder layer sum to 1.*
+# *On the left are RealFormer's **residual scores**, which are passed on before the mask and the
+# softmax. On the right is transparent attention. In $s_{ij}$, $i$ counts the encoder's states from
+# 0, the embeddings, and $j$ counts the decoder layers. The weights of each decoder layer sum to 1.*
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -65,9 +66,9 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # $$S_l = \frac{Q_l K_l^\top}{\sqrt{d}} + S_{l-1}, \qquad \text{output} =
 # \text{softmax}(S_l)\,V_l,$$
 #
-# where $S_0 = 0$. Adding scores multiplies their exponentials. Suppose a query has two keys, and
-# write down $e^{\text{score}}$ for each. Layer 1 gives $(1, 3)$. From their own queries and keys,
-# layer 2 gives $(2, 1)$ and layer 3 gives $(1, 1)$. The values of each layer are 15 and 30.
+# where $S_0 = 0$. Adding scores multiplies their exponentials, so we write down $e^{\text{score}}$
+# for each of a query's two keys. Layer 1 gives $(1, 3)$. From their own queries and keys, layer 2
+# gives $(2, 1)$ and layer 3 gives $(1, 1)$. The values of each layer are 15 and 30.
 #
 # | layer | plain weights | plain output | RealFormer, product so far | weights | output |
 # |---|---|---|---|---|---|
@@ -75,8 +76,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | 2 | $(2, 1) / 3$ | 20 | $(1 \cdot 2,\ 3 \cdot 1) = (2, 3)$ | $(2, 3) / 5$ | 24 |
 # | 3 | $(1, 1) / 2$ | 22.5 | $(2 \cdot 1,\ 3 \cdot 1) = (2, 3)$ | $(2, 3) / 5$ | 24 |
 #
-# A layer with equal scores of its own, such as layer 3, attends exactly as the layer before it
-# does. It only has to learn what should change.
+# A layer whose own scores are equal, such as layer 3, attends exactly as the layer before it does.
+# So a layer only has to learn what should change.
 #
 # **Transparent attention.** With $N$ encoder layers and $M$ decoder layers, decoder layer $j$
 # attends to
@@ -100,7 +101,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # In the comments, B is the batch size, T and S are numbers of tokens, H is the number of heads, d
 # the head width, N the number of encoder layers, and M the number of decoder layers.
 
-# %% RealFormer's layers, and a mixture of encoder states tags=["concept", "slide"]
+# %% RealFormer's layers tags=["concept", "slide"]
 import torch
 from torch import nn
 
@@ -140,7 +141,11 @@ class RealFormer(nn.Module):
             x = self.norms[2 * i + 1](x + ff(x))
         return x
 
+# %% [markdown]
+# Transparent attention is a separate module, which mixes the encoder's states for the
+# cross-attention of each decoder layer.
 
+# %% A mixture of encoder states tags=["slide"]
 class TransparentMixture(nn.Module):
     """One memory per decoder layer, each a learned average of all encoder states."""
 
@@ -170,8 +175,8 @@ print("derivative by the embedding:", derivative.item())
 # %% [markdown]
 # The next cells copy weights into `deepdive`, the small library that accompanies this book, and
 # compare outputs and gradients. The library passes the scores from layer to layer in an object
-# called `Context`, separately for self-attention and cross-attention. Decoding with a cache gives
-# the same result as a pass over all tokens.
+# called `Context`, separately for self-attention and cross-attention. In the library, decoding with
+# a cache gives the same result as a pass over all tokens.
 
 # %% Equal to the library: RealFormer tags=["equals-library"]
 from deepdive.core.masks import Causal
@@ -220,10 +225,10 @@ print("equal outputs and gradients; memories:", tuple(b.shape))
 # ### 1. Does transparent attention train a deep encoder?
 #
 # The paper proposes transparent attention to make deep encoders easier to optimize. A likely reason
-# is the gradient. In a deep encoder it has to pass through all layers above, and with transparent
-# attention each layer has a direct connection to the decoder. We look at the **gradient norm**, the
-# length of the gradient of all parameters of one encoder layer. In *fixed mean*, every decoder
-# layer attends to the mean of all encoder states, and the weights aren't learned.
+# is the gradient. In a deep encoder it has to pass through all layers above, whereas transparent
+# attention connects each layer directly to the decoder. We look at the **gradient norm**, the
+# length of the gradient of all parameters of one encoder layer. In the control *fixed mean*, every
+# decoder layer attends to the mean of all encoder states, and no weights are learned.
 
 # %% Gradient norm by encoder layer
 from deepdive_book.ch05.runs import connection_tables, encoder_depth
@@ -233,8 +238,8 @@ gradients = encoder_depth.load_gradients()
 connection_tables.gradient_figure(gradients)
 
 # %% [markdown]
-# *Gradient norm by encoder layer on reversal, the task described below, with a learning rate of
-# 0.003, and for plain post-norm also of 0.0003. Lines: median of five seeds. Bands: their range.
+# *Gradient norm by encoder layer on reversal, the task described below. The learning rate is 0.003,
+# and for plain post-norm also 0.0003. Lines are medians of five seeds, and bands are their range.
 # Before training, the first two lines coincide, as do the next two.*
 
 # %% Last layer divided by first tags=["nbval-check-output"]
@@ -244,32 +249,38 @@ connection_tables.gradient_table(gradients)
 # **The gradient vanishes in some runs, and during training.** Before training, the last layer of
 # plain post-norm has 0.77 to 9 times the gradient of the first. After 50 steps with a learning rate
 # of 0.003, this ratio is 191 with one seed and 6,303 with another, but near 1 with two others. With
-# a learning rate of 0.0003, which is selected for plain post-norm in the next table, the ratio is
-# at most 2.7, and yet the loss is high. So vanishing gradients aren't the whole explanation.
-# (Transparent attention's gradients are shown at 0.003, while its selected rate is 0.01.) With
-# transparent attention and with the fixed mean, the ratio is below 0.3 with every seed: the first
-# layer has the larger gradient. This is as expected, because a lower layer contributes to more of
-# the states that the decoder attends to.
+# a learning rate of 0.0003, which is selected for plain post-norm below, the ratio is at most 2.7,
+# and yet the loss is high. So vanishing gradients aren't the whole explanation.
 #
-# **Method.** All data here are **generated**. A source has eight symbols, each one of 16, and the
-# target is the source in reverse order. The encoder-decoders have width 32, 4 heads, two decoder
-# layers, and 4 or 16 encoder layers. We train for 200 steps of AdamW with batches of 16 pairs,
-# gradient clipping at norm 1, and a **warm-up** (a rising learning rate) over the first tenth of
-# the steps. The learning rate of each variant is selected on validation data with seeds that aren't
-# used again: one seed tries 0.001, 0.003, and 0.01, and further values while the best one is at the
-# edge, and three seeds decide between the two best values. Five other seeds give the results. A
-# seed is one run with its own random start. The brackets after a mean are its **95% confidence
-# interval**, the range of true values that is compatible with the scatter of the seeds. Differences
-# are **paired**, computed seed by seed, and their intervals are widened for the number of
-# comparisons (the **Bonferroni correction**). An interval that includes zero shows neither a
-# difference nor equality.
+# With transparent attention and with the fixed mean, the ratio is below 0.3 with every seed, so the
+# first layer has the larger gradient. This is as expected, because a lower layer contributes to
+# more of the states that the decoder attends to. (These gradients are at 0.003, while transparent
+# attention's selected rate is 0.01.)
 #
-# Six controls test the explanation. *Long warm-up* is plain post-norm, but the learning rate rises
-# for half of the steps, and *twice the steps* is trained for 400. *Fixed mean* has the connections
-# but doesn't learn their weights, and *mean without embeddings* averages the layers' outputs only.
-# *Pre-norm* needs no new connection. In *embeddings only*, the decoder attends to the source's
-# embeddings, and there is no encoder at all. Predicting all 16 symbols with equal probability costs
-# $\ln 16 = 2.773$ nats per symbol.
+# The losses are measured as follows:
+#
+# - **Task.** All data here are **generated**. A source has eight symbols, each one of 16, and the
+#   target is the source in reverse order. Predicting all 16 symbols with equal probability costs
+#   $\ln 16 = 2.773$ nats per symbol.
+# - **Training.** The encoder-decoders have width 32, 4 heads, two decoder layers, and 4 or 16
+#   encoder layers. They are trained for 200 steps of AdamW on batches of 16 pairs, with gradients
+#   clipped at norm 1. A **warm-up** raises the learning rate over the first tenth of the steps.
+# - **Learning rate.** Each variant's rate is selected on validation data with **seeds** (a seed
+#   fixes a run's random start) that aren't used again. One seed tries 0.001, 0.003, and 0.01, and
+#   further values while the best one is at the edge. Three seeds decide between the two best
+#   values.
+# - **How to read the tables.** Five other seeds give the results. The brackets after a mean are its
+#   **95% confidence interval** (Student's t): the range of true values that is compatible with the
+#   scatter of the seeds, the **seed spread**. Differences are **paired**, that is, computed seed by
+#   seed. With several comparisons, one interval can exclude zero by chance, so their intervals are
+#   widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**: it
+#   shows neither a difference nor equality.
+#
+# Six controls test the explanation. *Fixed mean* is described above, and *mean without embeddings*
+# averages the layers' outputs only. *Long warm-up* is plain post-norm whose learning rate rises for
+# half of the steps, and *twice the steps* is trained for 400. *Pre-norm* needs no new connection.
+# *Embeddings only* has no encoder at all, and the decoder attends to the source's embeddings. The
+# next cell trains two variants for a few steps.
 
 # %% The same code for a few steps
 print(f"loss of equal probabilities: {encoder_depth.CHANCE['reversal']:.3f}")
@@ -295,6 +306,10 @@ predict(
 # %% [markdown] tags=["answer"]
 # #### Answer: open after you predict
 
+# %% [markdown]
+# In the first table, compare the losses with 16 encoder layers. The second table has the
+# differences that we tested.
+
 # %% Test loss by what the decoder attends to tags=["slide", "surprise", "nbval-check-output"]
 rows = encoder_depth.load()
 connection_tables.depth_table(rows)
@@ -304,27 +319,26 @@ connection_tables.depth_contrasts(rows)
 
 # %% [markdown]
 # **With transparent attention, the loss is lower than with plain post-norm.** With 16 encoder
-# layers, plain post-norm's loss of 2.591 is close to the 2.773 of equal probabilities, and
-# transparent attention reaches 2.024. A longer warm-up and twice the steps close only a part of
-# this gap. With 4 encoder layers, where plain post-norm does train, transparent attention's loss is
-# also lower, by 1.190.
+# layers it falls from 2.591, which is close to the 2.773 of equal probabilities, to 2.024. A longer
+# warm-up and twice the steps close only a part of this gap. With 4 encoder layers, where plain
+# post-norm does train, transparent attention's loss is also lower, by 1.190.
 #
-# **A fixed mean recovers most of this.** It has the same connections, and its loss of 2.120 can't
-# be distinguished from transparent attention's, nor can pre-norm's, which has no new connection.
-# These intervals are wide, however: transparent attention's loss could be 0.393 lower or 0.201
-# higher than that of the fixed mean. The mean weight of the embeddings rises from $1/17 = 6\%$ to
-# 10%. The other weights aren't shown. Nor is the direct connection to the embeddings needed,
-# because the mean without them also reaches 2.175. We tested the fixed means with 16 encoder layers
-# only. With 4, transparent attention's loss is 0.283 lower than pre-norm's, and the interval
-# includes zero.
+# **A fixed mean recovers most of this.** Its loss of 2.120 can't be distinguished from transparent
+# attention's. Nor can the loss of pre-norm, which has no new connection. These intervals are wide,
+# however: transparent attention's loss could be 0.393 lower or 0.201 higher than the fixed mean's.
 #
 # **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only
 # has a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each
 # symbol and its position, and the embeddings have both. So the losses of the deep models measure
-# how easily this information and its gradient pass the encoder, not how good its states are. Also,
-# every variant that we trained at both depths has a higher loss with 16 layers than with 4, and the
-# increase is larger with transparent attention and pre-norm than with plain post-norm. So more
-# depth doesn't help any of them here.
+# how easily this information and its gradient pass the encoder, not how good its states are.
+#
+# **Checks.** The direct connection to the embeddings isn't needed, because the mean without them
+# also reaches 2.175. Transparent attention's mean weight of the embeddings rises from $1/17 = 6\%$
+# to 10%, and the other weights aren't shown. We tested the fixed means with 16 encoder layers only.
+# With 4 layers, transparent attention's loss is 0.283 lower than pre-norm's, but the interval
+# includes zero. Every variant that we trained at both depths has a higher loss with 16 layers than
+# with 4, and the increase is larger with transparent attention and pre-norm than with plain
+# post-norm. So more depth doesn't help any of them here.
 #
 # **What this doesn't show.** 200 steps on one generated task with width 32 are far from
 # translation, the paper's task, where the encoder has to do more than pass on its input. With more
@@ -334,16 +348,22 @@ connection_tables.depth_contrasts(rows)
 # ### 2. Do residual scores help, or only sharper attention?
 #
 # RealFormer's scores are sums over all layers so far, so they tend to be larger, and larger scores
-# make the softmax sharper. A change of scale alone could explain a difference. The control *scaled
-# scores* is plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$. If the
-# scores of the layers were independent and equally spread, the spread of a sum of $l$ of them would
-# be $\sqrt{l}$ times that of one. The models are small decoders that predict the next character of
-# Shakespeare's plays, trained as on [page 5.15](15_norms_and_all_attention.ipynb). The paper trains
-# encoders with masked language modeling instead, at a much larger scale.
+# make the softmax sharper. This change of scale alone could explain a difference. The control
+# *scaled scores* is plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$.
+# If the scores of the layers were independent with equal standard deviations, the sum of $l$ of
+# them would have $\sqrt{l}$ times the standard deviation.
 #
-# We also measure the attention. The **entropy** of the weights is divided by that of uniform
-# weights, so 100% is uniform. The **agreement** of two adjacent layers is 1 minus half of the sum
-# of the absolute differences between the weights of the same head, so 100% means equal weights.
+# The models are small decoders that predict the next character of Shakespeare's plays, trained as
+# on [page 5.15](15_norms_and_all_attention.ipynb). (The paper trains encoders with masked language
+# modeling, at a much larger scale.) We also measure the attention:
+#
+# - The **entropy** of the attention weights is divided by that of uniform weights. It's 100% for
+#   uniform weights, and lower for sharper attention.
+# - The **agreement** of two adjacent layers is 1 minus half of the sum of the absolute differences
+#   between the weights of the same head. It's 100% for equal weights.
+#
+# The next cell prints the **bigram loss**, which counting pairs of characters gives. In the tables
+# below it, look first at the differences after 300 and 900 steps, then at entropy and agreement.
 
 # %% The loss that counting pairs gives
 from deepdive_book.ch05.runs import norm_variants
@@ -363,27 +383,29 @@ connection_tables.score_contrasts(rows)
 connection_tables.attention_figure(rows)
 
 # %% [markdown]
-# *Entropy of attention by layer, and agreement of each layer with the next, after 300 steps. Means
-# over five seeds. Head $h$ of one layer is compared with head $h$ of the next.*
+# *Entropy of attention by layer, and agreement of each layer with the next, after 300 steps, as
+# means over five seeds. Head $h$ of one layer is compared with head $h$ of the next.*
 #
 # **RealFormer's loss doesn't differ measurably from plain post-norm's.** After 300 steps, the
-# difference is 0.004 nats per character. All models are then only slightly better than the **bigram
-# loss** of 2.490, which counting pairs of characters gives, so attention to earlier characters
-# barely matters yet. After 900 steps the losses are well below it, and RealFormer's is lower by
-# 0.036 on average. The corrected interval still includes zero, so this is a hint and not a result.
-# With pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
-#
-# **Scaling the scores doesn't have RealFormer's effect.** After 900 steps, RealFormer's loss is
-# 0.080 lower than that of scaled scores, whose own loss is 0.044 above plain post-norm's. Both
-# intervals exclude zero. This is one way of sharpening attention. Others could act differently.
+# difference is 0.004 nats per character. All models are then only slightly better than the bigram
+# loss of 2.490, so attention to earlier characters barely matters yet. After 900 steps the losses
+# are well below it, and RealFormer's is lower by 0.036 on average. The corrected interval still
+# includes zero, so this is a hint and not a result.
 #
 # **The attention itself changes.** After 300 steps, residual scores lower the mean entropy in
 # post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled
 # scores lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes
-# the attention sharper, and the connection makes the layers agree, nearly by construction, because
-# each layer starts from the scores of the layer before. **What this doesn't show.** The models have
-# 54,000 parameters, see 32 characters, and train for seconds. The paper's are BERT models with
-# masked language modeling, and the gains that it reports can depend on all of this.
+# the attention sharper, and the connection makes the layers agree. This agreement is nearly built
+# in, because each layer starts from the scores of the layer before.
+#
+# **Checks.** Scaling the scores doesn't have RealFormer's effect. After 900 steps, RealFormer's
+# loss is 0.080 lower than that of scaled scores, whose own loss is 0.044 above plain post-norm's,
+# and both intervals exclude zero. Other ways to sharpen attention could act differently. With
+# pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
+#
+# **What this doesn't show.** The models have 54,000 parameters, a context of 32 characters, and
+# train for seconds. The paper's are BERT models with masked language modeling, and the gains that
+# it reports can depend on all of this.
 
 # %% [markdown]
 # ## With the real library: all states of a BART encoder
@@ -391,8 +413,8 @@ connection_tables.attention_figure(rows)
 # Encoders in `transformers` return all their states with `output_hidden_states=True`, embeddings
 # first, and a decoder accepts any memory as `encoder_outputs`. Since this memory is the same for
 # all decoder layers, only a mixture with $M = 1$ is possible without changing the model's code. The
-# next cell checks that with all weight on the last layer the logits stay the same. The model is
-# small and random.
+# next cell checks that the logits stay the same if all weight is on the last layer. The model is
+# small and has random weights.
 
 # %% A mixture of encoder states in transformers tags=["nbval-check-output"]
 from transformers import BartConfig, BartForConditionalGeneration
@@ -412,9 +434,10 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 
 # %% [markdown]
 # RealFormer is one argument in [x-transformers](https://github.com/lucidrains/x-transformers),
-# which isn't part of this book's environment, so the next lines aren't run here. The tests of
-# `deepdive` compare outputs and gradients with saved results of this class (version 2.31.10,
-# three layers of width 16, its softmax in double precision), and they agree to nine digits.
+# which isn't part of this book's environment, so the lines below aren't run here. The tests of
+# `deepdive` compare outputs and gradients with saved results of this class. They agree to nine
+# digits. (These results are from version 2.31.10, with three layers of width 16 and the softmax in
+# double precision.)
 #
 # ```python
 # from x_transformers import Decoder
@@ -424,6 +447,9 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # ```
 #
 # ## How it differs
+#
+# In the table, $N$ is the number of encoder layers, $M$ of decoder layers, $H$ of heads, and $T$ of
+# tokens.
 #
 # | | plain | RealFormer | transparent attention |
 # |---|---|---|---|
@@ -441,10 +467,10 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 # ## Common mistake: a softmax over the wrong axis
 #
 # The matrix $W$ has one row per encoder state and one column per decoder layer, and you normalize
-# it with `W.softmax(-1)`. All shapes fit. **Symptom:** the memories of a decoder layer have the
-# wrong scale: with 16 encoder layers and two decoder layers, they start 8.5 times as large as they
-# should be. **Fix:** use `W.softmax(0)`, and assert that the weights of each decoder layer sum to
-# 1.
+# it with `W.softmax(-1)`. All shapes fit. **Symptom:** the states that a decoder layer attends to
+# have the wrong scale. With 16 encoder layers and two decoder layers, they start 8.5 times as large
+# as they should be. **Fix:** use `W.softmax(0)`, and assert that the weights of each decoder layer
+# sum to 1.
 
 # %% The mistake, and its symptom tags=["nbval-check-output"]
 W = torch.zeros(17, 2)
@@ -456,24 +482,25 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #
 # - **Try pre-norm first.** It needs no new connection, and here it couldn't be distinguished from
 #   transparent attention.
-# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If the mean does
-#   as well, learned weights aren't needed. If the embeddings do as well, the encoder isn't.
+# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If the mean has
+#   as low a loss, learned weights aren't needed. If the embeddings have, the encoder isn't.
 # - **Check that your attention kernel returns scores before you plan with RealFormer.** Fused
-#   kernels don't. The version of x-transformers named above refuses the combination with its flash
-#   attention. Our library computes the scores a second time and passes the sum on as a bias, so a
-#   layer still stores a $T \times T$ matrix per head.
+#   kernels don't, and the version of x-transformers named above refuses to combine residual scores
+#   with its flash attention. Our library computes the scores a second time and passes the sum on as
+#   a bias, so a layer still stores a $T \times T$ matrix per head.
 # - **Cache the mixed memories.** In generation, the source and the weights are fixed, so the
 #   mixtures are computed once.
 #
 # ## Summary
 #
-# Do such connections help? On our generated task with 16 post-norm encoder
-# layers, transparent attention's loss is 0.567 nats per symbol lower than plain post-norm's. Do
-# learned weights matter? We found no sign of it: a fixed mean of the encoder's states and pre-norm
-# can't be distinguished from transparent attention, and a decoder without any encoder has the
-# lowest loss. RealFormer makes attention sharper and adjacent layers more similar. In our small
-# language models, its loss is lower by 0.036 nats per character after 900 steps, but the corrected
-# interval includes zero. The loss of scores that are only scaled is 0.080 above RealFormer's.
+# Do such connections help? On our generated task with 16 post-norm encoder layers, transparent
+# attention's loss is 0.567 nats per symbol lower than plain post-norm's. We found no sign that the
+# learned weights matter: a fixed mean of the encoder's states and pre-norm can't be distinguished
+# from transparent attention. A decoder without any encoder has the lowest loss.
+#
+# RealFormer makes attention sharper and adjacent layers more similar. In our small language models,
+# its loss is lower by 0.036 nats per character after 900 steps, but the corrected interval includes
+# zero. If the scores are only scaled, the loss is 0.080 above RealFormer's.
 #
 # As reported, [Bapna et al.](https://arxiv.org/abs/1808.07561) train much deeper translation
 # encoders with transparent attention, with consistent gains in BLEU. [He et
@@ -554,16 +581,15 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #
 #    </details>
 # 4. *(measure, 15 min of machine time)* Does the fixed mean also help with pre-norm? Add
-# `"pre-norm,
-#    fixed mean": Variant(PreNorm, "mean")` to `encoder_depth.VARIANTS`, train it on reversal with
-#    16 layers at the rates 0.001, 0.003, and 0.01 with three seeds each, and report the difference
-#    from pre-norm with a t interval.
+#    `"pre-norm, fixed mean": Variant(PreNorm, "mean")` to `encoder_depth.VARIANTS`, train it on
+#    reversal with 16 layers at the rates 0.001, 0.003, and 0.01 with three seeds each, and report
+#    the difference from pre-norm with a t interval.
 #
 #    <details><summary>Answer</summary>
 #
-#    `encoder_depth.measure("reversal", name, 16, rate, seed, 200)` returns one run. We haven't
-#    trained this variant. Select the rate by the key `chosen`, report `test`, and use other seeds
-#    for the selection than for the result.
+#    `encoder_depth.measure("reversal", name, 16, rate, seed, 200)` trains one model and returns its
+#    losses. We haven't trained this variant. Select the rate by the key `chosen`, report `test`,
+#    and use other seeds for the selection than for the result.
 #
 #    </details>
 

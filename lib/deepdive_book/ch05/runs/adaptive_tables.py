@@ -54,7 +54,7 @@ def accuracy_table(rows: Rows) -> Html:
     head = [*COLUMNS]
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
-                 caption=f"Percentages are correct bits, as means over {len(SEEDS)} seeds [95% t "
+                 caption=f"Percentages are correct bits, as means over {len(SEEDS)} seeds [95% "
                  "interval, which can reach above 100%]. The columns with a difficulty count only "
                  "bits with this difficulty, in sums of 16 columns. MFLOPs are millions of "
                  "floating-point operations for the forward pass of one such sum. LR is the "
@@ -90,7 +90,7 @@ def ponder_table(rows: Rows) -> Html:
                                  "r with difficulty": ".2f",
                                  **{f"absolute r, {what}": ".2f" for what in COMPARED}},
                  caption="All rows are Universal Transformers with ACT, as means over "
-                 f"{len(SEEDS)} seeds [95% t interval]. The steps are a mean over columns, and the "
+                 f"{len(SEEDS)} seeds [95% interval]. The steps are a mean over columns, and the "
                  "slowest column is the largest number of steps in a sum, as a mean over sums. "
                  "The letter r is the correlation of a column's steps with its difficulty. The "
                  "absolute r leaves out the sign. It's given for the difficulty, the position, "
@@ -123,7 +123,7 @@ def exit_table(rows: Rows) -> Html:
     return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
                                  "random layers": ".1%", "slowest of 8": ".2f",
                                  "slowest of 32": ".2f"},
-                 caption=f"Accuracies are means over {len(runs)} seeds [95% t interval]. The fixed "
+                 caption=f"Accuracies are means over {len(runs)} seeds [95% interval]. The fixed "
                  "depth has the same mean depth, because texts leave at random at one of the two "
                  "layers next to it. The difference from it is in points and corrected for "
                  f"{len(early_exit.THRESHOLDS)} comparisons. With random layers, as many texts "
@@ -156,7 +156,7 @@ def layer_table(rows: Rows) -> Html:
     return table(lines, formats={"accuracy": ".1%"},
                  caption="In each row, every text leaves at the same layer. The accuracy is that "
                  f"on the test texts, as the mean over {len(runs)} seeds [95% "
-                 "t interval].")  # fmt: skip
+                 "interval].")  # fmt: skip
 
 
 def timing_table(rows: Rows) -> Html:
@@ -173,4 +173,4 @@ def timing_table(rows: Rows) -> Html:
     return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
                  caption=f"Times are milliseconds per text at a threshold of {early_exit.TIMED:g} "
                  f"nats, on one thread of a shared CPU, as means over {len(runs)} seeds. The ratio "
-                 "is early exit divided by the full model [95% t interval].")  # fmt: skip
+                 "is early exit divided by the full model [95% interval].")  # fmt: skip

@@ -204,7 +204,7 @@ def order_table(rows: Rows) -> Html:
                  "seeds. In an order, s is self-attention, f feed-forward, and h a feed-forward "
                  "half step. GFLOPs are those of one training run. The learning rate (LR) of each "
                  "row was selected on another seed. The last column is the difference from the "
-                 "median of the 20 losses of the same seed [95% t interval, Bonferroni-corrected "
+                 "median of the 20 losses of the same seed [95% interval, Bonferroni-corrected "
                  f"for {len(PUBLISHED)} comparisons].")  # fmt: skip
 
 
@@ -233,7 +233,7 @@ def changed_table(runs: Runs) -> Html:
         lines.append(line)
     return table(lines, caption="Each cell starts with the test loss in nats per character, the "
                  "mean of three seeds. The second number is the difference from sfsfsf under the "
-                 "same conditions, paired by seed [95% t interval, Bonferroni-corrected for six "
+                 "same conditions, paired by seed [95% interval, Bonferroni-corrected for six "
                  "comparisons]. The last column is 400 steps from the "
                  "library's initial weights.")  # fmt: skip
 
@@ -335,7 +335,7 @@ def search_table(runs: Runs) -> Html:
     return table(lines, caption="Each search is among 64 stacks of three sublayers. They are "
                  "ranked by their mean test loss over three seeds, and 1 is the best. For DARTS, "
                  "rank and loss are means over six searches [lowest to highest]. GFLOPs include "
-                 "the search and the training of its result. The last column has 95% t intervals "
+                 "the search and the training of its result. The last column has 95% intervals "
                  "over the searches, Bonferroni-corrected for three comparisons: these two, and "
                  "DARTS against twice the compute, printed below.")  # fmt: skip
 

@@ -78,7 +78,7 @@ def depth_table(rows: Rows) -> Html:
     columns = [c for at, title in COLUMNS.items() for c in (title, f"LR, {at[1]} layers")]
     head = ["variant", "parameters", *columns, "accuracy", "weight of the embeddings"]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
-                 caption="Test losses are in nats per symbol, as means over five seeds [95% t "
+                 caption="Test losses are in nats per symbol, as means over five seeds [95% "
                  "interval], and each variant has its own learning rate (LR). The parameters, the "
                  "accuracy (the percentage of correct symbols, 6% by chance), and the mean weight "
                  "of the embeddings are those with 16 encoder layers. Empty "
@@ -103,7 +103,7 @@ def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[An
         lines.append(line)
     return table(lines, formats=dict.fromkeys(columns.values(), ".3f"),
                  caption=f"Each cell is a difference of test losses in nats per {unit}, paired by "
-                 f"seed [95% t interval, Bonferroni-corrected for all {len(both)} differences]. If "
+                 f"seed [95% interval, Bonferroni-corrected for all {len(both)} differences]. If "
                  "it's negative, the first variant has the lower loss. Empty "
                  "cells weren't run.")  # fmt: skip
 
@@ -190,7 +190,7 @@ def score_table(rows: Rows) -> Html:
     columns = [c for title in _score_columns().values() for c in (title, f"LR ({title})")]
     head = ["variant", "parameters", *columns, "entropy", "agreement"]
     return table(lines, head, formats=dict.fromkeys(_score_columns().values(), ".3f"),
-                 caption="Test losses are in nats per character, as means over five seeds [95% t "
+                 caption="Test losses are in nats per character, as means over five seeds [95% "
                  "interval], and each variant has its own learning rate (LR). Entropy and "
                  "agreement, defined above, are means over heads, layers, and seeds, after 300 "
                  "steps. Empty cells weren't run.")  # fmt: skip

@@ -79,7 +79,7 @@ def loss_table(rows: Rows) -> Html:
         })  # fmt: skip
     return table(lines, formats={"bpc": ".3f"},
                  caption="Losses are in bits per character (bpc) on the same characters of the "
-                 "test text, as means over five seeds [95% t interval]. The context is the number "
+                 "test text, as means over five seeds [95% interval]. The context is the number "
                  "of characters that a prediction can depend on. The learning rate (LR) was "
                  "selected for each training.")  # fmt: skip
 
@@ -98,7 +98,7 @@ def contrast_table(rows: Rows) -> Html:
                       "difference": interval(values, contrasts=len(CONTRASTS))})  # fmt: skip
     return table(lines, formats={"difference": ".3f"},
                  caption="Each difference is the first loss minus the second in bits per "
-                 "character, paired by seed [95% t interval, Bonferroni-corrected for all "
+                 "character, paired by seed [95% interval, Bonferroni-corrected for all "
                  "differences of the table]. If it's negative, the first "
                  "model has the lower loss.")  # fmt: skip
 
@@ -178,4 +178,4 @@ def compression_table(rows: Rows) -> Html:
     return table(lines, formats={"relative error": ".1%"},
                  caption="The relative error is the squared error of attention's output divided "
                  "by the output's squared size, as the mean over three seeds "
-                 "[95% t interval].")  # fmt: skip
+                 "[95% interval].")  # fmt: skip

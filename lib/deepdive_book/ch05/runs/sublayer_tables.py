@@ -71,7 +71,7 @@ def trainability_table(rows: Rows) -> Html:
                 line[f"LR ({title})"] = f"{runs[0]['rate']:g}" if losses else "none"
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
-                 caption="Test losses are in nats per character, as means over five seeds [95% t "
+                 caption="Test losses are in nats per character, as means over five seeds [95% "
                  "interval], and each variant has its own learning rate (LR). The parameters are "
                  "those with 4 layers. Empty cells weren't run.")  # fmt: skip
 
@@ -92,7 +92,7 @@ def contrast_table(rows: Rows) -> Html:
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
                  caption="Each cell is a difference of test losses in nats per character, paired "
-                 "by seed [95% t interval, Bonferroni-corrected for all differences of the "
+                 "by seed [95% interval, Bonferroni-corrected for all differences of the "
                  "table]. If it's negative, the first variant has the lower loss. Empty cells "
                  "weren't run.")  # fmt: skip
 
@@ -125,7 +125,7 @@ def all_attention_table(rows: Rows) -> Html:
     head += [f"{what}{words}" for words in budgets.values() for what in ("test loss", "difference")]
     return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
                  caption="Test losses are in nats per character at equal training FLOPs, as means "
-                 "over five seeds [95% t interval]. Differences are from attention + "
+                 "over five seeds [95% interval]. Differences are from attention + "
                  "feed-forward, paired by seed and corrected for five comparisons. Milliseconds "
                  "(ms) per step are medians on two shared CPU cores, so "
                  "they're rough.")  # fmt: skip
