@@ -5,8 +5,9 @@ For each seed, the four trainings of `recurrence` are repeated at their learning
 test character is predicted from windows of several lengths.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from statistics import mean, median
 from typing import Any
 
 import torch
@@ -29,7 +30,9 @@ from deepdive_book.ch05.runs.recurrence import (
     train,
 )
 from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.markup import Html
 from deepdive_book.kit.profile import profile
+from deepdive_book.kit.tables import NOT_HERE, table
 
 RATES = {ABSOLUTE: 0.003, RELATIVE: 0.003, LONGER: 0.01, XL: 0.003}  # selected by `recurrence`
 CONTEXTS = (4, 8, 16, 32, 64, 128)  # characters in a window
@@ -114,3 +117,29 @@ def load() -> list[dict[str, Any]]:
         points = [{"seed": seed, "steps": round(share() * STEPS)} for seed in SEEDS]
         sweep(measure, points, path, data="tinyshakespeare")
     return load_rows(path)
+
+
+def context_table(rows: Sequence[dict[str, Any]]) -> Html:
+    """Show each training's loss by context, its effective length, and the control's."""
+    if not rows:
+        return table([{"training": NOT_HERE}])
+    lines = []
+    for name in (*ARMS, CONTROL):
+        line: dict[str, Any] = {"training": name}
+        if name in ARMS:
+            for context in CONTEXTS:
+                line[f"{context}"] = mean(row["losses"][name][f"{context}"] for row in rows)
+        for fraction in FRACTIONS[::2]:
+            lengths = sorted(row["lengths"][f"{fraction:g}"][name] for row in rows)
+            line[f"RECL, r = {fraction:g}"] = f"{median(lengths):g} ({lengths[0]} to {lengths[-1]})"
+        each = [gain for row in rows for gain in row["gains"]["0.1"][name]]
+        line["mean gain, r = 0.1"] = mean(each)
+        lines.append(line)
+    return table(lines, formats={**dict.fromkeys((f"{c}" for c in CONTEXTS), ".3f"),
+                                 "mean gain, r = 0.1": ".1%"},
+                 caption="The columns 4 to 128 have the loss in bits per character with windows of "
+                 f"as many characters, the mean of {len(rows)} seeds. The relative effective "
+                 "context length (RECL) is the median of the seeds (lowest to highest), on the "
+                 "fraction r of the positions that are hardest for the shorter context. The gain "
+                 "is the mean of the five doublings. The last row has no longer context: it's "
+                 "the second model of the table, trained from another seed.")  # fmt: skip
