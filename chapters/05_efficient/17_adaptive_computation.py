@@ -107,8 +107,8 @@ from torch import nn
 class ACT(nn.Module):  # apply one block until each position has halted
     def __init__(self, block, d_model, n_steps, epsilon=0.01):
         super().__init__()
-        self.block, self.n_steps, self.epsilon = block, n_steps, epsilon
-        self.halt = nn.Linear(d_model, 1)
+        self.block, self.halt = block, nn.Linear(d_model, 1)
+        self.n_steps, self.epsilon = n_steps, epsilon
 
     def forward(self, x, coding=lambda step: 0.0):  # x: (B, T, d), coding(step): (T, d)
         running = torch.ones(x.shape[:2], dtype=torch.bool)  # (B, T)
@@ -135,14 +135,12 @@ def gated(x, norm, sublayer, control, training):  # conditional computation, one
 
 
 def early_exit(x, layers, ramps, threshold):  # DeeBERT, for one text: x (1, T, d)
-    depth = 0
-    for layer, ramp in zip(layers, ramps, strict=True):
-        x, depth = layer(x), depth + 1
+    for depth, (layer, ramp) in enumerate(zip(layers, ramps, strict=True), 1):
+        x = layer(x)
         p = ramp(x).softmax(-1)  # (1, classes)
         entropy = -(p * p.log()).sum()
-        if entropy < threshold:
-            break
-    return p, depth
+        if entropy < threshold or depth == len(layers):
+            return p, depth
 
 # %% The examples by hand tags=["nbval-check-output"]
 from math import log
