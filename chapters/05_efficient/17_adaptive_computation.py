@@ -135,12 +135,14 @@ def gated(x, norm, sublayer, control, training):  # conditional computation, one
 
 
 def early_exit(x, layers, ramps, threshold):  # DeeBERT, for one text: x (1, T, d)
-    for depth, (layer, ramp) in enumerate(zip(layers, ramps, strict=True), 1):
-        x = layer(x)
+    depth = 0
+    for layer, ramp in zip(layers, ramps, strict=True):
+        x, depth = layer(x), depth + 1
         p = ramp(x).softmax(-1)  # (1, classes)
         entropy = -(p * p.log()).sum()
-        if entropy < threshold or depth == len(layers):
-            return p, depth
+        if entropy < threshold:
+            break
+    return p, depth
 
 # %% The examples by hand tags=["nbval-check-output"]
 from math import log
