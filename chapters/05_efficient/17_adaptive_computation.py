@@ -107,8 +107,8 @@ from torch import nn
 class ACT(nn.Module):  # apply one block until each position has halted
     def __init__(self, block, d_model, n_steps, epsilon=0.01):
         super().__init__()
-        self.block, self.n_steps, self.epsilon = block, n_steps, epsilon
-        self.halt = nn.Linear(d_model, 1)
+        self.block, self.halt = block, nn.Linear(d_model, 1)
+        self.n_steps, self.epsilon = n_steps, epsilon
 
     def forward(self, x, coding=lambda step: 0.0):  # x: (B, T, d), coding(step): (T, d)
         running = torch.ones(x.shape[:2], dtype=torch.bool)  # (B, T)
