@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -110,6 +110,7 @@ class HibertConfig(EncoderConfig):
     n_document_layers, max_sentences   layers of the document encoder; sentences at most
     """
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = (*EncoderConfig.MAY_BE_ZERO, "n_document_layers")
     n_segments: int = 0
     n_document_layers: int = 12
     max_sentences: int = 512
