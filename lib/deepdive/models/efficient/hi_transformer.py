@@ -1,6 +1,6 @@
-"""Hi-Transformer: a hierarchical encoder whose words are encoded again, given the document. Wu et al.
-2021, "Hi-Transformer: Hierarchical Interactive Transformer for Efficient and Effective Long Document
-Modeling".
+"""Hi-Transformer: a hierarchical encoder whose words are encoded again, given the document. Wu et
+al. 2021, "Hi-Transformer: Hierarchical Interactive Transformer for Efficient and Effective Long
+Document Modeling".
 
 System: hi_transformer
 Parent: hibert
@@ -34,9 +34,9 @@ from deepdive.models.efficient.hibert import Hibert, HibertConfig, document_enco
 class HiTransformer(Hibert):
     """Token ids (B, S, T) -> document vectors (B, d_model).
 
-        h, r = words(tokens), document(h at each end token)
-        s    = pool_words(again(h with r in place of the end token's state))      # (B, S, d_model)
-        d    = pool_sentences(s)                                                  # (B, d_model)
+    h, r = words(tokens), document(h at each end token)
+    s    = pool_words(again(h with r in place of the end token's state))      # (B, S, d_model)
+    d    = pool_sentences(s)                                                  # (B, d_model)
     """
 
     def __init__(self, *parts: Any, again: Stack | None) -> None:

@@ -1,5 +1,5 @@
-"""HIBERT: a hierarchical encoder of documents, sentences first. Zhang et al. 2019, "HIBERT: Document
-Level Pre-training of Hierarchical Bidirectional Transformers for Document Summarization".
+"""HIBERT: a hierarchical encoder of documents, sentences first. Zhang et al. 2019, "HIBERT:
+Document Level Pre-training of Hierarchical Bidirectional Transformers for Document Summarization".
 
 Positions are learned, and sizes are BERT's, in both encoders. For pretraining by masked sentences
 see `hibert_pretraining`.

@@ -30,8 +30,8 @@ def _() -> Case:
 
     def no_document_layers() -> tuple[Tensor, Tensor]:
         """Without layers of the document, a sentence's state depends on its words alone."""
-        model = hibert.hibert(hibert.TINY, n_document_layers=0).double().eval()
-        alone = model.words(TEXT[0])[:, -1] + model.document.position.table.weight[:2]  # type: ignore[union-attr]
+        model: Any = hibert.hibert(hibert.TINY, n_document_layers=0).double().eval()
+        alone = model.words(TEXT[0])[:, -1] + model.document.position.table.weight[:2]
         return model(TEXT), model.document.norm(alone)[None]
 
     return Case(

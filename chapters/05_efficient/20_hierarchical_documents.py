@@ -1,0 +1,342 @@
+# %% [markdown] tags=["slide"]
+# # Hierarchical Transformers for documents: HIBERT and Hi-Transformer
+#
+# A review of 4,000 words has 16 million pairs of words, so encoders often read only its beginning.
+# A **hierarchical Transformer** instead encodes each sentence by itself and then encodes the
+# sequence of sentence vectors. **Is it better to read the whole document through such a hierarchy
+# than a part of it with full attention?**
+#
+# **What it is.** **HIBERT** ([Zhang et al. 2019](https://arxiv.org/abs/1905.06566)) has a sentence
+# encoder and a **document encoder** on top of it, and is pretrained by predicting masked sentences.
+# **Hi-Transformer** ([Wu et al. 2021](https://arxiv.org/abs/2106.01040)) adds **feedback**: the
+# words of each sentence are encoded again, together with the document encoder's state of that
+# sentence.
+#
+# **What you'll be able to do.** Implement a hierarchical encoder in 40 lines, compute its cost and
+# the best sentence length, and compare it with truncation, a sliding window, and classifiers that
+# ignore word order.
+#
+# <details><summary><b>Short answer</b></summary>
+#
+# SHORTANSWER
+#
+# </details>
+#
+# <small>Prerequisites: [BERT](../03_bert/03_bert.ipynb), [the cost of attention](01_cost.ipynb),
+# [sliding windows](02_sparse_by_position.ipynb) · 18 min · data: full-length film reviews · runs on
+# a laptop; results of the long runs are included · book 5.1.5 and table 1.1</small>
+
+# %% The two encoders [markdown] tags=["slide"] figure="ch05.hierarchical_encoders"
+# ![Left, HIBERT: three sentences of four tokens each go through a sentence encoder. The state of
+# each last token goes to the document encoder, which returns one state per sentence. Right,
+# Hi-Transformer: each of these states replaces the last token's state in its sentence. The words go
+# through a second sentence encoder, are pooled to sentence vectors, and those to one
+# vector.](figures/20_hierarchical_documents.svg)
+#
+# *Filled orange: the **end token** of each sentence, whose state is the sentence vector. Pink: the
+# sentence's state in the context of the document. Dashed: the words' states are also inputs of the
+# second sentence encoder.*
+
+# %% tags=["setup"]
+# Setup, the same on every page. The profile sets how much work the page does.
+PROFILE = "auto"  # @param ["auto", "ci", "laptop", "gpu"]
+SOURCE = "./deepdive-0.1.0-py3-none-any.whl[pages]"  # if it is missing here
+try:
+    import deepdive_book as book
+except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
+    get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
+    import deepdive_book as book
+book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+
+# %% Which pairs are scored? tags=["slide"]
+from deepdive_book.ch05.figures.hierarchical_encoders import attended_pairs
+
+attended_pairs()
+
+# %% [markdown]
+# <details><summary>What you should see: open after you try</summary>
+#
+# 1. One sentence of 12 words has the 144 scores of full attention, and one score of the only
+#    sentence.
+# 2. 12 scores of words and 144 of sentences: the document encoder now does all the work.
+# 3. Four sentences of three words: 36 + 16 = 52 scores.
+#
+# </details>
+#
+# ## By hand: the cost, and one document
+#
+# **The cost.** A document of $n$ words in $S$ sentences of $T$ words each has $n = S T$. Full
+# attention computes $n^2$ scores per layer. The hierarchy computes $S\,T^2 = n\,T$ in the sentence
+# encoder, and $S^2 = (n / T)^2$ in the document encoder. Longer sentences make the first term
+# larger and the second smaller. The derivative of $n\,T + n^2 / T^2$ is zero at $T^3 = 2 n$.
+#
+# | words $n$ | $T$ | $S = n / T$ | $n\,T$ | $S^2$ | hierarchy | full attention |
+# |---|---|---|---|---|---|---|
+# | 12 | 3 | 4 | 36 | 16 | 52 | 144 |
+# | 500 | 10 | 50 | 5,000 | 2,500 | 7,500 | 250,000 |
+# | 4,000 | 20 | 200 | 80,000 | 40,000 | 120,000 | 16,000,000 |
+#
+# With 4,000 words, the best sentence length is 20, about that of real sentences, and the hierarchy
+# computes 133 times fewer scores.
+#
+# **One document.** To follow the numbers, suppose that each encoder is a single attention whose
+# weights are all equal, so it replaces every state by the mean. There are two sentences with an
+# end token of value 0.
+#
+# | step | sentence 1 | sentence 2 |
+# |---|---|---|
+# | tokens | 1, 5, 2, 0 | 12, 20, 8, 0 |
+# | sentence encoder: state of every token | 2 | 10 |
+# | document encoder: state of each sentence | 6 | 6 |
+# | Hi-Transformer: this state replaces the end token's | 2, 2, 2, 6 | 10, 10, 10, 6 |
+# | second sentence encoder, pooled with equal weights | 3 | 9 |
+# | pooled to the document | 6 | |
+#
+# HIBERT stops in the third line, and its word states never depend on another sentence. In
+# Hi-Transformer they do: those of sentence 1 move from 2 to 3, and those of sentence 2 from 10 to
+# 9.
+
+# %% [markdown]
+# ## In code: a hierarchical encoder
+#
+# In the comments, B is the number of documents, S the number of sentences of the longest one, T the
+# number of tokens of the longest sentence, and N the number of real sentences in all documents. Id
+# 0 is padding. The sentences of all documents form one batch of N short texts, and padding
+# sentences aren't encoded at all.
+
+# %% HIBERT's two encoders tags=["concept", "slide"]
+import torch
+from torch import nn
+
+
+def encoder(d_model, n_heads, d_ff, n_layers):
+    layer = nn.TransformerEncoderLayer(d_model, n_heads, d_ff, dropout=0.0, activation="gelu",
+                                       layer_norm_eps=1e-12, batch_first=True)
+    return nn.TransformerEncoder(layer, n_layers, enable_nested_tensor=False)
+
+
+class HierarchicalEncoder(nn.Module):
+    """Encode each sentence by itself, then the sequence of sentence vectors."""
+
+    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers, longest=64, sentences=32):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        self.word_position = nn.Embedding(longest, d_model)
+        self.sentence_position = nn.Embedding(sentences, d_model)
+        self.word_norm, self.sentence_norm = (nn.LayerNorm(d_model, 1e-12) for _ in range(2))
+        self.words = encoder(d_model, n_heads, d_ff, n_layers)
+        self.document = encoder(d_model, n_heads, d_ff, n_layers)
+
+    def sentence_vectors(self, ids):  # (B, S, T)
+        real = ids != 0
+        there = real.any(-1)  # (B, S), True = a sentence
+        x, real = self.tokens(ids[there]), real[there]  # (N, T, d_model), (N, T)
+        x = self.word_norm(x + self.word_position.weight[: x.shape[1]])
+        x = self.words(x, src_key_padding_mask=~real)
+        ends = x[torch.arange(len(x)), real.sum(-1) - 1]  # (N, d_model), at the end tokens
+        empty = ends.new_zeros(*there.shape, ends.shape[-1])  # (B, S, d_model)
+        return empty.index_put((there,), ends), there
+
+    def forward(self, ids):  # (B, S, T) -> (B, S, d_model)
+        x, there = self.sentence_vectors(ids)
+        x = self.sentence_norm(x + self.sentence_position.weight[: x.shape[1]])
+        return self.document(x, src_key_padding_mask=~there)
+
+# %% The example by hand tags=["nbval-check-output"]
+def mean_attention(x):  # the simplest encoder: every state becomes the mean
+    return x.mean(-1, keepdim=True).expand_as(x)
+
+
+document = torch.tensor([[1.0, 5, 2, 0], [12, 20, 8, 0]])  # (S, T)
+words = mean_attention(document)
+context = mean_attention(words[:, -1])  # end tokens -> (S,)
+print("sentence vectors:", words[:, -1].tolist(), "in the document:", context.tolist())
+again = mean_attention(torch.cat([words[:, :-1], context[:, None]], 1))
+print("after the feedback:", again.mean(1).tolist(), "document:", again.mean().item())
+for n in (12, 500, 4000):
+    T = round((2 * n) ** (1 / 3) + 0.1)
+    print(f"n = {n}, T = {T}: {n * T + (n // T) ** 2:,} scores instead of {n * n:,}")
+
+# %% [markdown]
+# ### HIBERT in the library
+#
+# `deepdive`, the small library that accompanies this book, has HIBERT as two of its BERT encoders.
+# The next cells copy weights into it and compare outputs and gradients, with padding words and a
+# padding sentence.
+
+# %% Copy the weights into the library's HIBERT tags=["equals-library"]
+from deepdive.models.efficient import hibert
+
+torch.manual_seed(0)
+ours = HierarchicalEncoder(32, 32, 4, 64, 2)
+library = hibert.hibert(hibert.TINY)
+inputs = library.words.embeddings
+with torch.no_grad():
+    inputs.tokens.weight.copy_(ours.tokens.weight)
+    inputs.position.table.weight.copy_(ours.word_position.weight)
+    library.document.position.table.weight.copy_(ours.sentence_position.weight)
+    for mine, theirs in ((ours.words, library.words), (ours.document, library.document)):
+        for a, b in zip(mine.layers, theirs.stack.blocks, strict=True):
+            for name in ("weight", "bias"):
+                q, k, v = getattr(a.self_attn, f"in_proj_{name}").chunk(3)
+                getattr(b.attn.q, name).copy_(q)
+                getattr(b.attn.kv, name).copy_(torch.cat([k, v]))
+            b.attn.out.load_state_dict(a.self_attn.out_proj.state_dict())
+            b.ff.inner.load_state_dict(a.linear1.state_dict())
+            b.ff.out.load_state_dict(a.linear2.state_dict())
+
+# %% The same documents through both tags=["equals-library", "nbval-check-output"]
+ids = torch.randint(4, 32, (2, 3, 5))
+ids[0, 1, 3:] = ids[1, 0, 4:] = ids[1, 2] = 0  # padding words, and a padding sentence
+real = ids != 0
+a, b = ours(ids)[real.any(-1)], library(ids, real)[real.any(-1)]
+assert torch.allclose(a, b, atol=1e-5)
+pairs = ((a, ours.tokens.weight, ours.document.layers[0].linear1.weight),
+         (b, inputs.tokens.weight, library.document.stack.blocks[0].ff.inner.weight))
+gradients = [torch.autograd.grad(y.pow(3).sum(), weights) for y, *weights in pairs]
+assert all(torch.allclose(*each, atol=1e-4) for each in zip(*gradients, strict=True))
+print("equal outputs and gradients for", len(a), "sentences")
+
+# %% [markdown] tags=["slide"]
+# ## Pretraining: masked sentences
+#
+# BERT masks words. HIBERT masks **15% of the sentences**, and a decoder predicts each of them word
+# by word, given the document encoder's state at its position. So this state must contain what the
+# other sentences imply about the missing one. As in BERT, not every chosen sentence is replaced by
+# `[MASK]` tokens: 80% are, 10% become another sentence, and 10% stay as they are.
+
+# %% Which sentences are masked? tags=["nbval-check-output"]
+from deepdive.models.efficient import hibert_pretraining
+
+text = torch.arange(4, 16).view(1, 4, 3)  # four sentences of three tokens; 3 is [MASK]
+everything = torch.ones_like(text, dtype=torch.bool)
+for seed in (0, 1):
+    generator = torch.Generator().manual_seed(seed)
+    found = hibert_pretraining.mask_sentences(text, everything, 3, generator, rate=0.5)
+    print(found.tokens[0].tolist(), "predict:", found.chosen[0].tolist())
+
+# %% [markdown] tags=["slide"]
+# ## Hi-Transformer: words are encoded again
+#
+# In HIBERT, a word's state depends on its own sentence only. In Hi-Transformer, the state $r_i$ of
+# sentence $i$ replaces that of its end token, and a second sentence encoder encodes the sentence
+# again, so each word attends to a summary of the document. **Attention pooling** (a weighted mean,
+# whose weights are a softmax of learned scores) then makes a vector of each sentence's words, and
+# one of the sentence vectors. Without the feedback, the model is HIBERT with pooling, as the next
+# cell asserts.
+
+# %% Feedback, and what a word depends on tags=["nbval-check-output"]
+from deepdive.core.hooks import record
+from deepdive.models.efficient import hi_transformer
+
+torch.manual_seed(0)
+text = torch.randint(4, 32, (1, 3, 5))
+other = text.clone()
+other[0, 2, 0] = 4 + (text[0, 2, 0] - 3) % 28  # change a word of the last sentence
+for feedback in (False, True):
+    model = hi_transformer.hi_transformer(hi_transformer.TINY, feedback=feedback)
+    part = "again.blocks.0.stream" if feedback else "words.stack.blocks.1.stream"
+    with record(model, part) as before:
+        model(text)
+    with record(model, part) as after:
+        model(other)
+    changed = (before[part] - after[part]).abs().amax(-1) > 1e-7
+    print("feedback" if feedback else "no feedback", "- words of sentence 1 that change:",
+          int(changed[0].sum()), "of 5")
+    if not feedback:
+        states, real = hibert.Hibert.forward(model, text), torch.ones(1, 3, dtype=torch.bool)
+        assert torch.equal(model(text), model.pool_sentences(states, real))
+
+# %% [markdown] tags=["slide"]
+# ## Experiments
+#
+# ### 1. How fast does the cost grow?
+#
+# We count the **FLOPs** (floating-point operations) of a forward pass of three untrained encoders
+# of width 32 with two layers: full attention, a sliding window of 16 words as in
+# [Longformer](02_sparse_by_position.ipynb), and HIBERT with one layer per encoder and sentences of
+# 16 tokens. Look at the factor from one row to the next, in which the document gets four times as
+# long.
+
+# %% Count the operations tags=["nbval-check-output"]
+from deepdive_book.ch05.runs import long_document_tables
+
+long_document_tables.cost_table(lengths=(256, 1024, 4096))
+
+# %% [markdown]
+# COSTTEXT
+#
+# ### 2. How many words of a review are needed?
+#
+# The data are 2,000 [film reviews](https://www.cs.cornell.edu/people/pabo/movie-review-data/), half
+# of them positive, with 746 words on average. A classifier predicts the label from the first 128,
+# 256, or 512 words, the last 512, or the first and last 256. We train three kinds of classifiers.
+# The **Transformer** has two layers of width 32, and the mean of its states goes to a linear layer.
+# The **mean of word embeddings** has no Transformer layer at all. **TF-IDF** counts words and word
+# pairs, gives rare ones more weight, and is followed by logistic regression.
+#
+# **Method.** The authors of the data divided the reviews into ten parts. We train on seven of them
+# (1,400 reviews), use one (200) to choose the checkpoint, and test on two (400). METHODSPLITS. Each
+# neural network is trained with the same compute, 400 GFLOP (billions of FLOPs), but for at most 15
+# passes over the reviews. All have dropout of 0.2 and weight decay of 0.1, and the checkpoint with
+# the lowest validation loss is tested. The learning rate of each is chosen on the validation
+# reviews of the first split with a seed of its own. The brackets after a mean are its **95%
+# confidence interval**: in 95% of repetitions of such an experiment, the interval would contain the
+# true mean. In the table, go down a column to see what more words add, and along a line to see what
+# the model adds.
+
+# %% tags=["fold"]
+from deepdive_book.kit.predictions import predict
+
+predict(
+    "Logistic regression on TF-IDF reads the first 128 words of each review, or all words. How "
+    "many points of accuracy do the other words add?",
+    ["fewer than 5", "5 to 15", "more than 15"],
+    answer=2,
+    explain="Accuracy rises from PREDICTFROM to PREDICTTO. Reviews often begin with the plot.",
+    key="05_efficient/words-of-a-review",
+)
+
+# %% [markdown] tags=["answer"]
+# #### Answer: open after you predict
+
+# %% Accuracy by the words that are read tags=["slide", "surprise", "nbval-check-output"]
+from deepdive_book.ch05.runs import long_documents
+
+rows, linear = long_documents.load(), long_documents.load_linear()
+long_document_tables.cut_table(rows, linear)
+
+# %% [markdown]
+# CUTTEXT
+#
+# ### 3. Is a hierarchy the best way to read it all?
+#
+# We now compare encoders of whole reviews: HIBERT and Hi-Transformer, a sliding window of 16 words
+# with one global token, and the mean of word embeddings. **Mean of sentence vectors** is HIBERT
+# without its document encoder, and has two layers in the sentence encoder instead of one. HIBERT's
+# sentence states are averaged, then classified. None of these models is pretrained. The method is
+# that of experiment 2. The question has two parts. Compare the accuracies, and then the last two
+# columns, which show whether the order of the sentences matters.
+
+# %% The same code for a few steps
+from deepdive_book.kit.profile import pick
+
+name, few = long_documents.HIBERT, pick(ci=0.2, laptop=4, gpu=40)
+row = long_documents.measure(name, split=0, rate=3e-3, seed=0, gflop=few)
+print(f"{name}: accuracy {row['accuracy']:.0%} after {row['epochs']} passes")
+
+# %% Encoders of whole reviews tags=["slide", "nbval-check-output"]
+long_document_tables.whole_table(rows, linear)
+
+# %% Differences, paired by split tags=["nbval-check-output"]
+long_document_tables.contrast_table(rows, linear)
+
+# %% [markdown]
+# WHOLETEXT
+
+# %% Accuracy by the number of words
+long_document_tables.length_figure(rows, linear)
+
+# %% [markdown]
+# *Test accuracy by the mean number of words read. Error bars: 95% confidence intervals over the
+# splits. Encoders of whole reviews read 746 words on average and are shown side by side.*

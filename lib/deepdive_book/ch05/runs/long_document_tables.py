@@ -1,0 +1,188 @@
+"""The tables and the plot of page 5.20, from the saved runs of its experiments."""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import mean
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from deepdive.models.bert.bert import TINY, bert
+from deepdive.models.efficient import hibert, longformer
+from deepdive_book.ch05.runs.long_documents import (
+    CUTS,
+    HI,
+    HIBERT,
+    VECTORS,
+    WIDTH,
+    WINDOW,
+    WORDS,
+)
+from deepdive_book.kit.flops import count_flops
+from deepdive_book.kit.markup import Html
+from deepdive_book.kit.palette import PALETTE
+from deepdive_book.kit.plotting import with_alt
+from deepdive_book.kit.rows import interval, paired
+from deepdive_book.kit.tables import NOT_HERE, table
+
+Rows = Sequence[dict[str, Any]]
+NOT_SAVED = [{"encoder": NOT_HERE}]
+LINEAR, FLAT = "TF-IDF, logistic regression", "Transformer"
+WHOLE = (WORDS, VECTORS, WINDOW, HIBERT, HI)
+FIRST_LAST = "first 256, last 256"
+
+
+def by_split(rows: Rows, name: str) -> dict[int, float]:
+    """Return an arm's accuracy by split."""
+    return {row["split"]: row["accuracy"] for row in rows if row["name"] == name}
+
+
+def _runs(rows: Rows, name: str) -> list[dict[str, Any]]:
+    return sorted((row for row in rows if row["name"] == name), key=lambda row: row["split"])
+
+
+def whole_table(rows: Rows, linear: Rows) -> Html:
+    """Show the encoders of whole reviews."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = [{"encoder": "majority class", "parameters": "0", "accuracy (%)": 50.0}]
+    runs = _runs(linear, WINDOW)
+    lines.append({
+        "encoder": LINEAR, "parameters": f"{round(mean(r['parameters'] for r in runs), -3):,.0f}",
+        "accuracy (%)": interval([r["accuracy"] for r in runs], 100),
+    })  # fmt: skip
+    for name in WHOLE:
+        if runs := _runs(rows, name):
+            mixed = [row["shuffled"] for row in runs if row["shuffled"] is not None]
+            lines.append({
+                "encoder": name, "parameters": f"{mean(r['parameters'] for r in runs):,.0f}",
+                "GFLOP": f"{mean(r['spent'] for r in runs):.0f}",
+                "passes": f"{mean(r['epochs'] for r in runs):.1f}",
+                "LR": f"{runs[0]['rate']:g}",
+                "accuracy (%)": interval([r["accuracy"] for r in runs], 100),
+                "sentences shuffled (%)": interval(mixed, 100),
+            })  # fmt: skip
+    head = ["encoder", "parameters", "GFLOP", "passes", "LR", "accuracy (%)",
+            "sentences shuffled (%)"]  # fmt: skip
+    return table(lines, head, formats=dict.fromkeys(head[-2:], ".1f"),
+                 caption=f"Test accuracy of encoders that read whole reviews, mean over "
+                 f"{len(runs)} splits [95% t interval]. GFLOP is the compute of the training run, "
+                 "and LR its learning rate. The last column is the accuracy of the same models "
+                 "when the sentences of each test review are put in random order.")  # fmt: skip
+
+
+def cut_table(rows: Rows, linear: Rows) -> Html:
+    """Show what is read of a review, by three kinds of classifiers."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines, counts = [], set[int]()
+    for name in (*CUTS, WINDOW):
+        whole = name == WINDOW
+        averages = _runs(rows, WORDS if whole else f"{WORDS}, {name}")
+        flat, counted = ([] if whole else _runs(rows, name)), _runs(linear, name)
+        line: dict[str, Any] = {
+            "words": "all" if whole else name,
+            "mean number of words": f"{mean(r['tokens'] for r in counted):.0f}",
+        }
+        for title, runs in ((FLAT, flat), (WORDS, averages), (LINEAR, counted)):
+            line[title] = interval([r["accuracy"] for r in runs], 100)
+        if flat:
+            line["passes"] = f"{mean(r['epochs'] for r in flat):.1f}"
+            counts.add(len(flat))
+        lines.append(line)
+    head = ["words", "mean number of words", "passes", FLAT, WORDS, LINEAR]
+    return table(lines, head, formats=dict.fromkeys((FLAT, WORDS, LINEAR), ".1f"),
+                 caption="Test accuracy (%) by the words of each review that a classifier reads, "
+                 f"mean over {max(counts)} splits [95% t interval]. Passes are those of the "
+                 "Transformer over the training reviews, with the compute of the other "
+                 "table.")  # fmt: skip
+
+
+CONTRASTS = (
+    (HIBERT, "first 512"), (HIBERT, WINDOW), (HIBERT, VECTORS), (HI, HIBERT), (HIBERT, WORDS),
+    (HIBERT, LINEAR),
+)  # fmt: skip
+
+
+def contrast_table(rows: Rows, linear: Rows) -> Html:
+    """Show differences of accuracies, paired by split."""
+    if not rows:
+        return table(NOT_SAVED)
+    found: Mapping[str, dict[int, float]] = {
+        **{name: by_split(rows, name) for pair in CONTRASTS for name in pair},
+        LINEAR: by_split(linear, WINDOW),
+    }
+    lines, names = [], {"first 512": "Transformer, first 512 words"}
+    for first, second in CONTRASTS:
+        differences = paired(found[first], found[second])
+        if len(differences) > 1:
+            lines.append({
+                "first": first, "second": names.get(second, second),
+                "difference (points)": interval(differences, 100, contrasts=len(CONTRASTS)),
+            })  # fmt: skip
+    return table(lines, formats={"difference (points)": ".1f"},
+                 caption="Test accuracy of the first minus that of the second, paired by split "
+                 "[95% t interval, widened for six comparisons]. Positive numbers mean that the "
+                 "first is better.")  # fmt: skip
+
+
+def own_error(rows: Rows, name: str = HIBERT) -> float:
+    """Return the standard error, in points, that the number of test reviews alone causes."""
+    runs = _runs(rows, name)
+    right = [int(x) for row in runs for x in row["correct"]]
+    share = sum(right) / len(right)
+    return 100 * sqrt(share * (1 - share) / len(right))
+
+
+def length_figure(rows: Rows, linear: Rows) -> Figure:
+    """Draw accuracy by the mean number of words read."""
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    firsts = [name for name in CUTS if name.startswith("first") and name != FIRST_LAST]
+    series = {
+        LINEAR: [_runs(linear, name) for name in (*firsts, WINDOW)],
+        WORDS: [_runs(rows, name) for name in (*(f"{WORDS}, {n}" for n in firsts), WORDS)],
+        "Transformer, first words": [_runs(rows, name) for name in firsts],
+        WINDOW: [_runs(rows, WINDOW)], VECTORS: [_runs(rows, VECTORS)],
+        HIBERT: [_runs(rows, HIBERT)], HI: [_runs(rows, HI)],
+    }  # fmt: skip
+    for i, (name, points) in enumerate(series.items()):
+        points = [runs for runs in points if len(runs) > 1]
+        if not points:
+            continue
+        at = [mean(r["tokens"] for r in runs) + 14 * max(0, i - 2) for runs in points]
+        ranges = [interval([r["accuracy"] for r in runs], 100) for runs in points]
+        middle = [r.value for r in ranges]  # type: ignore[union-attr]
+        error = [[r.value - r.low for r in ranges], [r.high - r.value for r in ranges]]  # type: ignore[union-attr]
+        axes.errorbar(at, middle, error, marker="osD^v*P"[i], ms=5, lw=1.2, capsize=3,
+                      color=PALETTE[i % len(PALETTE)], label=name)  # fmt: skip
+    axes.set(xlabel="mean number of words that are read of a review", ylabel="test accuracy (%)")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    return with_alt(
+        figure,
+        "Test accuracy by the mean number of words read. All three lines rise with the number of "
+        "words, TF-IDF the highest; the encoders of whole reviews are at the right.",
+    )
+
+
+def cost_table(lengths: Sequence[int] = (256, 1024, 4096), sentence: int = 16) -> Html:
+    """Count the FLOPs of three encoders' forward passes, at these numbers of words."""
+    sizes: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "dropout": 0.0,
+                             "vocab_size": 8, "max_length": max(lengths)}  # fmt: skip
+    full = bert(TINY, **sizes, n_layers=2)
+    window = longformer.longformer(longformer.TINY.but(**sizes, n_layers=2, window=WIDTH))
+    tree = hibert.hibert(hibert.TINY, **sizes, n_layers=1, n_document_layers=1,
+                         max_sentences=max(lengths) // sentence)  # fmt: skip
+    lines: list[dict[str, Any]] = []
+    for n in lengths:
+        ids = torch.full((1, n), 4)
+        calls = {"full attention": lambda ids=ids: full(ids),
+                 f"sliding window of {WIDTH}": lambda ids=ids: window(ids),
+                 "HIBERT": lambda ids=ids: tree(ids.view(1, -1, sentence))}  # fmt: skip
+        with torch.no_grad():
+            lines.append({"words": f"{n:,}"} | {k: count_flops(f) / 1e6 for k, f in calls.items()})
+    head = list(lines[0])
+    return table(lines, head, formats=dict.fromkeys(head[1:], ",.1f"),
+                 caption="Millions of FLOPs of one forward pass, with two layers of width "
+                 "32.")  # fmt: skip
