@@ -240,7 +240,7 @@ for feedback in (False, True):
         model(text)
     with record(model, part) as after:
         model(other)
-    changed = (before[part] - after[part]).abs().amax(-1) > 1e-7
+    changed = (before[part][0] - after[part][0]).abs().amax(-1) > 1e-7
     print("feedback" if feedback else "no feedback", "- words of sentence 1 that change:",
           int(changed[0].sum()), "of 5")
     if not feedback:
@@ -340,3 +340,192 @@ long_document_tables.length_figure(rows, linear)
 # %% [markdown]
 # *Test accuracy by the mean number of words read. Error bars: 95% confidence intervals over the
 # splits. Encoders of whole reviews read 746 words on average and are shown side by side.*
+
+# %% [markdown]
+# ## With the real library: two BERT models of transformers
+#
+# `transformers` has neither HIBERT nor Hi-Transformer, but HIBERT's encoder is two `BertModel`: one
+# for the tokens of a sentence, and one that gets the sentence vectors as `inputs_embeds`. In the
+# next cell, two random models are saved and loaded into our library's HIBERT, and the states of
+# the sentences are compared. The weights are random, so the output says nothing about quality. With
+# pretrained weights for the sentence encoder, the code is the same.
+
+# %% HIBERT from two BertModel tags=["nbval-check-output"]
+from tempfile import TemporaryDirectory
+
+from transformers import BertConfig, BertModel
+
+from deepdive import published
+
+config = BertConfig(vocab_size=32, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                    intermediate_size=64, max_position_embeddings=64, type_vocab_size=1)  # fmt: skip
+words, document = (BertModel(config, add_pooling_layer=False).eval() for _ in range(2))
+with TemporaryDirectory() as folder:
+    words.save_pretrained(folder)
+    sentence_encoder = published.load(folder)
+    document.embeddings.token_type_embeddings.weight.data.zero_()
+    document.save_pretrained(folder)
+    bert = published.load(folder)
+document_encoder = hibert.DocumentEncoder(bert.embeddings.position, bert.stack, 32, 0.0, 1e-12)
+document_encoder.norm = bert.embeddings.norm
+library = hibert.Hibert(sentence_encoder, document_encoder, hibert.TINY).eval()
+
+ids = torch.randint(4, 32, (1, 3, 5))  # one document of three sentences
+with torch.no_grad():
+    ends = words(ids[0]).last_hidden_state[:, -1]  # (S, d_model)
+    states = document(inputs_embeds=ends[None]).last_hidden_state  # (1, S, d_model)
+    print("equal:", torch.allclose(states, library(ids), atol=1e-5), tuple(states.shape))
+
+# %% [markdown]
+# ## How it differs
+#
+# | | truncation | sliding window | HIBERT | Hi-Transformer |
+# |---|---|---|---|---|
+# | words that are read | the first $m$ | all | all | all |
+# | scores per layer, $n$ words | $m^2$ | $n w$ | $n T$, then $(n / T)^2$ | $2\,n T$ and $(n / T)^2$ |
+# | a word depends on | the first $m$ words | its neighbors | its sentence | the document |
+# | two sentences meet | in every layer | if they are near | in the document encoder | also in the words |
+# | output | words | words | sentences | the document |
+#
+# [Transformer-XL](16_recurrence_and_memory.ipynb) also reads a long text in parts, but from left to
+# right and with cached states. [Longformer](02_sparse_by_position.ipynb) needs no sentences and
+# keeps a state for each word in the context of its neighbors.
+#
+# ## Common mistake: padding sentences in the mean
+#
+# Documents in a batch have different numbers of sentences, so the shorter ones are padded with
+# empty sentences. If you average over all $S$ positions, these count. **Symptom:** no error, but
+# the prediction for a document depends on the longest document in its batch, and evaluation with
+# batches of one differs from evaluation with larger batches. **Fix:** divide by the number of real
+# sentences, and test one document alone and in a batch.
+
+# %% The mistake, and its symptom tags=["nbval-check-output"]
+alone = torch.tensor([[2.0, 10.0]])  # sentence states, one number each
+batch = torch.tensor([[2.0, 10.0, 0.0, 0.0]])  # next to a document of four sentences
+real = torch.tensor([[True, True, False, False]])
+print("alone:", alone.mean(1).item(), "in a batch:", batch.mean(1).item())
+print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
+
+# %% [markdown]
+# ## In practice
+#
+# PRACTICE
+#
+# ## Summary
+#
+# SUMMARY
+#
+# As reported, [Zhang et al.](https://arxiv.org/abs/1905.06566) pretrain HIBERT on unlabeled
+# documents and use it for **extractive summarization**, the selection of sentences. The abstract
+# gives a gain of 1.25 ROUGE points over the randomly initialized model on CNN/DailyMail, and of 2.0
+# on a version of the New York Times data. (ROUGE measures overlap with a reference summary.) [Wu et
+# al.](https://arxiv.org/abs/2106.01040) report that Hi-Transformer is efficient and effective on
+# three benchmark data sets. We reproduced the lower cost. We trained small models from random
+# weights on one data set of 2,000 reviews, so neither the gain by pretraining nor the quality of
+# large models was reproduced.
+#
+# ## Check your understanding
+#
+# 1. A document has 30 sentences of 20 words. Compute the scores of one layer of full attention, and
+#    of one layer of each of HIBERT's encoders.
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    $600^2 = 360{,}000$, and $30 \cdot 20^2 = 12{,}000$ plus $30^2 = 900$.
+#
+#    </details>
+# 2. Two documents have the same sentences in a different order. When can HIBERT's mean of sentence
+#    states tell them apart?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    Only through the sentence positions. Without them, a different order of the sentence vectors
+#    gives the same states in a different order, and their mean is the same.
+#
+#    </details>
+# 3. In HIBERT, can the state of the word "it" depend on a noun of the sentence before? In
+#    Hi-Transformer?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    In HIBERT it can't, because words attend only to their own sentence. In Hi-Transformer it can,
+#    through the document encoder's state, one vector for all that the other sentences say.
+#
+#    </details>
+# 4. Why does HIBERT mask whole sentences rather than words?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    A masked word can often be predicted from its own sentence, so the document encoder would learn
+#    little. A masked sentence has to be predicted from the other sentences.
+#
+#    </details>
+# 5. Which baseline shows whether the document encoder is needed, and which whether word order is?
+#
+#    <details><summary>Answer: open after you predict</summary>
+#
+#    The mean of sentence vectors has no document encoder. The mean of word embeddings and TF-IDF
+#    ignore word order (TF-IDF knows pairs of adjacent words).
+#
+#    </details>
+#
+# ## Exercises
+#
+# 1. *(on paper, 5 min)* A contract has 32,000 words. Compute the sentence length $T$ with the
+#    fewest scores, and the number of scores. How many times fewer than with full attention is that?
+#
+#    <details><summary>Answer</summary>
+#
+#    $T^3 = 64{,}000$, so $T = 40$. There are $32{,}000 \cdot 40 = 1{,}280{,}000$ scores of words and
+#    $800^2 = 640{,}000$ of sentences, 1,920,000 in all. Full attention computes 1,024,000,000, 533
+#    times as many.
+#
+#    </details>
+# 2. *(on paper, 5 min)* Continue the example by hand with a third sentence of tokens 3, 6, 3, 0.
+#    Compute the sentence vectors, the document encoder's state, and the three pooled sentence
+#    vectors of Hi-Transformer.
+#
+#    <details><summary>Answer</summary>
+#
+#    The vectors are 2, 10, and 3, and their mean is 5. The pooled vectors are $(2 + 2 + 2 + 5) / 4 =
+#    2.75$, $(30 + 5) / 4 = 8.75$, and $(9 + 5) / 4 = 3.5$.
+#
+#    </details>
+# 3. *(in code, 15 min)* Add Hi-Transformer's feedback to `HierarchicalEncoder`: let
+#    `sentence_vectors` also return the words' states, replace the end states, and apply a third
+#    encoder. Check that a word of the first sentence depends on the last sentence.
+#
+#    <details><summary>Answer</summary>
+#
+#    With word states `x` (N, T, d_model) and sentence states `r` (B, S, d_model): `at =
+#    (torch.arange(len(x)), real.sum(-1) - 1)`, then `x = x.index_put(at, r[there])`, and
+#    `self.again(x, src_key_padding_mask=~real)`.
+#
+#    </details>
+# 4. *(measure, 10 min of machine time)* Train `long_documents.HIBERT` with `long_documents.measure`
+#    on splits 0 to 2, once with the sentences of the training reviews in random order. Report
+#    whether the accuracy changes, with the paired interval.
+#
+#    <details><summary>Answer</summary>
+#
+#    Pass a `random.Random` as the third argument of `prepare` in `long_documents.loss`. We haven't
+#    run it. EXERCISEANSWER
+#
+#    </details>
+
+# %% Exercise answers, checked tags=["nbval-check-output"]
+print(round(64_000 ** (1 / 3)), 32_000 * 40 + 800**2, round(32_000**2 / (32_000 * 40 + 800**2)))
+print([(3 * v + 5) / 4 for v in (2, 10, 3)], 30 * 20**2, 30**2)
+
+# %% [markdown]
+# ## Further reading
+#
+# - Zhang, Wei, and Zhou (2019), [*HIBERT: Document Level Pre-training of Hierarchical Bidirectional
+#   Transformers for Document Summarization*](https://arxiv.org/abs/1905.06566).
+# - Wu et al. (2021), [*Hi-Transformer: Hierarchical Interactive Transformer for Efficient and
+#   Effective Long Document Modeling*](https://arxiv.org/abs/2106.01040).
+# - Chang et al. (2019), [*Language Model Pre-training for Hierarchical Document
+#   Representations*](https://arxiv.org/abs/1901.09128): pretraining at both levels.
+# - Pang and Lee (2004), [*A Sentimental
+#   Education*](https://arxiv.org/abs/cs/0409058): the film reviews, and a classifier that first
+#   selects subjective sentences.

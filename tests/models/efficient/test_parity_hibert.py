@@ -64,7 +64,8 @@ def copied(model: Any) -> tuple[Any, Any]:
         theirs: Any = BertModel(BertConfig(
             vocab_size=28, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
             intermediate_size=24, max_position_embeddings=length, type_vocab_size=1,
-        ), add_pooling_layer=False).double().eval()  # fmt: skip
+        ), add_pooling_layer=False)  # fmt: skip
+        theirs = theirs.double().eval()
         nn.init.zeros_(theirs.embeddings.token_type_embeddings.weight)
         with torch.no_grad():
             for _, mine, other in pairs(inputs, stack, theirs, table):

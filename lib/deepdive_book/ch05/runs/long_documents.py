@@ -53,6 +53,7 @@ CUTS: dict[str, tuple[int | None, int]] = {
     "first 128": (128, 0), "first 256": (256, 0), "first 512": (512, 0), "last 512": (0, 512),
     "first 256, last 256": (256, 256),
 }  # fmt: skip
+TUNED_AS = {"last 512": "first 512", "first 256, last 256": "first 512"}  # one learning rate
 LINEAR = (*CUTS, WINDOW)  # what the linear classifier reads; the window reads everything
 LINEAR_GRID = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)  # C of the logistic regression
 
@@ -386,7 +387,7 @@ def best_rate(name: str, gflop: float) -> float:
     """Return the learning rate with the lowest validation loss in split 0, with a seed of its own;
     a best rate at an edge of those tried extends the search.
     """
-    path = results_path("05_efficient", "long_documents_tuning")
+    name, path = TUNED_AS.get(name, name), results_path("05_efficient", "long_documents_tuning")
     rates, found = list(FIRST), dict[float, float]()
     while True:
         for rate in rates:
