@@ -413,6 +413,17 @@ def run_all(names: Sequence[str] = tuple(ARMS), splits: Sequence[int] = SPLITS) 
         sweep(measure, points, path, data="movie_reviews")
 
 
+def run_longer(splits: Sequence[int] = SPLITS[:3]) -> None:
+    """Measure the Transformer on the first 512 words with three times the compute, into
+    results/long_documents_longer.json.
+    """
+    path, gflop = results_path("05_efficient", "long_documents_longer"), 3 * GFLOP * share()
+    rate = best_rate("first 512", gflop)
+    points = [{"name": "first 512", "split": s, "rate": rate, "seed": s, "gflop": gflop}
+              for s in splits]  # fmt: skip
+    sweep(measure, points, path, data="movie_reviews")
+
+
 def run_linear() -> None:
     """Fit the linear baselines into results/long_documents_linear.json."""
     path = results_path("05_efficient", "long_documents_linear")
@@ -425,6 +436,13 @@ def load() -> list[dict[str, Any]]:
     if profile() == "experiment":
         run_all()
     return load_rows(results_path("05_efficient", "long_documents"))
+
+
+def load_longer() -> list[dict[str, Any]]:
+    """Return the saved runs of `run_longer`, measured first in the profile `experiment`."""
+    if profile() == "experiment":
+        run_longer()
+    return load_rows(results_path("05_efficient", "long_documents_longer"))
 
 
 def load_linear() -> list[dict[str, Any]]:
