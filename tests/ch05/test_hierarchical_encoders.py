@@ -1,4 +1,4 @@
-"""The figures of page 5.20: the drawing of both encoders, and the pairs of words that are scored."""
+"""The figures of page 5.20: the drawing of both encoders, and the pairs of words scored."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from deepdive_book.ch05.runs.long_documents import (
     CUTS,
     HI,
     HIBERT,
+    TWO,
     VECTORS,
     WIDTH,
     WINDOW,
@@ -30,7 +31,7 @@ from deepdive_book.kit.tables import NOT_HERE, table
 Rows = Sequence[dict[str, Any]]
 NOT_SAVED = [{"encoder": NOT_HERE}]
 LINEAR, FLAT = "TF-IDF, logistic regression", "Transformer"
-WHOLE = (WORDS, VECTORS, WINDOW, HIBERT, HI)
+WHOLE = (WORDS, VECTORS, TWO, WINDOW, HIBERT, HI)
 FIRST_LAST = "first 256, last 256"
 
 
@@ -67,41 +68,50 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
     head = ["encoder", "parameters", "GFLOP", "passes", "LR", "accuracy (%)",
             "sentences shuffled (%)"]  # fmt: skip
     return table(lines, head, formats=dict.fromkeys(head[-2:], ".1f"),
-                 caption=f"Test accuracy of encoders that read whole reviews, mean over "
-                 f"{len(runs)} splits [95% t interval]. GFLOP is the compute of the training run, "
+                 caption=f"Test accuracy of encoders that read full reviews, mean over "
+                 f"{len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP is the compute of training, "
                  "and LR its learning rate. The last column is the accuracy of the same models "
                  "when the sentences of each test review are put in random order.")  # fmt: skip
 
 
-def cut_table(rows: Rows, linear: Rows) -> Html:
-    """Show what is read of a review, by three kinds of classifiers."""
+def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
+    """Show what is read of a review, by three kinds of classifiers; `longer`: runs of the
+    Transformer on the first 512 words with more compute.
+    """
     if not rows:
         return table(NOT_SAVED)
-    lines, counts = [], set[int]()
+    lines = []
     for name in (*CUTS, WINDOW):
         whole = name == WINDOW
         averages = _runs(rows, WORDS if whole else f"{WORDS}, {name}")
-        flat, counted = ([] if whole else _runs(rows, name)), _runs(linear, name)
-        line: dict[str, Any] = {
-            "words": "all" if whole else name,
-            "mean number of words": f"{mean(r['tokens'] for r in counted):.0f}",
-        }
-        for title, runs in ((FLAT, flat), (WORDS, averages), (LINEAR, counted)):
-            line[title] = interval([r["accuracy"] for r in runs], 100)
-        if flat:
-            line["passes"] = f"{mean(r['epochs'] for r in flat):.1f}"
-            counts.add(len(flat))
-        lines.append(line)
-    head = ["words", "mean number of words", "passes", FLAT, WORDS, LINEAR]
+        lines.append(_cut_line(name, [] if whole else _runs(rows, name), averages,
+                               _runs(linear, name)))  # fmt: skip
+        if name == "first 512" and longer:
+            lines.append(_cut_line(f"{name}, more training", _runs(longer, name), (), ()))
+    head = ["words", "mean number of words", "GFLOP", "passes", FLAT, WORDS, LINEAR]
     return table(lines, head, formats=dict.fromkeys((FLAT, WORDS, LINEAR), ".1f"),
                  caption="Test accuracy (%) by the words of each review that a classifier reads, "
-                 f"mean over {max(counts)} splits [95% t interval]. Passes are those of the "
-                 "Transformer over the training reviews, with the compute of the other "
-                 "table.")  # fmt: skip
+                 f"mean over {len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP and passes "
+                 "over the training reviews are those of the Transformer.")  # fmt: skip
+
+
+def _cut_line(name: str, flat: Rows, averages: Rows, counted: Rows) -> dict[str, Any]:
+    """Return one line of `cut_table`."""
+    any_runs = counted or flat
+    line: dict[str, Any] = {
+        "words": "all" if name == WINDOW else name,
+        "mean number of words": f"{mean(r['tokens'] for r in any_runs):.0f}" if any_runs else None,
+    }
+    for title, runs in ((FLAT, flat), (WORDS, averages), (LINEAR, counted)):
+        line[title] = interval([r["accuracy"] for r in runs], 100)
+    if flat:
+        line["GFLOP"] = f"{mean(r['spent'] for r in flat):,.0f}"
+        line["passes"] = f"{mean(r['epochs'] for r in flat):.1f}"
+    return line
 
 
 CONTRASTS = (
-    (HIBERT, "first 512"), (HIBERT, WINDOW), (HIBERT, VECTORS), (HI, HIBERT), (HIBERT, WORDS),
+    (HIBERT, "last 512"), (HIBERT, WINDOW), (HIBERT, VECTORS), (HI, HIBERT), (HIBERT, WORDS),
     (HIBERT, LINEAR),
 )  # fmt: skip
 
@@ -115,7 +125,7 @@ def contrast_table(rows: Rows, linear: Rows) -> Html:
     """Show differences of accuracies, paired by split and paired by review."""
     if not rows:
         return table(NOT_SAVED)
-    lines, names = [], {"first 512": "Transformer, first 512 words"}
+    lines, names = [], {"last 512": "Transformer, last 512 words"}
     for first, second in CONTRASTS:
         of = linear if second == LINEAR else rows
         second_name = WINDOW if second == LINEAR else second
