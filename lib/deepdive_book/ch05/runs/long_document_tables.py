@@ -69,14 +69,14 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
             "sentences shuffled (%)"]  # fmt: skip
     return table(lines, head, formats=dict.fromkeys(head[-2:], ".1f"),
                  caption=f"Test accuracy of encoders that read full reviews, mean over "
-                 f"{len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP is the compute of training, "
-                 "and LR its learning rate. The last column is the accuracy of the same models "
+                 f"{len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP is the compute of "
+                 "training, and LR its learning rate. The last column is the accuracy of the same models "
                  "when the sentences of each test review are put in random order.")  # fmt: skip
 
 
 def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
     """Show what is read of a review, by three kinds of classifiers; `longer`: runs of the
-    Transformer on the first 512 words with more compute.
+    Transformer on the last 512 words with more compute.
     """
     if not rows:
         return table(NOT_SAVED)
@@ -86,7 +86,7 @@ def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
         averages = _runs(rows, WORDS if whole else f"{WORDS}, {name}")
         lines.append(_cut_line(name, [] if whole else _runs(rows, name), averages,
                                _runs(linear, name)))  # fmt: skip
-        if name == "first 512" and longer:
+        if name == "last 512" and longer:
             lines.append(_cut_line(f"{name}, more training", _runs(longer, name), (), ()))
     head = ["words", "mean number of words", "GFLOP", "passes", FLAT, WORDS, LINEAR]
     return table(lines, head, formats=dict.fromkeys((FLAT, WORDS, LINEAR), ".1f"),
