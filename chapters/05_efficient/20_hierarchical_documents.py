@@ -18,13 +18,13 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# Better than a part, in our experiment, but not better than other ways of reading everything. On
-# 2,000 film reviews, small models were trained from random weights with equal compute. HIBERT on
-# the full reviews is 6.3 points more accurate than a Transformer on the last 512 words, the best
-# cut (three splits, corrected 95% confidence interval LASTCI). But a sliding window over the full
-# review has about the same accuracy as HIBERT, and the mean of all word embeddings, without any
-# Transformer, is WORDSGAP points more accurate. Shuffling the sentences changes nothing, so here
-# the document encoder doesn't use their order.
+# It's better than a part, in our experiment, but not better than other ways of reading everything.
+# We trained small models from random weights, with equal compute, on film reviews. HIBERT on full
+# reviews reaches 81.2%, and a Transformer on the last 512 words, the best cut, 74.9%. The
+# difference of 6.3 points has a corrected 95% confidence interval of 2.9 to 9.7 over 1,200 test
+# reviews, but -1.6 to 14.2 over only three training runs. A sliding window over the full review is
+# about as good as HIBERT. The mean of all word embeddings, without any Transformer, is 5.8 points
+# better. The order of the sentences plays no role in the trained models.
 #
 # </details>
 #
@@ -356,24 +356,30 @@ long_document_tables.whole_table(rows, linear)
 long_document_tables.contrast_table(rows, linear)
 
 # %% [markdown]
-# **Reading everything is better than the best cut.** HIBERT's accuracy is 81.2%, that of the
-# Transformer on the last 512 words 74.9%, with the same compute. LASTTEXT
+# **Reading everything is better than the best cut.** HIBERT's accuracy is 81.2%, and the
+# Transformer's on the last 512 words is 74.9%, with the same compute. The interval over reviews
+# excludes zero. The interval over splits includes it, because three splits are few.
 #
-# **But the hierarchy isn't the reason.** The sliding window, which has no sentences, reaches 81.9%,
-# and the difference from HIBERT includes zero in both columns. VECTORTEXT Shuffling the
-# sentences of the test reviews changes the accuracy by at most 0.3 points in any split, so these
-# models make almost no use of the order of sentences. Hi-Transformer's feedback doesn't improve the
-# accuracy here. It also costs about twice as much per pass, so it sees each review fewer times.
+# **But the hierarchy isn't the reason.** The sliding window, which has no sentences, reaches 81.9%.
+# The mean of sentence vectors, which has no document encoder, reaches 81.3%. HIBERT can't be
+# distinguished from either. Shuffling the sentences of the test reviews changes the accuracy by at
+# most 0.25 points in any split, one review of 400, so these models make almost no use of the order
+# of sentences. (Sentence positions start 50 times as small as the normalized sentence vectors,
+# which may be one reason.)
+# Hi-Transformer's feedback doesn't improve the accuracy here. It also costs about twice as much per
+# pass, so the model sees each review fewer times.
 #
-# **Classifiers without word order are better.** The mean of word embeddings reaches 87.1% and
-# TF-IDF 86.6%. Both intervals of HIBERT's difference exclude zero WORDCHECK. With 1,400 training
-# reviews, the Transformers' lowest validation loss comes after at most two passes, and from then
-# on they overfit. Pretraining is the usual remedy. We didn't test it, nor other tasks, in which the
+# **Classifiers that ignore word order are better.** The mean of word embeddings reaches 87.1%, and
+# TF-IDF 86.6%. HIBERT is below both, and both intervals of each difference exclude zero. With 1,400
+# training reviews, HIBERT's lowest validation loss comes after at most two passes, and after that it
+# overfits. Pretraining is the usual remedy. We tested neither pretraining nor tasks in which the
 # order of sentences matters.
 #
-# **How precise are these numbers?** If the three splits had other test reviews, chance alone would
-# change an accuracy near 81% by about 1.1 points (one standard error for 1,200 reviews). Differences
-# of one point can't be resolved here.
+# **How to read the two intervals.** Each has the same mean difference. The interval *over splits*
+# says how much it varies when training is repeated with other reviews and another seed, but there
+# are only three repetitions. The interval *over reviews* says how much it would vary with other
+# test reviews and the same trained models. For one accuracy near 81%, 1,200 test reviews alone give
+# a standard error of 1.1 points, so differences of one point can't be resolved here.
 
 # %% Accuracy by the number of words
 long_document_tables.length_figure(rows, linear)
@@ -465,11 +471,12 @@ print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
 # ## Summary
 #
 # Is it better to read the full document through a hierarchy than a part of it with full attention?
-# On our film reviews, yes: with equal compute, HIBERT is 6.3 points more accurate than the best
-# truncated Transformer, and at 4,096 words full attention costs 50 times as much. But what helps is
-# reading everything, not the hierarchy. A sliding window has about the same accuracy, the order of
-# the sentences doesn't matter to the trained models, and the mean of word embeddings, with 87.1%,
-# is better than all of them. A model with feedback, Hi-Transformer, wasn't better than HIBERT.
+# On our film reviews, probably: with equal compute, HIBERT is 6.3 points more accurate than the
+# best truncated Transformer (95% interval 2.9 to 9.7 over reviews, but -1.6 to 14.2 over three
+# training runs). At 4,096 words, full attention also costs 50 times as much. What helps is reading
+# everything, not the hierarchy: a sliding window and the plain mean of sentence vectors have about
+# the same accuracy as HIBERT. The mean of word embeddings, with 87.1%, is better than all of them.
+# Hi-Transformer's feedback didn't improve on HIBERT.
 #
 # As reported, [Zhang et al.](https://arxiv.org/abs/1905.06566) pretrain HIBERT on unlabeled
 # documents and use it for **extractive summarization**, the selection of sentences. The abstract

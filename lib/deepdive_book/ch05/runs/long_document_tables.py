@@ -56,10 +56,11 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
     })  # fmt: skip
     for name in WHOLE:
         if runs := _runs(rows, name):
+            spent = mean(row["spent"] for row in runs)
             mixed = [row["shuffled"] for row in runs if row["shuffled"] is not None]
             lines.append({
                 "encoder": name, "parameters": f"{mean(r['parameters'] for r in runs):,.0f}",
-                "GFLOP": f"{mean(r['spent'] for r in runs):.0f}",
+                "GFLOP": f"{spent:.0f}" if spent >= 1 else "below 1",
                 "passes": f"{mean(r['epochs'] for r in runs):.1f}",
                 "LR": f"{runs[0]['rate']:g}",
                 "accuracy (%)": interval([r["accuracy"] for r in runs], 100),
@@ -70,8 +71,8 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
     return table(lines, head, formats=dict.fromkeys(head[-2:], ".1f"),
                  caption=f"Test accuracy of encoders that read full reviews, mean over "
                  f"{len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP is the compute of "
-                 "training, and LR its learning rate. The last column is the accuracy of the same models "
-                 "when the sentences of each test review are put in random order.")  # fmt: skip
+                 "training, and LR its learning rate. The last column is the accuracy of the same "
+                 "models when the sentences of each test review are shuffled.")  # fmt: skip
 
 
 def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
