@@ -28,9 +28,10 @@
 #
 # </details>
 #
-# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb), [the cost of attention](01_cost.ipynb),
-# [sliding windows](02_sparse_by_position.ipynb) · 18 min · data: full-length film reviews · runs on
-# a laptop; results of the long runs are included · book 5.1.5 and table 1.1</small>
+# <small>Prerequisites: [BERT](../03_bert/02_architecture.ipynb), [the cost of
+# attention](01_cost.ipynb), [sliding windows](02_sparse_by_position.ipynb) · 18 min · data:
+# full-length film reviews · runs on a laptop; results of the long runs are included · book 5.1.5
+# and table 1.1</small>
 
 # %% The two encoders [markdown] tags=["slide"] figure="ch05.hierarchical_encoders"
 # ![Left, HIBERT: three sentences of four tokens each go through a sentence encoder. The state of
@@ -281,23 +282,22 @@ long_document_tables.cost_table(lengths=(256, 1024, 4096))
 #
 # The data are 2,000 [film reviews](https://www.cs.cornell.edu/people/pabo/movie-review-data/), half
 # of them positive, with 746 words on average. A classifier predicts the label from the first 128,
-# 256, or 512 words, the last 512, or the first and last 256. We train three kinds of classifiers.
-# The **Transformer** has two layers of width 32, and the mean of its states goes to a linear layer.
-# The **mean of word embeddings** has no Transformer layer at all. **TF-IDF** counts words and word
-# pairs, gives rare ones more weight, and is followed by logistic regression. These reviews are
+# 256, or 512 words, the last 512, or the first and last 256. We train two kinds of classifiers. The
+# **Transformer** has two layers of width 32, and the mean of its states goes to a linear layer.
+# **TF-IDF** counts words and word pairs, gives rare ones more weight, and is followed by logistic
+# regression. These reviews are
 # split into words at spaces, so "word" includes punctuation marks.
 #
 # **Method.** The authors of the data divided the reviews into ten parts. We train on seven of them
-# (1,400 reviews), use one (200) to choose the checkpoint, and test on two (400). This is done three times
-# with different parts, so 1,200 reviews are tested, each once. Each
-# neural network is trained with the same compute, 400 GFLOP (billions of FLOPs), but for at most 15
-# passes over the reviews. All have dropout of 0.2 and weight decay of 0.1, and the checkpoint with
-# the lowest validation loss is tested. The learning rate of each is chosen on the validation
-# reviews of the first split with a seed of its own. (The three cuts of 512 words share one rate, and
-# so do all means of word embeddings.) The brackets after a mean are its **95%
-# confidence interval**: in 95% of repetitions of such an experiment, the interval would contain the
-# true mean. In the table, go down a column to see what more words add, and along a line to see what
-# the model adds.
+# (1,400 reviews), use one (200) to choose the checkpoint, and test on two (400). This is done three
+# times with different parts, so 1,200 reviews are tested, each once. Each neural network is trained
+# with the same compute, 400 GFLOP (billions of FLOPs), but for at most 15 passes over the reviews.
+# All have dropout of 0.2 and weight decay of 0.1, and the checkpoint with the lowest validation
+# loss is tested. The learning rate of each is chosen on the validation reviews of the first split
+# with a seed of its own. (The three cuts of 512 words share one rate.) The brackets after a mean
+# are its **95% confidence interval**: in 95% of repetitions of such an experiment, the interval
+# would contain the true mean. In the table, go down a column to see what more words add, and along
+# a line to see what the model adds.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -321,7 +321,7 @@ rows, linear = long_documents.load(), long_documents.load_linear()
 long_document_tables.cut_table(rows, linear, long_documents.load_longer())
 
 # %% [markdown]
-# **More words help every classifier.** The accuracy of TF-IDF rises from 65.8% with the first 128
+# **More words help both classifiers.** The accuracy of TF-IDF rises from 65.8% with the first 128
 # words to 86.6% with all words. No encoder can make up for words that it doesn't read.
 #
 # **The end says more than the beginning.** With the last 512 words, TF-IDF reaches 85.8%, nearly as
@@ -334,13 +334,13 @@ long_document_tables.cut_table(rows, linear, long_documents.load_longer())
 # ### 3. Is a hierarchy the best way to read it all?
 #
 # We now compare encoders of full reviews: HIBERT and Hi-Transformer, a sliding window of 16 words
-# with one global token, and the mean of word embeddings. **Mean of sentence vectors** is HIBERT
-# without its document encoder, once with one layer in the sentence encoder, as in HIBERT, and once
-# with two, so that it has as many layers as HIBERT. The sentence states are averaged, then
-# classified. All these networks have between 390,000 and 510,000 parameters, most of them in the
-# embeddings, except that the mean of word embeddings has 256,162. None is pretrained. The method is
-# that of experiment 2. In the table, compare the accuracies first. Then compare the last two
-# columns, which show whether the order of the sentences matters.
+# with one global token, and the mean of word embeddings, which has no Transformer layer at all.
+# **Mean of sentence vectors** is HIBERT without its document encoder, once with one layer in the
+# sentence encoder, as in HIBERT, and once with two, so that it has as many layers as HIBERT. The
+# sentence states are averaged, then classified. All these networks have between 390,000 and 430,000
+# parameters, most of them in the embeddings, except that the mean of word embeddings has 256,162.
+# None is pretrained. The method is that of experiment 2. In the table, compare the accuracies
+# first. Then compare the last two columns, which show whether the order of the sentences matters.
 
 # %% The same code for a few steps
 from deepdive_book.kit.profile import pick
@@ -371,8 +371,8 @@ long_document_tables.contrast_table(rows, linear)
 #
 # **Classifiers that ignore word order are better.** The mean of word embeddings reaches 87.1%, and
 # TF-IDF 86.6%. HIBERT is below both, and both intervals of each difference exclude zero. With 1,400
-# training reviews, HIBERT's lowest validation loss comes after at most two passes, and after that it
-# overfits. Pretraining is the usual remedy. We tested neither pretraining nor tasks in which the
+# training reviews, HIBERT's lowest validation loss comes after at most two passes, and after that
+# it overfits. Pretraining is the usual remedy. We tested neither pretraining nor tasks in which the
 # order of sentences matters.
 #
 # **How to read the two intervals.** Each has the same mean difference. The interval *over splits*
@@ -405,7 +405,8 @@ from transformers import BertConfig, BertModel
 from deepdive import published
 
 config = BertConfig(vocab_size=32, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-                    intermediate_size=64, max_position_embeddings=64, type_vocab_size=1)  # fmt: skip
+                    intermediate_size=64, max_position_embeddings=64,
+                    type_vocab_size=1)  # fmt: skip
 words, document = (BertModel(config, add_pooling_layer=False).eval() for _ in range(2))
 with TemporaryDirectory() as folder:
     words.save_pretrained(folder)
@@ -429,9 +430,9 @@ with torch.no_grad():
 # | | truncation | sliding window | HIBERT | Hi-Transformer |
 # |---|---|---|---|---|
 # | words that are read | the first $m$ | all | all | all |
-# | scores per layer, $n$ words | $m^2$ | $n w$ | $n T$, then $(n / T)^2$ | $2\,n T$ and $(n / T)^2$ |
+# | scores, $n$ words | $m^2$ | $n w$ | $n T$, then $(n / T)^2$ | $2\,n T$ and $(n / T)^2$ |
 # | a word depends on | the first $m$ words | its neighbors | its sentence | the document |
-# | two sentences meet | in every layer | if they are near | in the document encoder | also in the words |
+# | sentences meet | in every layer | if they are near | in the document encoder | also in words |
 # | output | words | words | sentences | the document |
 #
 # [Transformer-XL](16_recurrence_and_memory.ipynb) also reads a long text in parts, but from left to
@@ -539,8 +540,8 @@ print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
 #
 #    <details><summary>Answer</summary>
 #
-#    $T^3 = 64{,}000$, so $T = 40$. There are $32{,}000 \cdot 40 = 1{,}280{,}000$ scores of words and
-#    $800^2 = 640{,}000$ of sentences, 1,920,000 in all. Full attention computes 1,024,000,000, 533
+#    $T^3 = 64{,}000$, so $T = 40$. There are $32{,}000 \cdot 40 = 1{,}280{,}000$ scores of words
+#    and $800^2 = 640{,}000$ of sentences, 1,920,000 in all. Full attention computes 1,024,000,000, 533
 #    times as many.
 #
 #    </details>
@@ -550,8 +551,8 @@ print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
 #
 #    <details><summary>Answer</summary>
 #
-#    The vectors are 2, 10, and 3, and their mean is 5. The pooled vectors are $(2 + 2 + 2 + 5) / 4 =
-#    2.75$, $(30 + 5) / 4 = 8.75$, and $(9 + 5) / 4 = 3.5$.
+#    The vectors are 2, 10, and 3, and their mean is 5. The pooled vectors are $(2 + 2 + 2 + 5) / 4
+#    = 2.75$, $(30 + 5) / 4 = 8.75$, and $(9 + 5) / 4 = 3.5$.
 #
 #    </details>
 # 3. *(in code, 15 min)* Add Hi-Transformer's feedback to `HierarchicalEncoder`: let

@@ -1051,8 +1051,8 @@ def halting_weights(h, epsilon):  # the remainder costs nothing
 #
 # - `"words"`: in the sentence encoder, for the whole document,
 # - `"sentences"`: in the document encoder,
-# - `"padded"`: in **both** encoders if the document is padded to {{SLOTS}} sentences and the padding
-#   sentences are encoded like the others,
+# - `"padded"`: in **both** encoders if the document is padded to {{SLOTS}} sentences and the
+#   padding sentences are encoded like the others,
 # - `"full"`: in one layer of full attention over all tokens of the document, without padding.
 #
 # ([Hierarchical Transformers](20_hierarchical_documents.ipynb).)

@@ -76,38 +76,36 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
 
 
 def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
-    """Show what is read of a review, by three kinds of classifiers; `longer`: runs of the
+    """Show what is read of a review, by two kinds of classifiers; `longer`: runs of the
     Transformer on the last 512 words with more compute.
     """
     if not rows:
         return table(NOT_SAVED)
     lines = []
-    for name in (*CUTS, WINDOW):
-        whole = name == WINDOW
-        averages = _runs(rows, WORDS if whole else f"{WORDS}, {name}")
-        lines.append(_cut_line(name, [] if whole else _runs(rows, name), averages,
-                               _runs(linear, name)))  # fmt: skip
+    for name in CUTS:
+        lines.append(_cut_line(name, _runs(rows, name), _runs(linear, name)))
         if name == "last 512" and longer:
-            lines.append(_cut_line(f"{name}, more training", _runs(longer, name), (), ()))
-    head = ["words", "mean number of words", "GFLOP", "passes", FLAT, WORDS, LINEAR]
-    return table(lines, head, formats=dict.fromkeys((FLAT, WORDS, LINEAR), ".1f"),
+            lines.append(_cut_line("last 512, more training", _runs(longer, name), ()))
+    lines.append(_cut_line("all", (), _runs(linear, WINDOW)))
+    head = ["words", "mean number of words", "GFLOP", "passes", "LR", FLAT, LINEAR]
+    return table(lines, head, formats=dict.fromkeys((FLAT, LINEAR), ".1f"),
                  caption="Test accuracy (%) by the words of each review that a classifier reads, "
-                 f"mean over {len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP and passes "
-                 "over the training reviews are those of the Transformer.")  # fmt: skip
+                 f"mean over {len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP, passes "
+                 "over the reviews, and learning rate (LR) are the Transformer's.")  # fmt: skip
 
 
-def _cut_line(name: str, flat: Rows, averages: Rows, counted: Rows) -> dict[str, Any]:
+def _cut_line(name: str, flat: Rows, counted: Rows) -> dict[str, Any]:
     """Return one line of `cut_table`."""
-    any_runs = counted or flat
     line: dict[str, Any] = {
-        "words": "all" if name == WINDOW else name,
-        "mean number of words": f"{mean(r['tokens'] for r in any_runs):.0f}" if any_runs else None,
+        "words": name,
+        "mean number of words": f"{mean(r['tokens'] for r in counted or flat):.0f}",
     }
-    for title, runs in ((FLAT, flat), (WORDS, averages), (LINEAR, counted)):
+    for title, runs in ((FLAT, flat), (LINEAR, counted)):
         line[title] = interval([r["accuracy"] for r in runs], 100)
     if flat:
         line["GFLOP"] = f"{mean(r['spent'] for r in flat):,.0f}"
         line["passes"] = f"{mean(r['epochs'] for r in flat):.1f}"
+        line["LR"] = f"{flat[0]['rate']:g}"
     return line
 
 
@@ -165,8 +163,8 @@ def length_figure(rows: Rows, linear: Rows) -> Figure:
     firsts = [name for name in CUTS if name.startswith("first") and name != FIRST_LAST]
     series = {
         LINEAR: [_runs(linear, name) for name in (*firsts, WINDOW)],
-        WORDS: [_runs(rows, name) for name in (*(f"{WORDS}, {n}" for n in firsts), WORDS)],
         "Transformer, first words": [_runs(rows, name) for name in firsts],
+        WORDS: [_runs(rows, WORDS)],
         WINDOW: [_runs(rows, WINDOW)], VECTORS: [_runs(rows, VECTORS)],
         HIBERT: [_runs(rows, HIBERT)], HI: [_runs(rows, HI)],
     }  # fmt: skip
@@ -184,7 +182,7 @@ def length_figure(rows: Rows, linear: Rows) -> Figure:
     figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return with_alt(
         figure,
-        "Test accuracy by the mean number of words read. All three lines rise with the number of "
+        "Test accuracy by the mean number of words read. Both lines rise with the number of "
         "words, TF-IDF the highest; the encoders of whole reviews are at the right.",
     )
 

@@ -55,10 +55,7 @@ CUTS: dict[str, tuple[int | None, int]] = {
     "first 128": (128, 0), "first 256": (256, 0), "first 512": (512, 0), "last 512": (0, 512),
     "first 256, last 256": (256, 256),
 }  # fmt: skip
-TUNED_AS = {  # these share a learning rate
-    "last 512": "first 512", "first 256, last 256": "first 512",
-    **{f"{WORDS}, {name}": WORDS for name in CUTS},
-}  # fmt: skip
+TUNED_AS = {"last 512": "first 512", "first 256, last 256": "first 512"}  # one learning rate
 LINEAR = (*CUTS, WINDOW)  # what the linear classifier reads; the window reads everything
 LINEAR_GRID = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)  # C of the logistic regression
 
@@ -214,7 +211,6 @@ ARMS: dict[str, Arm] = {
     HIBERT: Arm(None, _hibert),
     HI: Arm(None, _hi),
     WORDS: Arm((None, 0), _average),
-    **{f"{WORDS}, {name}": Arm(cut, _average) for name, cut in CUTS.items()},
 }
 
 
