@@ -183,7 +183,7 @@ def length_figure(rows: Rows, linear: Rows) -> Figure:
     return with_alt(
         figure,
         "Test accuracy by the mean number of words read. Both lines rise with the number of "
-        "words, TF-IDF the highest; the encoders of whole reviews are at the right.",
+        "words, TF-IDF the highest; the encoders of full reviews are at the right.",
     )
 
 
