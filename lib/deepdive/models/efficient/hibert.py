@@ -1,6 +1,7 @@
 """HIBERT: a hierarchical encoder of documents, sentences first. Zhang et al. 2019, "HIBERT:
 Document Level Pre-training of Hierarchical Bidirectional Transformers for Document Summarization".
 
+Long because its two levels are separate parts, which Hi-Transformer uses in another order.
 Positions are learned, and sizes are BERT's, in both encoders. For pretraining by masked sentences
 see `hibert_pretraining`.
 
@@ -85,7 +86,10 @@ class Hibert(nn.Module):
     def read(self, tokens: Tensor, mask: Tensor | None = None) -> Sentences:
         """Encode each sentence by itself."""
         if tokens.ndim != 3:
-            raise ValueError(f"tokens must be (B, S, T), S sentences; got {tuple(tokens.shape)}")
+            raise ValueError(
+                f"tokens must be (B, S, T), S sentences of T tokens; got {tuple(tokens.shape)}. A "
+                "single document (S, T) is tokens[None]"
+            )
         mask = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         padding(mask.flatten(1), tokens.flatten(1), "mask")  # raises for a mask that doesn't fit
         real = mask.any(-1)
