@@ -213,13 +213,13 @@ print("equal outputs and gradients for", len(a), "sentences")
 # `[MASK]` tokens: 80% are, 10% become another sentence, and 10% stay as they are.
 
 # %% Which sentences are masked? tags=["nbval-check-output"]
-from deepdive.models.efficient import hibert_pretraining
+from deepdive.training.objectives.masked_sentences import mask_sentences
 
 text = torch.arange(4, 16).view(1, 4, 3)  # four sentences of three tokens; 3 is [MASK]
 everything = torch.ones_like(text, dtype=torch.bool)
 for seed in (0, 1):
     generator = torch.Generator().manual_seed(seed)
-    found = hibert_pretraining.mask_sentences(text, everything, 3, generator, rate=0.5)
+    found = mask_sentences(text, everything, 3, generator, rate=0.5)
     print(found.tokens[0].tolist(), "predict:", found.chosen[0].tolist())
 
 # %% [markdown] tags=["slide"]

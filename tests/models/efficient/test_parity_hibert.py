@@ -22,7 +22,8 @@ from deepdive.core.stack import Stack
 from deepdive.models.efficient.hi_transformer import TINY as HI_TINY
 from deepdive.models.efficient.hi_transformer import HiTransformer, hi_transformer
 from deepdive.models.efficient.hibert import TINY, Hibert, hibert
-from deepdive.models.efficient.hibert_pretraining import for_masked_sentences, mask_sentences
+from deepdive.models.efficient.hibert_pretraining import for_masked_sentences
+from deepdive.training.objectives.masked_sentences import mask_sentences
 from deepdive_book.kit.flops import count_flops
 
 SIZES = {"vocab_size": 28, "d_model": 16, "d_ff": 24, "max_length": 8, "max_sentences": 5}
