@@ -48,10 +48,10 @@ def test_sentences_lose_no_word() -> None:
 
 def test_arms_have_about_equal_parameters_and_ignore_padding() -> None:
     torch.manual_seed(0)
-    models: dict[str, Any] = {name: long_documents.build(name, 500).eval() for name in ARMS}
+    models: dict[str, Any] = {name: long_documents.build(name, 8000).eval() for name in ARMS}
     extra = {name: sum(p.numel() for n, p in model.named_parameters() if "position" not in n)
              for name, model in models.items()}  # fmt: skip
-    assert max(extra.values()) < 1.6 * min(extra[n] for n in extra if WORDS not in n)
+    assert max(extra.values()) < 1.1 * min(extra[n] for n in extra if n != WORDS)
     with torch.no_grad():
         for name, model in models.items():
             alone = model(long_documents.prepare(name, [REVIEW]))

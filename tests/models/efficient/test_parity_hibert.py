@@ -193,9 +193,9 @@ def hi_transformer_agrees() -> None:
 
 MUTATIONS: dict[str, tuple[str, object]] = {
     "a sentence's first state": (
-        "deepdive.models.efficient.hibert.Hibert.vectors",
-        staticmethod(lambda found: found.states.new_zeros(*found.real.shape, 16).index_put(
-            (found.real,), found.states[:, 0])),
+        "deepdive.layers.sentence_vectors.Sentences.vectors",
+        lambda found: found.states.new_zeros(*found.real.shape, 16).index_put(
+            (found.real,), found.states[:, 0]),
     ),
     "no sentence positions": (
         "deepdive.models.efficient.hibert.DocumentEncoder.forward",

@@ -50,7 +50,7 @@ class HiTransformer(Hibert):
         for tokens that are not (B, S, T) and for a document without a token.
         """
         found = self.read(tokens, mask)
-        sentences = self.document(self.vectors(found), found.real)
+        sentences = self.document(found.vectors(), found.real)
         if self.again is not None and self.pool_words is not None:
             at = torch.arange(len(found.end), device=tokens.device), found.end
             x = found.states.index_put(at, sentences[found.real])

@@ -10,7 +10,7 @@ Parent: bert
 What differs:
 - the input is a document, (B, S, T): S sentences of T tokens. Each sentence is encoded by itself
   (`Hibert.words`), so that a token attends only to tokens of its sentence
-- a sentence's vector is the state at its last real token, an end token (`Hibert.read`)
+- a sentence's vector is the state at its last real token, an end token (`Sentences.vectors`)
 - a second encoder, with sentence positions, encodes the sequence of sentence vectors
   (`DocumentEncoder`)
 - pretraining masks sentences, which a decoder predicts word by word (`HibertForMaskedSentences`)
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -32,22 +32,8 @@ from deepdive.core.masks import padding
 from deepdive.core.position import Position
 from deepdive.core.stack import Stack
 from deepdive.layers.heads import initialize
+from deepdive.layers.sentence_vectors import Sentences
 from deepdive.models.bert.bert import TOY, Bert, EncoderConfig, bert, block
-
-
-class Sentences(NamedTuple):
-    """The sentences of a batch that have a real token, N of them.
-
-    states   (N, T, d_model), of their tokens
-    mask     bool (N, T), True = real token
-    end      int (N,), the position of the last real token
-    real     bool (B, S), which sentences of which documents they are
-    """
-
-    states: Tensor
-    mask: Tensor
-    end: Tensor
-    real: Tensor
 
 
 class DocumentEncoder(nn.Module):
@@ -81,7 +67,7 @@ class Hibert(nn.Module):
         Raises ValueError for tokens that are not (B, S, T) and for a document without a token.
         """
         found = self.read(tokens, mask)
-        return self.document(self.vectors(found), found.real)
+        return self.document(found.vectors(), found.real)
 
     def read(self, tokens: Tensor, mask: Tensor | None = None) -> Sentences:
         """Encode each sentence by itself."""
@@ -96,15 +82,6 @@ class Hibert(nn.Module):
         tokens, mask = tokens[real], mask[real]
         end = mask.shape[1] - 1 - mask.flip(-1).int().argmax(-1)
         return Sentences(self.words(tokens, mask), mask, end, real)
-
-    @staticmethod
-    def vectors(found: Sentences) -> Tensor:
-        """Return the sentence vectors (B, S, d_model), the states at the last real tokens; zeros
-        for padding.
-        """
-        ends = found.states[torch.arange(len(found.end), device=found.end.device), found.end]
-        empty = ends.new_zeros(*found.real.shape, ends.shape[-1])
-        return empty.index_put((found.real,), ends)
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def _in_context(encoder: hibert.Hibert, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 def _vectors(encoder: hibert.Hibert, ids: Tensor) -> tuple[Tensor, Tensor]:
     found = encoder.read(ids, ids != PAD)
-    return encoder.vectors(found), found.real
+    return found.vectors(), found.real
 
 
 class HiPooled(nn.Module):
