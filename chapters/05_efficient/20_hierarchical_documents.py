@@ -397,11 +397,11 @@ long_document_tables.length_figure(rows, linear)
 #
 # `transformers` has neither HIBERT nor Hi-Transformer, but HIBERT's encoder is two `BertModel`: one
 # for the tokens of a sentence, and one that gets the sentence vectors as `inputs_embeds`. In the
-# next cell, two random models are saved and loaded into our library's HIBERT, and the states of
+# next cells, two random models are saved and loaded into our library's HIBERT, and the states of
 # the sentences are compared. The weights are random, so the output says nothing about quality. With
 # pretrained weights for the sentence encoder, the code is the same.
 
-# %% HIBERT from two BertModel tags=["nbval-check-output"]
+# %% HIBERT from two BertModel
 from tempfile import TemporaryDirectory
 
 from transformers import BertConfig, BertModel
@@ -422,6 +422,7 @@ document_encoder = hibert.DocumentEncoder(bert.embeddings.position, bert.stack, 
 document_encoder.norm = bert.embeddings.norm
 library = hibert.Hibert(sentence_encoder, document_encoder, hibert.TINY).eval()
 
+# %% The same document through both tags=["nbval-check-output"]
 ids = torch.randint(4, 32, (1, 3, 5))  # one document of three sentences
 with torch.no_grad():
     ends = words(ids[0]).last_hidden_state[:, -1]  # (S, d_model)
