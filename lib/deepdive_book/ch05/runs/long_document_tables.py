@@ -1,6 +1,7 @@
 """The tables and the plot of page 5.20, from the saved runs of its experiments."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import sqrt
 from statistics import mean
 from typing import Any
@@ -48,11 +49,11 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
     """Show the encoders of whole reviews."""
     if not rows:
         return table(NOT_SAVED)
-    lines = [{"encoder": "majority class", "parameters": "0", "accuracy (%)": 50.0}]
+    lines = [{"encoder": "majority class", "parameters": "0", "accuracy": 0.5}]
     runs = _runs(linear, WINDOW)
     lines.append({
         "encoder": LINEAR, "parameters": f"{round(mean(r['parameters'] for r in runs), -3):,.0f}",
-        "accuracy (%)": interval([r["accuracy"] for r in runs], 100),
+        "accuracy": interval([r["accuracy"] for r in runs]),
     })  # fmt: skip
     for name in WHOLE:
         if runs := _runs(rows, name):
@@ -63,12 +64,12 @@ def whole_table(rows: Rows, linear: Rows) -> Html:
                 "GFLOP": f"{spent:.0f}" if spent >= 1 else "below 1",
                 "passes": f"{mean(r['epochs'] for r in runs):.1f}",
                 "LR": f"{runs[0]['rate']:g}",
-                "accuracy (%)": interval([r["accuracy"] for r in runs], 100),
-                "sentences shuffled (%)": interval(mixed, 100),
+                "accuracy": interval([r["accuracy"] for r in runs]),
+                "sentences shuffled": interval(mixed),
             })  # fmt: skip
-    head = ["encoder", "parameters", "GFLOP", "passes", "LR", "accuracy (%)",
-            "sentences shuffled (%)"]  # fmt: skip
-    return table(lines, head, formats=dict.fromkeys(head[-2:], ".1f"),
+    head = ["encoder", "parameters", "GFLOP", "passes", "LR", "accuracy",
+            "sentences shuffled"]  # fmt: skip
+    return table(lines, head, formats=dict.fromkeys(head[-2:], ".1%"),
                  caption=f"Test accuracy of encoders that read full reviews, mean over "
                  f"{len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP is the compute of "
                  "training, and LR its learning rate. The last column is the accuracy of the same "
@@ -88,8 +89,8 @@ def cut_table(rows: Rows, linear: Rows, longer: Rows = ()) -> Html:
             lines.append(_cut_line("last 512, more training", _runs(longer, name), ()))
     lines.append(_cut_line("all", (), _runs(linear, WINDOW)))
     head = ["words", "mean number of words", "GFLOP", "passes", "LR", FLAT, LINEAR]
-    return table(lines, head, formats=dict.fromkeys((FLAT, LINEAR), ".1f"),
-                 caption="Test accuracy (%) by the words of each review that a classifier reads, "
+    return table(lines, head, formats=dict.fromkeys((FLAT, LINEAR), ".1%"),
+                 caption="Test accuracy by the words of each review that a classifier reads, "
                  f"mean over {len(_runs(rows, HIBERT))} splits [95% t interval]. GFLOP, passes "
                  "over the reviews, and learning rate (LR) are the Transformer's.")  # fmt: skip
 
@@ -101,7 +102,7 @@ def _cut_line(name: str, flat: Rows, counted: Rows) -> dict[str, Any]:
         "mean number of words": f"{mean(r['tokens'] for r in counted or flat):.0f}",
     }
     for title, runs in ((FLAT, flat), (LINEAR, counted)):
-        line[title] = interval([r["accuracy"] for r in runs], 100)
+        line[title] = interval([r["accuracy"] for r in runs])
     if flat:
         line["GFLOP"] = f"{mean(r['spent'] for r in flat):,.0f}"
         line["passes"] = f"{mean(r['epochs'] for r in flat):.1f}"
@@ -187,8 +188,8 @@ def length_figure(rows: Rows, linear: Rows) -> Figure:
     )
 
 
-def cost_table(lengths: Sequence[int] = (256, 1024, 4096), sentence: int = 16) -> Html:
-    """Count the FLOPs of three encoders' forward passes, at these numbers of words."""
+def costs(lengths: Sequence[int] = (256, 1024, 4096), sentence: int = 16) -> list[dict[str, Any]]:
+    """Count the millions of FLOPs of three encoders' forward passes, at these numbers of words."""
     sizes: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "dropout": 0.0,
                              "vocab_size": 8, "max_length": max(lengths)}  # fmt: skip
     full = bert(TINY, **sizes, n_layers=2)
@@ -198,11 +199,16 @@ def cost_table(lengths: Sequence[int] = (256, 1024, 4096), sentence: int = 16) -
     lines: list[dict[str, Any]] = []
     for n in lengths:
         ids = torch.full((1, n), 4)
-        calls = {"full attention": lambda ids=ids: full(ids),
-                 f"sliding window of {WIDTH}": lambda ids=ids: window(ids),
-                 "HIBERT": lambda ids=ids: tree(ids.view(1, -1, sentence))}  # fmt: skip
+        calls = {"full attention": partial(full, ids), "sliding window": partial(window, ids),
+                 "HIBERT": partial(tree, ids.view(1, -1, sentence))}  # fmt: skip
         with torch.no_grad():
-            lines.append({"words": f"{n:,}"} | {k: count_flops(f) / 1e6 for k, f in calls.items()})
+            lines.append({"words": n} | {k: count_flops(f) / 1e6 for k, f in calls.items()})
+    return lines
+
+
+def cost_table(found: Rows) -> Html:
+    """Show what `costs` counts."""
+    lines = [{**row, "words": f"{row['words']:,}"} for row in found]
     head = list(lines[0])
     return table(lines, head, formats=dict.fromkeys(head[1:], ",.1f"),
                  caption="Millions of FLOPs of one forward pass, with two layers of width "
