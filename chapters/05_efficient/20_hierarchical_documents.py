@@ -294,8 +294,7 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # 256, or 512 words, the last 512, or the first and last 256. We train two kinds of classifiers. The
 # **Transformer** has two layers of width 32, and the mean of its states goes to a linear layer.
 # **TF-IDF** counts words and word pairs, gives rare ones more weight, and is followed by logistic
-# regression. These reviews are
-# split into words at spaces, so "word" includes punctuation marks.
+# regression. These reviews are split into words at spaces, so "word" includes punctuation marks.
 #
 # **Method.** The authors of the data divided the reviews into ten parts. We train on seven of them
 # (1,400 reviews), use one (200) to choose the checkpoint, and test on two (400). This is done three
@@ -340,10 +339,10 @@ long_document_tables.cut_table(rows, linear, long_documents.load_longer())
 #
 # **The Transformer is below TF-IDF with every cut.** With 512 words, full attention is so expensive
 # that the compute is used up after one pass over the reviews. So we also trained the Transformer on
-# the last 512 words with three times the compute, at the same learning rate. Its accuracy is then
-# 73.5%, and not higher, because the lowest validation loss comes within the first 1.2 passes in
-# each split. Short training isn't what holds it back. More training data or pretraining could help,
-# but we tested neither.
+# the last 512 words with three times the compute, at the same learning rate. Its mean accuracy is
+# then 73.5%, with a wide interval, and the lowest validation loss comes within the first 1.2 passes
+# in each split. So short training alone doesn't explain the gap. More training data or pretraining
+# could help, but we tested neither.
 
 # %% [markdown] tags=["slide"]
 # ### 3. Is a hierarchy the best way to read it all?
@@ -371,21 +370,20 @@ long_document_tables.whole_table(rows, linear)
 long_document_tables.contrast_table(rows, linear)
 
 # %% [markdown]
-# **Reading everything is better than the best cut.** HIBERT's accuracy is 81.2%, and the
+# **Reading everything is probably better than the best cut.** HIBERT's accuracy is 81.2%, and the
 # Transformer's on the last 512 words is 74.9%, with the same compute. The interval over reviews
-# excludes zero. The interval over splits includes it, because three splits are few.
+# excludes zero. The interval over splits includes it, and three splits are few.
 #
 # **But the hierarchy isn't the reason.** The sliding window, which has no sentences, reaches 81.9%.
 # The mean of sentence vectors, which has no document encoder, reaches 81.3%. HIBERT can't be
 # distinguished from either. Shuffling the sentences of the test reviews changes the accuracy by at
 # most 0.25 points in any split, one review of 400, so these models make almost no use of the order
 # of sentences. (Sentence positions start 50 times as small as the normalized sentence vectors,
-# which may be one reason.)
-# Hi-Transformer's feedback doesn't improve the accuracy here. It also costs about twice as much per
-# pass, so the model sees each review fewer times.
+# which may be one reason.) Hi-Transformer's feedback doesn't measurably improve the accuracy here.
+# It also costs about twice as much per pass, so the model sees each review fewer times.
 #
-# **Classifiers that ignore word order are better.** The mean of word embeddings reaches 87.1%, and
-# TF-IDF 86.6%. HIBERT is below both, and both intervals of each difference exclude zero. With 1,400
+# **Classifiers that ignore most of the word order are better.** The mean of word embeddings reaches
+# 87.1%, and TF-IDF, which counts words and pairs, 86.6%. HIBERT is below both, and both intervals of each difference exclude zero. With 1,400
 # training reviews, HIBERT's lowest validation loss comes after at most two passes, and after that
 # it overfits. Pretraining is the usual fix. We tested neither pretraining nor tasks in which the
 # order of sentences matters.
