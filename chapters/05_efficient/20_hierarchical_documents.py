@@ -383,10 +383,10 @@ long_document_tables.contrast_table(rows, linear)
 # It also costs about twice as much per pass, so the model sees each review fewer times.
 #
 # **Classifiers that ignore most of the word order are better.** The mean of word embeddings reaches
-# 87.1%, and TF-IDF, which counts words and pairs, 86.6%. HIBERT is below both, and both intervals of each difference exclude zero. With 1,400
-# training reviews, HIBERT's lowest validation loss comes after at most two passes, and after that
-# it overfits. Pretraining is the usual fix. We tested neither pretraining nor tasks in which the
-# order of sentences matters.
+# 87.1%, and TF-IDF, which counts words and pairs, 86.6%. HIBERT is below both, and both intervals
+# of each difference exclude zero. With 1,400 training reviews, HIBERT's lowest validation loss
+# comes after at most two passes, and after that it overfits. Pretraining is the usual fix. We
+# tested neither pretraining nor tasks in which the order of sentences matters.
 #
 # **How to read the two intervals.** Each has the same mean difference. The interval *over splits*
 # says how much it varies when training is repeated with other reviews and another seed, but there
