@@ -27,7 +27,7 @@ from deepdive.core.checks import divides, not_negative, positive
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.core.stack import Stack
 from deepdive.models.classic import boltzmann
-from deepdive.models.efficient import yoso
+from deepdive.models.efficient import hibert, yoso
 from deepdive.recurrent import GRU
 
 CASES = by_part()
@@ -93,6 +93,7 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "vectors": lambda: random_rows(64, 16).float(),
     "kind": lambda: GRU,
     "embedding": lambda: TokenEmbedding(20, 16),
+    "hibert": lambda: hibert.hibert(hibert.TINY),
     "stack": lambda: Stack(lambda _: nn.Identity(), 0),
 }
 # Arguments for which 0 says something: none of what they count, or the first place.
@@ -102,6 +103,7 @@ ZERO_SAYS_SOMETHING = {
     "local_after",
     "k",  # of a sandwich: attention and feed-forward layers alternate throughout
     "n_layers",
+    "n_document_layers",
     "n_decoder_layers",
     "n_vertical",
     "n_along",

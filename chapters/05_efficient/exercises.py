@@ -9,8 +9,9 @@
 # <small>Book 5.1, 5.2, and tables 1.1 to 1.3 · after [the cost](01_cost.ipynb), [sparse by
 # position](02_sparse_by_position.ipynb), [sparse by content](03_sparse_by_content.ipynb), [low rank
 # and features](04_low_rank_and_features.ipynb), and [positions](08_relative_positions.ipynb);
-# exercises 6 and 7 need [block order](14_block_order.ipynb) and [norms and
-# all-attention](15_norms_and_all_attention.ipynb) · no data, no GPU</small>
+# exercises 6, 7, and 9 need [block order](14_block_order.ipynb), [norms and
+# all-attention](15_norms_and_all_attention.ipynb), and [hierarchical
+# encoders](20_hierarchical_documents.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -1040,7 +1041,199 @@ def halting_weights(h, epsilon):  # the remainder costs nothing
 
 
 # %% [markdown]
-# ## 9. Features that forget something
+# ## 9. Hierarchical encoder: sentences first
+#
+# *Predict, then code · 14 min · medium · book 5.1.5*
+#
+# HIBERT encodes each sentence by itself and then the sequence of sentence vectors. A document has
+# {{SENTENCES}} sentences of {{WORDS}} tokens each. Both encoders have one layer of full attention.
+# **Predict** how many scores (pairs of a query and a key) are computed:
+#
+# - `"words"`: in the sentence encoder, for the whole document,
+# - `"sentences"`: in the document encoder,
+# - `"padded"`: in **both** encoders if the document is padded to {{SLOTS}} sentences and the
+#   padding sentences are encoded like the others,
+# - `"full"`: in one layer of full attention over all tokens of the document, without padding.
+#
+# ([Hierarchical Transformers](20_hierarchical_documents.ipynb).)
+
+# %% tags=["variant"] exercise="hierarchy"
+SENTENCES = number(4, 9)
+WORDS = number(10, 20)
+SLOTS = SENTENCES + number(2, 6)
+
+
+# %% nbgrader={"grade_id": "hierarchy", "solution": true}
+def predicted_scores():
+    """Return {"words": n, "sentences": n, "padded": n, "full": n}."""
+    ### BEGIN SOLUTION
+    return {
+        "words": SENTENCES * WORDS**2,
+        "sentences": SENTENCES**2,
+        "padded": SLOTS * WORDS**2 + SLOTS**2,
+        "full": (SENTENCES * WORDS) ** 2,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "hierarchy-check", "grade": true, "points": 3} own="predict"
+def pairs_within(groups):
+    """How many pairs of places are in the same group."""
+    groups = torch.tensor(groups)
+    return int((groups == groups[:, None]).sum())
+
+
+said = returned("predicted_scores", predicted_scores())
+assert isinstance(said, dict), "return a dictionary: `return {...}`"
+wanted = {"words", "sentences", "padded", "full"}
+assert set(said) == wanted, f"the names are {sorted(wanted)}, yours {sorted(said)}"
+words = pairs_within([i // WORDS for i in range(SENTENCES * WORDS)])
+assert said["words"] == words, (
+    f"words: {missed(said['words'], words)}. Each sentence has a matrix of its own"
+)
+sentences = pairs_within([0] * SENTENCES)
+assert said["sentences"] == sentences, (
+    f"sentences: {missed(said['sentences'], sentences)}. How many vectors does it encode?"
+)
+full = pairs_within([0] * (SENTENCES * WORDS))
+assert said["full"] == full, f"full: {missed(said['full'], full)}. Every token with every token"
+### BEGIN HIDDEN TESTS
+padded = pairs_within([i // WORDS for i in range(SLOTS * WORDS)]) + SLOTS**2
+assert said["padded"] == padded, f"padded: {padded}, since padding costs as much as sentences"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="hierarchy"
+# A sentence of $T$ tokens has $T^2$ scores. The document encoder gets one vector per sentence.
+
+
+# %% tags=["wrong-answer"] exercise="hierarchy"
+def predicted_scores():  # one matrix for all words
+    return {
+        "words": (SENTENCES * WORDS) ** 2,
+        "sentences": SENTENCES**2,
+        "padded": SLOTS * WORDS**2 + SLOTS**2,
+        "full": (SENTENCES * WORDS) ** 2,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="hierarchy"
+def predicted_scores():  # the document encoder attends to words
+    return {
+        "words": SENTENCES * WORDS**2,
+        "sentences": SENTENCES * WORDS,
+        "padded": SLOTS * WORDS**2 + SLOTS**2,
+        "full": (SENTENCES * WORDS) ** 2,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="hierarchy"
+def predicted_scores():  # padding costs nothing in the sentence encoder
+    return {
+        "words": SENTENCES * WORDS**2,
+        "sentences": SENTENCES**2,
+        "padded": SENTENCES * WORDS**2 + SLOTS**2,
+        "full": (SENTENCES * WORDS) ** 2,
+    }
+
+
+# %% tags=["wrong-answer"] exercise="hierarchy"
+def predicted_scores():  # full attention is counted once per sentence
+    return {
+        "words": SENTENCES * WORDS**2,
+        "sentences": SENTENCES**2,
+        "padded": SLOTS * WORDS**2 + SLOTS**2,
+        "full": SENTENCES * WORDS**2 + SENTENCES**2,
+    }
+
+
+# %% [markdown]
+# Now write the step between the two encoders. The states of all real sentences of a batch are one
+# tensor (N, T, d), in the order of the documents. Return the sentence vectors of the documents,
+# (B, S, d): for each real sentence the state at its **last real token**, and zeros for padding
+# sentences.
+
+# %% tags=["variant"] exercise="sentence-vectors"
+rename("sentence_vectors", "end_states", "vectors_of_sentences")
+
+
+# %% nbgrader={"grade_id": "sentence-vectors", "solution": true}
+def sentence_vectors(states, mask, real):
+    """Return the sentence vectors (B, S, d).
+
+    states (N, T, d) and mask (N, T), True = real token, are of the N real sentences; real (B, S)
+    says which sentences of which documents they are.
+    """
+    ### BEGIN SOLUTION
+    ends = states[torch.arange(len(states)), mask.sum(-1) - 1]
+    vectors = torch.zeros(*real.shape, states.shape[-1], dtype=states.dtype)
+    return vectors.index_put((real,), ends)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sentence-vectors-check", "grade": true, "points": 3}
+def check_vectors(lengths, T, d, what):
+    """Compare with a loop over documents and sentences; lengths 0 are padding sentences."""
+    lengths = torch.tensor(lengths)
+    real = lengths > 0
+    mask = torch.arange(T) < lengths[real][:, None]
+    states = torch.arange(int(real.sum()) * T * d, dtype=torch.float64).view(-1, T, d) + 1
+    states.requires_grad_()
+    found = returned("sentence_vectors", sentence_vectors(states, mask, real))
+    assert found.shape == (*real.shape, d), (
+        f"{what}: the shape is {(*real.shape, d)}, yours {tuple(found.shape)}"
+    )
+    n = 0
+    for b in range(real.shape[0]):
+        for s in range(real.shape[1]):
+            true = states[n, lengths[b, s] - 1] if real[b, s] else torch.zeros(d)
+            assert torch.allclose(found[b, s], true.to(found.dtype)), (
+                f"{what}: sentence {s} of document {b} is wrong"
+            )
+            n += int(real[b, s])
+    (gradient,) = torch.autograd.grad(found.sum(), states)
+    assert gradient.sum() == n * d, f"{what}: the states get no gradient, or padding gets some"
+
+
+check_vectors([[3, 3], [3, 3]], 3, 2, "no padding")
+check_vectors([[2, 3], [1, 3]], 3, 2, "padding words")
+check_vectors([[3, 0], [3, 3]], 3, 2, "a padding sentence")
+### BEGIN HIDDEN TESTS
+check_vectors([[0, 2, 4], [1, 0, 0]], 5, 3, "padding first")
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="sentence-vectors"
+# The last real token of a sentence is at `mask.sum(-1) - 1`. A boolean mask (B, S) as an index
+# selects real sentences in the order of the documents.
+
+
+# %% tags=["wrong-answer"] exercise="sentence-vectors"
+def sentence_vectors(states, mask, real):  # the last position, padding or not
+    vectors = torch.zeros(*real.shape, states.shape[-1], dtype=states.dtype)
+    return vectors.index_put((real,), states[:, -1])
+
+
+# %% tags=["wrong-answer"] exercise="sentence-vectors"
+def sentence_vectors(states, mask, real):  # the first token
+    vectors = torch.zeros(*real.shape, states.shape[-1], dtype=states.dtype)
+    return vectors.index_put((real,), states[:, 0])
+
+
+# %% tags=["wrong-answer"] exercise="sentence-vectors"
+def sentence_vectors(states, mask, real):  # sentences are put next to each other
+    ends = states[torch.arange(len(states)), mask.sum(-1) - 1]
+    vectors = torch.zeros(real.numel(), states.shape[-1], dtype=states.dtype)
+    return torch.cat([ends, vectors])[: real.numel()].view(*real.shape, -1)
+
+
+# %% tags=["wrong-answer"] exercise="sentence-vectors"
+def sentence_vectors(states, mask, real):  # no gradient reaches the states
+    vectors = torch.zeros(*real.shape, states.shape[-1], dtype=states.dtype)
+    vectors[real] = states.detach()[torch.arange(len(states)), mask.sum(-1) - 1]
+    return vectors.requires_grad_() + 0 * states.sum()
+
+
+# %% [markdown]
+# ## 10. Features that forget something
 #
 # *Find and fix a planted bug · 10 min · hard · book 5.2.2.3*
 #
@@ -1189,7 +1382,7 @@ def mended_attention(q, k, v, W):  # the mean of the values
 
 
 # %% [markdown]
-# ## 10. Transformer-XL: memory between segments
+# ## 11. Transformer-XL: memory between segments
 #
 # *Predict, then find and fix a planted bug · 15 min · hard · book 5.1.4.1*
 #
@@ -1565,7 +1758,7 @@ def mended_pass(x, layers, length, kept):  # no gradient within a segment either
 
 
 # %% [markdown]
-# ## 11. How does it grow?
+# ## 12. How does it grow?
 #
 # *Code, measure, explain · 18 min · hard · book 5.2.1*
 #

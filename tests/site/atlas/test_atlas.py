@@ -218,14 +218,14 @@ def test_a_header_without_a_line_in_the_table_is_refused(package: Path) -> None:
 
 
 def test_a_listed_system_becomes_built_by_its_header(package: Path) -> None:
-    (plan,) = (row for row in ROWS if row.id == "hibert")
-    code = f'"""HIBERT. Zhang et al. 2019.\n\n{HEADER.replace("new_one", "hibert")}\n"""\n'
-    (package / "deepdive" / "models" / "hibert.py").write_text(code, encoding="utf-8")
-    (now,) = (row for row in rows(ROOT, package) if row.id == "hibert")
+    (plan,) = (row for row in ROWS if row.id == "vilbert")
+    code = f'"""ViLBERT. Lu et al. 2019.\n\n{HEADER.replace("new_one", "vilbert")}\n"""\n'
+    (package / "deepdive" / "models" / "vilbert.py").write_text(code, encoding="utf-8")
+    (now,) = (row for row in rows(ROOT, package) if row.id == "vilbert")
     assert not plan.built
     assert now.built
     assert (now.name, now.chapter, now.paper) == (plan.name, plan.chapter, plan.paper)
-    assert now.module == "deepdive.models.hibert"
+    assert now.module == "deepdive.models.vilbert"
 
 
 def test_two_headers_of_one_system_are_refused(package: Path) -> None:

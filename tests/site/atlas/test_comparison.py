@@ -104,7 +104,7 @@ def test_equal_neighbours_are_one_box() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hibert", "'hibert' is not built"),
+        ("vilbert", "'vilbert' is not built"),
         ("bretr", "not built"),
         ("sinusoidal", "no parent"),
         ("decoding", "no module that could be called"),

@@ -7,6 +7,7 @@
 `xnlg`          XNLG: a sentence decoded from a corrupted copy or from its translation
 `veco`          VECO: MLM alone, and with attention to the translation
 `gap_sentences` Pegasus: the most important sentences, generated from the rest
+`masked_sentences`  HIBERT: masked sentences, predicted word by word
 `future_ngram`  ProphetNet: the next token, predicted from shorter and shorter contexts
 `permutation_lm`  permutation language modeling: the factorization order (`order_tokens`)
 `pairs`         next-sentence prediction and sentence order, from documents

@@ -57,6 +57,8 @@ from deepdive.models.efficient import (
     compressive,
     conditional_computation,
     fnet,
+    hi_transformer,
+    hibert,
     informer,
     led,
     longformer,
@@ -176,6 +178,11 @@ def _after_segments(model: Any, x: Tensor) -> Tensor:
     first, second = torch.tensor([[5, 9, 7, 4], [8, 6, 11, 10]]).expand(len(x), -1, -1).unbind(1)
     state = model.begin(second, slots=model.begin(first).slots)
     return model.head(model.decode(x, state))
+
+
+def _in_sentences(model: Any, x: Tensor) -> Tensor:
+    """Call an encoder of documents: each token of x is a sentence, followed by an end token."""
+    return model(torch.stack((x, torch.full_like(x, 2)), -1))
 
 
 def _in_languages(model: Any, x: Tensor) -> Tensor:
@@ -479,6 +486,12 @@ EXAMPLES: dict[str, Example] = {
         lambda: compressive.compressive(compressive.TINY, n_memory=1), _in_segments, 32
     ),
     "memformer": Example(memformer.tiny, _after_segments, 32),
+    "hibert": Example(partial(hibert.hibert, hibert.TINY), _in_sentences, 32),
+    "hi_transformer": Example(
+        partial(hi_transformer.hi_transformer, hi_transformer.TINY),
+        lambda model, x: _in_sentences(model, x)[:, None].expand(-1, x.shape[1], -1),
+        32,
+    ),
     "informer": Example(partial(informer.informer, informer.TINY), lambda model, x: model(x, x)),
     "perceiver": Example(
         partial(perceiver.perceiver, perceiver.TINY),
