@@ -60,8 +60,8 @@ show(
 # **What it covers.** The **quadratic** cost of attention and six ways to reduce it: exact attention
 # in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
 # Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers,
-# layers without norms or feed-forward parts, memory across segments, adaptive computation time, and
-# connections between layers complete the chapter.
+# layers without norms or feed-forward parts, memory across segments, adaptive computation time,
+# connections between layers, and lightweight blocks complete the chapter.
 #
 # **What you'll be able to do.** Implement each variant, verify at which setting it equals full
 # attention, measure its time and memory, test what it can no longer compute, and choose one for a
@@ -93,6 +93,7 @@ show(
 # | 5.16 | [Transformer-XL and recurrent memory](16_recurrence_and_memory.ipynb) | What do cached segments add? | 22 |
 # | 5.17 | [Adaptive computation time](17_adaptive_computation.ipynb) | Do harder inputs get more steps? | 20 |
 # | 5.18 | [RealFormer and transparent attention](18_connections_between_layers.ipynb) | Do shortcuts between layers train deep models? | 18 |
+# | 5.19 | [Lightweight blocks](19_lightweight_blocks.ipynb) | Is a lightweight layer better than a smaller Transformer? | 20 |
 #
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a
 # span also find it. In a hurry? Read 5.1, 5.2, and 5.9: the cost, the simplest solution, and the

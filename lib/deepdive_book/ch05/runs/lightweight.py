@@ -176,7 +176,8 @@ def funnel(*block_sizes: int) -> FunnelClassifier:
 
 PLAIN, SHALLOW, NARROW, POOLED = "plain", "plain, shallow", "plain, narrow", "plain, pooled input"
 UNPOOLED, FUNNEL = "Funnel, no pooling", "Funnel"
-DELIGHT, LITE, MEAN = "DeLighT", "Lite Transformer", "mean of embeddings"
+DELIGHT, LITE = "DeLighT", "Lite Transformer"
+MEAN, BAG = "mean of embeddings", "bag of words"
 VARIANTS: dict[str, Callable[[], nn.Module]] = {
     PLAIN: partial(plain, 4),
     SHALLOW: partial(plain, 2),
@@ -262,9 +263,9 @@ def measure(variant: str, rate: float, seed: int, steps: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def bag_of_words(seed: int) -> dict[str, Any]:
+def bag_of_words(variant: str, seed: int) -> dict[str, Any]:
     """Fit a logistic regression on tf-idf weights of the first 256 words; C by the validation
-    texts.
+    texts. `variant` is its name in the rows.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -305,3 +306,42 @@ def run_all(variants: Sequence[str] = tuple(VARIANTS), seeds: Sequence[int] = SE
             tried += sorted(beside)
         points = [{**point, "rate": best, "seed": seed} for seed in seeds]
         sweep(measure, points, path, data=DATA)
+
+
+def step_times(rounds: int = 7) -> dict[str, list[float]]:
+    """Return the milliseconds of a training step of 16 full texts, by variant, one per round. The
+    variants take turns; seconds are the processor's, since other programs run on the machine too.
+    """
+    tokens = torch.randint(1, VOCABULARY, (BATCH, LENGTH))
+    labels = torch.randint(CLASSES, (BATCH,))
+    models = {name: build().train() for name, build in VARIANTS.items()}
+    found: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    for turn in range(rounds + 1):
+        for name, model in models.items():
+            start = time.process_time()
+            F.cross_entropy(model(tokens), labels).backward()
+            if turn:  # the first is a warm-up
+                found[name].append(round(1000 * (time.process_time() - start), 2))
+    return found
+
+
+def measure_times(threads: int) -> dict[str, Any]:
+    """Return `step_times` on this many threads."""
+    torch.set_num_threads(threads)
+    return {"ms": {name: median(times) for name, times in step_times().items()}}
+
+
+def load() -> list[dict[str, Any]]:
+    """Return the saved runs; in the profile `experiment` measure the missing ones first."""
+    path = results_path("05_efficient", "lightweight")
+    if profile() == "experiment":
+        run_all()
+        sweep(bag_of_words, [{"variant": BAG, "seed": seed} for seed in SEEDS], path, data=DATA)
+        sweep(measure_times, [{"threads": 1}], results_path("05_efficient", "lightweight_times"))
+    return load_rows(path)
+
+
+def load_times() -> dict[str, float]:
+    """Return the saved milliseconds of a training step by variant."""
+    rows = load_rows(results_path("05_efficient", "lightweight_times"))
+    return rows[0]["ms"] if rows else {}
