@@ -24,20 +24,20 @@ def right_aligned(q_positions: Tensor, k_positions: Tensor) -> bool:
     return torch.equal(k_positions, consecutive) and torch.equal(q_positions, k_positions[S - T :])
 
 
-def skew(products: Tensor, step: int = 1) -> Tensor:
-    """Shift row t of (..., T, L) by step * (T - 1 - t) columns to the left, which moves each column
-    to a diagonal.
+def skew(products: Tensor) -> Tensor:
+    """Shift row t of (..., T, L) by T - 1 - t columns to the left, which moves each column to a
+    diagonal.
 
         0 1 2 3 4          2 3 4 . .
         0 1 2 3 4    ->    1 2 3 4 .
         0 1 2 3 4          0 1 2 3 4
 
-    `step` columns of zeros are prepended, and the numbers are reshaped to rows of the old length: no index
+    A column of zeros is prepended, and the numbers are reshaped to rows of the old length: no index
     is needed. The dots are values of the next row, and are not used.
     Source: Huang et al. 2019, "skewing"; Dai et al. 2019, appendix B.
     """
     T, L = products.shape[-2:]
-    return F.pad(products, (step, 0)).flatten(-2)[..., step * T :].unflatten(-1, (T, L))
+    return F.pad(products, (1, 0)).flatten(-2)[..., T:].unflatten(-1, (T, L))
 
 
 class RelativePosition(Position):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.checks import positive
-from deepdive.positions.relative import RelativePosition, skew
+from deepdive.positions.relative import RelativePosition
 from deepdive.positions.sinusoidal import BlockedSinusoidalPosition, SinusoidalPosition
 
 
@@ -106,10 +106,15 @@ class PooledXLPosition(XLPosition):
     def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         """Return the three terms that are not q . k, (B, H, T, S)."""
         relative = self.laid(self.worth, q, k, q_positions, k_positions)
-        if self.separate_cls:
-            apart = (q_positions <= 0).unsqueeze(-1) | (k_positions <= 0).unsqueeze(-2)
-            relative = relative.masked_fill(apart if apart.ndim == 2 else apart.unsqueeze(1), 0.0)
+        relative = self.without_cls(relative, q_positions, k_positions)
         return relative + self.scale * self.u[:, None] @ k.transpose(-2, -1)
+
+    def without_cls(self, terms: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return `terms` (B, H, T, S) with 0 where the query or the key is [CLS]."""
+        if not self.separate_cls:
+            return terms
+        apart = (q_positions <= 0).unsqueeze(-1) | (k_positions <= 0).unsqueeze(-2)
+        return terms.masked_fill(apart if apart.ndim == 2 else apart.unsqueeze(1), 0.0)
 
     def laid(
         self,
@@ -126,7 +131,23 @@ class PooledXLPosition(XLPosition):
         self.check_pairs(q, k, q_positions, k_positions)
         (stride, step), (T, S) = steps, (q.shape[-2], k.shape[-2])
         columns = torch.arange((T - 1) * step + S, device=q.device)
-        return skew(function(q, k_positions[0] - q_positions[-1] + stride * columns), step)[..., :S]
+        products = function(q, k_positions[0] - q_positions[-1] + stride * columns)
+        return shifted(products.expand(*products.shape[:-2], T, -1), S, step)
+
+
+def shifted(products: Tensor, n_columns: int, step: int = 1) -> Tensor:
+    """Return row t of (..., T, L) from column step * (T - 1 - t) on, (..., T, n_columns).
+
+    Read in rows that are `step` numbers shorter, row t starts `step` columns earlier: no number is
+    copied. Raises ValueError unless L is at least step * (T - 1) + n_columns.
+    """
+    T, L = products.shape[-2:]
+    if step * (T - 1) + n_columns > L:
+        raise ValueError(f"n_columns={n_columns}: {T} rows of {L} columns have fewer at step={step}")
+    if T == 1:
+        return products[..., :n_columns]
+    flat = products.flatten(-2)[..., step * (T - 1) : T * L - step]
+    return flat.unflatten(-1, (T, L - step))[..., :n_columns]
 
 
 def even_steps(q_positions: Tensor, k_positions: Tensor) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from transformers import FunnelBaseModel, FunnelConfig, FunnelForMaskedLM, Funne
 
 from deepdive.layers.pair_pooling import PairPooling
 from deepdive.models.efficient import funnel
-from deepdive.positions.xl import PooledXLPosition, XLPosition
+from deepdive.positions.xl import PooledXLPosition
 from deepdive.published import family, from_config, load, save
 
 SIZES: dict[str, Any] = {
@@ -145,15 +145,10 @@ def test_padding_changes_nothing_without_truncation() -> None:
         equal(padded[:, :length], alone)
 
 
-def without_cls(self: PooledXLPosition, *args: Any) -> Tensor:
-    return XLPosition.bias(self, *args)
-
-
-
-
 MUTATIONS: dict[str, tuple[str, object]] = {
     "[CLS] with a position": (
-        "deepdive.positions.xl.PooledXLPosition.bias", without_cls),
+        "deepdive.positions.xl.PooledXLPosition.without_cls",
+        lambda self, terms, q_positions, k_positions: terms),
     "no truncation": ("deepdive.layers.pair_pooling.PairPooling.split",
         lambda self, x: (x[:, :1], x[:, 1:])),
     "positions of a pair's second token": ("deepdive.layers.pair_pooling.PairPooling.first",

@@ -19,7 +19,7 @@ Book: 5.1.1.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -40,11 +40,13 @@ CLS_SEGMENT = 2  # the segment of [CLS], which shares one with every token
 
 @dataclass(frozen=True)
 class Level:
-    """A sequence of one length: positions (T,), segments (B, T), real tokens bool (B, T) or None."""
+    """A sequence of one length: positions (T,); segments int (B, T), None = one segment; real tokens
+    bool (B, T), None = all.
+    """
 
     positions: Tensor
-    segments: Tensor
-    real: Tensor | None
+    segments: Tensor | None = None
+    real: Tensor | None = None
 
 
 class FunnelAttention(MultiHeadAttention):
@@ -64,15 +66,23 @@ class FunnelAttention(MultiHeadAttention):
         """Return (B, T, d_model) for queries from x (B, T, d_model), at level `here`, and keys and
         values from content (B, S, d_model), at level `there`.
         """
-        q, (k, v) = self.queries(x), self.keys_and_values(content)
-        bias = self.position.bias(q, k, here.positions, there.positions)
-        mine, theirs = here.segments[:, :, None], there.segments[:, None]
-        differ = (mine != theirs) & (mine != CLS_SEGMENT) & (theirs != CLS_SEGMENT)
-        first = int(self.position.separate_cls)
-        shared = self.segments(q[:, :, first:], differ[:, first:, first:])
-        bias = bias + nn.functional.pad(shared, (first, 0, first, 0))
+        q, (k, v), place = self.queries(x), self.keys_and_values(content), self.position
+        terms = place.laid(place.worth, q, k, here.positions, there.positions)
+        terms = terms + self.segments(q, differing(here, there))
+        bias = place.without_cls(terms, here.positions, there.positions)
         mask = None if there.real is None else Padding(there.real)
+        q = q + place.u[:, None]  # the term u . k, with q . k
         return self.output(self.mechanism(q, k, self.values(v), mask, bias, self.scale))
+
+
+def differing(here: Level, there: Level) -> Tensor:
+    """Return which queries and keys are of different segments, bool (B, T, S), or (B, 1, 1) for one
+    segment. [CLS] shares its segment with every token.
+    """
+    if here.segments is None or there.segments is None:
+        return torch.zeros(1, 1, 1, dtype=torch.bool, device=here.positions.device)
+    mine, theirs = here.segments[:, :, None], there.segments[:, None]
+    return (mine != theirs) & (mine != CLS_SEGMENT) & (theirs != CLS_SEGMENT)
 
 
 class FunnelBlock(Block):
@@ -130,8 +140,8 @@ class Funnel(nn.Module):
     ) -> tuple[Tensor, Tensor, Level, Level]:
         """Return the last and the first block's output, and the levels of tokens and last block."""
         check_tokens(tokens)
-        segments = torch.zeros_like(tokens) if segments is None else segments
-        check_segments(segments, tokens, CLS_SEGMENT + 1)
+        if segments is not None:
+            check_segments(segments, tokens, CLS_SEGMENT + 1)
         real = padding(mask, tokens, "mask")
         places = torch.arange(tokens.shape[1], device=tokens.device)
         start = level = Level(places, segments, None if real is None else real.real)
@@ -149,8 +159,9 @@ class Funnel(nn.Module):
     def pooled(self, x: Tensor, level: Level) -> tuple[Tensor, Level]:
         """Return the queries of a block's first layer, and their level."""
         x, real = self.pooling.mean(x, level.real)
-        places, segments = self.pooling.first(level.positions[None])[0], level.segments
-        return x, replace(level, positions=places, segments=self.pooling.first(segments), real=real)
+        places = self.pooling.first(level.positions[None])[0]
+        segments = None if level.segments is None else self.pooling.first(level.segments)
+        return x, Level(places, segments, real)
 
 
 @dataclass(frozen=True)
