@@ -201,7 +201,8 @@ print("layers and width of each block:", block_scaling(3, shallowest=4, deepest=
 groups, widths = shape(d_out=256, widest=1024, n_layers=4, max_groups=8)
 print("512 channels, 4 layers: groups", groups, "widths", widths)
 for n in (1, 2, 8):
-    print(f"{n} groups, 256 to 1024: {GroupTransform(256, 1024, n).linear.weight.numel():,} weights")
+    weights = GroupTransform(256, 1024, groups=n).linear.weight.numel()
+    print(f"256 to 1024 channels, groups: {n}, weights: {weights:,}")
 
 # %% [markdown]
 # ## Lite Transformer: attention and convolution side by side

@@ -1,4 +1,4 @@
-"""DeLighT's transformation (DExTra): group linear transforms that expand a vector, then reduce it."""
+"""DeLighT's transformation (DExTra): group linear transforms that widen a vector and narrow it."""
 
 from collections.abc import Callable
 from math import ceil

@@ -84,9 +84,7 @@ class LightweightConvolution(Convolution):
         left = kernel - 1 if causal else kernel // 2
         super().__init__(d_model, left, kernel - 1 - left, groups=d_model)
         sizes = d_model, n_heads, kernel
-        self.W = (  # type: ignore[assignment]
-            DynamicKernel(*sizes, left, dropout) if dynamic else SharedKernel(*sizes, dropout)
-        )
+        self.W = DynamicKernel(*sizes, left, dropout) if dynamic else SharedKernel(*sizes, dropout)  # type: ignore[assignment]
 
 
 class GatedLightweightConvolution(Layer):

@@ -92,8 +92,9 @@ class PooledXLPosition(XLPosition):
 
         bias[t, s] = XLPosition's, without v . r and q . r where t or s is [CLS]
 
-    [CLS] has position 0, and less after pooling; other positions are above 0. A query's step may be a multiple of the keys': pooled queries attend to states not pooled. Any
-    other positions are gathered, as in `RelativePosition`. `separate_cls` False: [CLS] is a token.
+    [CLS] has position 0, and less after pooling; other positions are above 0. A query's
+    step may be a multiple of the keys': pooled queries attend to states that aren't pooled. Uneven
+    positions are gathered, as in `RelativePosition`. `separate_cls` False: [CLS] is a token.
     Source: Dai et al. 2020 (Funnel), appendix A.2, and their released code.
     """
 
@@ -143,7 +144,9 @@ def shifted(products: Tensor, n_columns: int, step: int = 1) -> Tensor:
     """
     T, L = products.shape[-2:]
     if step * (T - 1) + n_columns > L:
-        raise ValueError(f"n_columns={n_columns}: {T} rows of {L} columns have fewer at step={step}")
+        raise ValueError(
+            f"n_columns={n_columns}: {T} rows of {L} columns have fewer at step={step}"
+        )
     if T == 1:
         return products[..., :n_columns]
     flat = products.flatten(-2)[..., step * (T - 1) : T * L - step]

@@ -128,10 +128,12 @@ def gated(layer: GatedLightweightConvolution, x: Tensor, keys: Tensor) -> Tensor
 
 def both_ranges(layer: LongShortAttention, x: Tensor, keys: Tensor, causal: bool) -> Tensor:
     attn, (far, near) = layer.attn, x.split(layer.sizes, -1)
-    assert attn is not None and layer.conv is not None
+    assert attn is not None
+    assert layer.conv is not None
     n, d = attn.n_heads, attn.d_head
-    q, k, v = (z.view(len(x), n, d).transpose(0, 1) for z in (
-        far @ attn.q.weight.T + attn.q.bias, *(far @ attn.kv.weight.T + attn.kv.bias).chunk(2, -1)))  # fmt: skip
+    keys_values = (far @ attn.kv.weight.T + attn.kv.bias).chunk(2, -1)
+    projections = far @ attn.q.weight.T + attn.q.bias, *keys_values
+    q, k, v = (z.view(len(x), n, d).transpose(0, 1) for z in projections)
     heads = []
     for h in range(n):
         seen = [keys & (torch.arange(len(x)) <= t) if causal else keys for t in range(len(x))]

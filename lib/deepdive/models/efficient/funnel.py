@@ -1,4 +1,4 @@
-"""Funnel-Transformer: an encoder that halves the sequence between blocks of layers. Dai et al. 2020,
+"""Funnel-Transformer: an encoder that halves the sequence between blocks. Dai et al. 2020,
 "Funnel-Transformer: Filtering out Sequential Redundancy for Efficient Language Processing".
 
 Long because queries and keys of a pooling layer are of different sequences, each with positions,
@@ -7,8 +7,8 @@ segments and padding of its own.
 System: funnel
 Parent: bert
 What differs:
-- from the second block on, a block's first layer pools its queries in pairs, and its keys and values
-  are those of the full sequence (`PairPooling`, `Funnel.encode`)
+- from the second block on, a block's first layer pools its queries in pairs; its keys and values
+  are those of the longer sequence (`PairPooling`, `Funnel.encode`)
 - a decoder repeats the pooled states and adds the first block's output (`n_decoder_layers`)
 - positions are relative, of four terms as in Transformer-XL, and so are segments
   (`PooledXLPosition`, `RelativeSegments`); [CLS] has neither
@@ -40,8 +40,8 @@ CLS_SEGMENT = 2  # the segment of [CLS], which shares one with every token
 
 @dataclass(frozen=True)
 class Level:
-    """A sequence of one length: positions (T,); segments int (B, T), None = one segment; real tokens
-    bool (B, T), None = all.
+    """A sequence of one length: positions (T,); segments int (B, T), None = one segment; real
+    tokens bool (B, T), None = all.
     """
 
     positions: Tensor
@@ -132,7 +132,8 @@ class Funnel(nn.Module):
         times = 2 ** (len(self.blocks) - 1)
         x = self.pooling.repeat(full, times, tokens.shape[1]) + first
         for layer in self.decoder:
-            x = layer.read(x, x, level, level)  # type: ignore[operator]
+            assert isinstance(layer, FunnelBlock)
+            x = layer.read(x, x, level, level)
         return x
 
     def encode(
@@ -150,7 +151,9 @@ class Funnel(nn.Module):
             content, there = x, level
             if i and self.pooling.pools(x.shape[1]):
                 x, level = self.pooled(x, level)
-            for layer in block:  # type: ignore[union-attr]
+            assert isinstance(block, nn.ModuleList)
+            for layer in block:
+                assert isinstance(layer, FunnelBlock)
                 x = layer.read(x, content, level, there)
                 content, there = x, level
             first = x if i == 0 else first

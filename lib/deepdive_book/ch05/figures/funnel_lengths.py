@@ -1,6 +1,6 @@
 """Funnel-Transformer's sequence lengths: three blocks, and the decoder.
 
-    funnel_lengths()                         # the drawing, SVG
+funnel_lengths()                         # the drawing, SVG
 """
 
 from deepdive_book.kit.diagrams import svg, text

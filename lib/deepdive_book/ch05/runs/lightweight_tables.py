@@ -12,7 +12,6 @@ from deepdive_book.ch05.runs.lightweight import (
     FUNNEL,
     LITE,
     MEAN,
-    NARROW,
     PLAIN,
     POOLED,
     SHALLOW,

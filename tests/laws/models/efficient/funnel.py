@@ -56,7 +56,9 @@ def _() -> Case:
         model = make(**ONE_BLOCK)
         plain = xlnet.xlnet(xlnet.TINY, eps=1e-9, activation=funnel.gelu_tanh).double().eval()
         for layer, other in zip(model.blocks[0], plain.stack.blocks, strict=True):
-            state = {n.replace("attn.segments", "segments"): p for n, p in layer.state_dict().items()}
+            state = {
+                n.replace("attn.segments", "segments"): p for n, p in layer.state_dict().items()
+            }
             other.load_state_dict({n: p for n, p in state.items() if n in other.state_dict()})
         x = model.norm(model.tokens(ROW))
         for block in plain.stack.blocks:
@@ -152,7 +154,9 @@ def _() -> Case:
     def gathered(q_at: Tensor, k_at: Tensor) -> tuple[Tensor, Tensor]:
         q, k, _, _ = queries_and_keys(len(q_at), len(k_at))
         scheme = make(separate_cls=False)
-        return scheme.bias(q, k, q_at, k_at), XLPosition.bias(scheme, q, k, q_at, k_at.expand(2, -1))
+        return scheme.bias(q, k, q_at, k_at), XLPosition.bias(
+            scheme, q, k, q_at, k_at.expand(2, -1)
+        )
 
     def cls_apart() -> tuple[Tensor, Tensor]:
         q, k, q_at, k_at = queries_and_keys(6, 6)

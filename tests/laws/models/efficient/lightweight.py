@@ -136,7 +136,9 @@ def _() -> Case:
         found = block_scaling(8, 4, 8, 2.0)
         depths = [4 + 4 * b // 7 for b in range(8)]
         widths = [round(2 + b / 7, 3) for b in range(8)]
-        return torch.tensor(found).double(), torch.tensor([*zip(depths, widths, strict=True)]).double()
+        return torch.tensor(found).double(), torch.tensor(
+            [*zip(depths, widths, strict=True)]
+        ).double()
 
     def equal_blocks() -> tuple[Tensor, Tensor]:
         found = block_scaling(3, 4, 4, 2.0)
@@ -290,7 +292,8 @@ def _() -> Case:
     def a_transformer() -> tuple[Tensor, Tensor]:
         """All channels attend, and d_ff is 4 d_model: the Transformer's encoder layers."""
         ours = lite_transformer.lite_transformer(
-            16, n_heads=4, kernels=(3, 5), d_ff=64, attended=16, dropout=0.0)
+            16, n_heads=4, kernels=(3, 5), d_ff=64, attended=16, dropout=0.0
+        )
         plain = Stack(lambda _: Block(MultiHeadAttention(16, 4), FeedForward(16, 64),
                                       residual=lite_transformer.PostNorm), 2)  # fmt: skip
         plain.load_state_dict({n.replace("attn.attn", "attn"): p
