@@ -123,6 +123,7 @@ ZERO_SAYS_SOMETHING = {
     "right",
     "padding",
     "unused_positions",
+    "attended",  # Lite Transformer's channels: all of them are convolved
     "halve",  # how many of the layers are halved: maybe none
 }
 

@@ -114,10 +114,10 @@ print("convolved:", F.conv1d(torch.tensor([[[4.0, 8, 4, 0]]]), kernel, padding="
 # %% Equal to the library: Funnel tags=["equals-library"]
 from torch import nn
 
-from deepdive.models.efficient.funnel import TINY, FunnelAttention, Level
+from deepdive.layers.funnel_attention import FunnelAttention, Level
 
 torch.manual_seed(0)
-attn, library = nn.MultiheadAttention(32, 4, batch_first=True), FunnelAttention(TINY)
+attn, library = nn.MultiheadAttention(32, 4, batch_first=True), FunnelAttention(32, 4, d_head=8)
 with torch.no_grad():
     for weight in (library.position.W.weight, library.segments.e):
         weight.zero_()  # without relative positions and segments, which page 5.16 explains
@@ -166,7 +166,7 @@ for ours, theirs in ((a, unit(x)), (both, library)):
 # layers. That's the paper's proposal.
 
 # %% Pooled lengths in the library tags=["nbval-check-output"]
-from deepdive.models.efficient.funnel import funnel
+from deepdive.models.efficient.funnel import TINY, funnel
 
 model = funnel(TINY, block_sizes=(1, 1, 1), n_decoder_layers=1)
 for length in (8, 9, 16):
@@ -239,9 +239,8 @@ print("hidden units of the feed-forward layer:", stack.blocks[0].ff.inner.out_fe
 #
 # **The rivals.** *Plain* is a standard Transformer encoder of 4 layers. *Shallow* has 2 layers,
 # *narrow* has 20 channels, and *pooled input* averages pairs of embeddings once, before the first
-# layer. *Funnel, no pooling* is the Funnel Transformer with one block, so it has relative positions
-# but never pools. Two models ignore the order of words: *mean of embeddings* is a small trained
-# network, and the *bag of words* is a logistic regression on word frequencies (tf-idf).
+# layer. Two models ignore the order of words: *mean of embeddings* is a small trained network, and
+# the *bag of words* is a logistic regression on word frequencies (tf-idf).
 #
 # **How compute is counted.** `FlopCounterMode` of PyTorch adds up the floating-point operations
 # (FLOPs) of matrix products, attention, and convolutions. It doesn't count softmax, norms,

@@ -16,7 +16,6 @@ from deepdive_book.ch05.runs.lightweight import (
     PLAIN,
     POOLED,
     SHALLOW,
-    UNPOOLED,
     VARIANTS,
 )
 
@@ -32,10 +31,11 @@ def test_the_drawing_is_svg_with_every_length() -> None:
 def test_the_rivals_of_funnel() -> None:
     """As many parameters without pooling; the shallow one has half of the plain one's FLOPs."""
     found = {name: lightweight.sizes(build()) for name, build in VARIANTS.items()}
-    assert found[FUNNEL]["parameters"] == found[UNPOOLED]["parameters"]
+    unpooled = lightweight.sizes(lightweight.funnel(4))
+    assert found[FUNNEL]["parameters"] == unpooled["parameters"]
     assert found[PLAIN]["parameters"] == found[POOLED]["parameters"]
     assert found[SHALLOW]["flops"] == pytest.approx(found[PLAIN]["flops"] / 2, rel=0.001)
-    assert found[FUNNEL]["flops"] < 0.5 * found[UNPOOLED]["flops"]
+    assert found[FUNNEL]["flops"] < 0.5 * unpooled["flops"]
     assert found[MEAN]["flops"] < 0.001 * found[PLAIN]["flops"]
 
 
@@ -66,7 +66,7 @@ def test_the_saved_runs_have_every_encoder_and_seed() -> None:
     assert len(seeds) >= 3
     for name in (*VARIANTS, BAG):
         assert {row["seed"] for row in lightweight_tables.runs_of(rows, name)} == seeds
-    assert set(lightweight.load_times()) == {*VARIANTS}
+    assert set(lightweight.load_times()) >= {*VARIANTS}
     tried = {name: {r["rate"] for r in rows if r["variant"] == name} for name in VARIANTS}
     for name, rates in tried.items():
         best = lightweight_tables.runs_of(rows, name)[0]["rate"]

@@ -30,6 +30,7 @@ class GroupTransform(nn.Module):
         activation: Activation = gelu, norm: Norm = LayerNorm,
     ) -> None:  # fmt: skip
         super().__init__()
+        positive(d_in=d_in, d_out=d_out, groups=groups)
         self.linear = GroupedLinear(d_in, d_out, groups)
         bound = (6 / ((d_in + d_out) // groups)) ** 0.5  # Glorot's, of one group
         nn.init.uniform_(self.linear.weight, -bound, bound)

@@ -50,6 +50,8 @@ class DynamicKernel(nn.Module):
         super().__init__()
         positive(d_model=d_model, n_heads=n_heads, kernel=kernel)
         divides(n_heads=n_heads, d_model=d_model)
+        if not 0 <= left < kernel:
+            raise ValueError(f"left={left}: expected 0 to {kernel - 1}, inputs of kernel={kernel}")
         self.n_heads, self.kernel, self.left = n_heads, kernel, left
         self.logits, self.dropout = nn.Linear(d_model, n_heads * kernel), nn.Dropout(dropout)
         nn.init.xavier_uniform_(self.logits.weight)
@@ -79,6 +81,7 @@ class LightweightConvolution(Convolution):
         self, d_model: int, n_heads: int, kernel: int, causal: bool = False, dynamic: bool = False,
         dropout: float = 0.0,
     ) -> None:  # fmt: skip
+        positive(d_model=d_model, n_heads=n_heads, kernel=kernel)
         if kernel % 2 == 0 and not causal:
             raise ValueError(f"kernel={kernel}: expected an odd number, so it has a center")
         left = kernel - 1 if causal else kernel // 2
@@ -101,6 +104,7 @@ class GatedLightweightConvolution(Layer):
         dropout: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__()
+        positive(d_model=d_model, n_heads=n_heads, kernel=kernel)
         self.d_model = d_model
         self.inner, self.out = nn.Linear(d_model, 2 * d_model), nn.Linear(d_model, d_model)
         self.conv = LightweightConvolution(d_model, n_heads, kernel, causal, dynamic, dropout)
@@ -130,10 +134,15 @@ class LongShortAttention(Layer):
         causal: bool = False, dynamic: bool = True, dropout: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__()
-        positive(d_model=d_model)
+        positive(d_model=d_model, n_heads=n_heads)
         attended = d_model // 2 if attended is None else attended
         if not 0 <= attended <= d_model:
             raise ValueError(f"attended={attended}: expected 0 to d_model={d_model} channels")
+        if attended % n_heads or d_model % n_heads:
+            raise ValueError(
+                f"n_heads={n_heads} does not divide both attended={attended} and the other "
+                f"{d_model - attended} of d_model={d_model} channels: choose a divisor"
+            )
         self.d_model, self.sizes = d_model, [attended, d_model - attended]
         self.attn = MultiHeadAttention(attended, n_heads, dropout=dropout) if attended else None
         self.conv = (

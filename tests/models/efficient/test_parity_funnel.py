@@ -15,6 +15,7 @@ from parity_registry import equal, parity
 from torch import Tensor
 from transformers import FunnelBaseModel, FunnelConfig, FunnelForMaskedLM, FunnelModel
 
+from deepdive.layers.funnel_attention import FunnelAttention, FunnelBlock
 from deepdive.layers.pair_pooling import PairPooling
 from deepdive.models.efficient import funnel
 from deepdive.positions.xl import PooledXLPosition
@@ -65,7 +66,7 @@ def proves(kind: type[Any], **settings: Any) -> None:
     alike(ours, theirs, torch.cat(mine), torch.cat(other), [names])
 
 
-@parity("funnel", funnel.Funnel, funnel.FunnelBlock, funnel.FunnelAttention, PooledXLPosition)
+@parity("funnel", funnel.Funnel, FunnelBlock, FunnelAttention, PooledXLPosition)
 def funnel_agrees() -> None:
     proves(FunnelModel)
     proves(FunnelBaseModel)
@@ -157,7 +158,7 @@ MUTATIONS: dict[str, tuple[str, object]] = {
         lambda self, x: (x[:, :1], x[:, 1:])),
     "positions of a pair's second token": ("deepdive.layers.pair_pooling.PairPooling.first",
         lambda self, x: torch.cat((x[:, :1], x[:, 2::2]), 1)),
-    "[CLS] in the segment of the second text": ("deepdive.models.efficient.funnel.CLS_SEGMENT", 1),
+    "[CLS] in the segment of the second text": ("deepdive.layers.funnel_attention.CLS_SEGMENT", 1),
 }  # fmt: skip
 
 

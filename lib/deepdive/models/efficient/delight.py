@@ -16,7 +16,7 @@ Book: 5.1.1.2
 from functools import partial
 
 from deepdive.core import Block, FeedForward, PostNorm, PreNorm
-from deepdive.core.checks import positive
+from deepdive.core.checks import above_zero, divides, positive
 from deepdive.core.norms import LayerNorm
 from deepdive.core.stack import Stack
 from deepdive.layers.dextra import DelightAttention, DExTra
@@ -62,6 +62,10 @@ def delight(
 
     A causal mask makes it a decoder.
     """
+    divides(reduction=reduction, d_model=d_model)
+    divides(ff_reduction=ff_reduction, d_model=d_model)
+    positive(max_groups=max_groups)
+    above_zero(width=width)
     scales = block_scaling(n_blocks, shallowest, deepest, width)
     around = partial(residual, dropout=dropout)
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from deepdive.core import Block, FeedForward, PostNorm, PreNorm
+from deepdive.core.checks import each_at_least, positive
 from deepdive.core.norms import LayerNorm
 from deepdive.core.stack import Stack
 from deepdive.layers.lightweight_convolution import LongShortAttention
@@ -41,6 +42,10 @@ def lite_transformer(
     `attended` channels go to attention, half by default; `d_ff` is d_model by default. A causal
     stack needs a causal mask.
     """
+    positive(d_model=d_model, d_ff=d_ff)
+    each_at_least(1, "kernels", kernels)
+    if not causal and any(kernel % 2 == 0 for kernel in kernels):
+        raise ValueError(f"kernels={tuple(kernels)}: expected odd numbers, which have a center")
     around = partial(residual, dropout=dropout)
 
     def block(i: int) -> Block:

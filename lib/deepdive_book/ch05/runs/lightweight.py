@@ -177,15 +177,13 @@ def funnel(*block_sizes: int) -> FunnelClassifier:
 
 
 PLAIN, SHALLOW, NARROW, POOLED = "plain", "plain, shallow", "plain, narrow", "plain, pooled input"
-UNPOOLED, FUNNEL = "Funnel, no pooling", "Funnel"
-DELIGHT, LITE = "DeLighT", "Lite Transformer"
+FUNNEL, DELIGHT, LITE = "Funnel", "DeLighT", "Lite Transformer"
 MEAN, BAG = "mean of embeddings", "bag of words"
 VARIANTS: dict[str, Callable[[], nn.Module]] = {
     PLAIN: partial(plain, 4),
     SHALLOW: partial(plain, 2),
     NARROW: partial(plain, 4, 20),
     POOLED: partial(plain, 4, pooled=True),
-    UNPOOLED: partial(funnel, 4),
     FUNNEL: partial(funnel, 1, 1, 2),
     DELIGHT: lambda: Classifier(
         delight(WIDTH, n_blocks=4, shallowest=2, deepest=4, max_groups=4, dropout=DROPOUT), WIDTH

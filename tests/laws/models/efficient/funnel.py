@@ -5,11 +5,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from deepdive.core import gelu_tanh
 from deepdive.core.masks import Mask
+from deepdive.layers.funnel_attention import FunnelAttention, FunnelBlock, Level
 from deepdive.models.bert import xlnet
 from deepdive.models.bert.bert import bert
 from deepdive.models.efficient import funnel
-from deepdive.models.efficient.funnel import Funnel, FunnelAttention, FunnelBlock, Level
+from deepdive.models.efficient.funnel import Funnel
 from deepdive.positions.xl import PooledXLPosition, XLPosition
 from laws import (
     ORDERED,
@@ -54,7 +56,7 @@ def _() -> Case:
     def xlnet_layers() -> tuple[Tensor, Tensor]:
         """One block, no bias, [CLS] a token like any other: XLNet's layers."""
         model = make(**ONE_BLOCK)
-        plain = xlnet.xlnet(xlnet.TINY, eps=1e-9, activation=funnel.gelu_tanh).double().eval()
+        plain = xlnet.xlnet(xlnet.TINY, eps=1e-9, activation=gelu_tanh).double().eval()
         for layer, other in zip(model.blocks[0], plain.stack.blocks, strict=True):
             state = {
                 n.replace("attn.segments", "segments"): p for n, p in layer.state_dict().items()
@@ -69,7 +71,7 @@ def _() -> Case:
         """One block, no positions and no segments: BERT's layers, whose queries have no bias."""
         model = make(**ONE_BLOCK)
         changes = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0}
-        plain = bert(**changes, eps=1e-9, activation=funnel.gelu_tanh).double().eval()
+        plain = bert(**changes, eps=1e-9, activation=gelu_tanh).double().eval()
         for layer, other in zip(model.blocks[0], plain.stack.blocks, strict=True):
             set_weights(layer.attn.position, W__weight=0.0)
             set_weights(layer.attn.segments, e=0.0)
@@ -104,7 +106,7 @@ def _() -> Case:
 @case("funnel/FunnelBlock", FunnelBlock)
 def _() -> Case:
     def make() -> FunnelBlock:
-        return FunnelBlock(WIDTH_16)
+        return funnel.layer(WIDTH_16)
 
     def sublayers_of_zero() -> tuple[Tensor, Tensor]:
         block = set_weights(make(), attn__out__weight=0.0, ff__out__weight=0.0)
@@ -125,7 +127,7 @@ def _() -> Case:
 @case("funnel/FunnelAttention", FunnelAttention)
 def _() -> Case:
     def make() -> FunnelAttention:
-        return FunnelAttention(WIDTH_16)
+        return FunnelAttention(16, 4, 4)
 
     def plain() -> tuple[Tensor, Tensor]:
         """No positions, no segments: multi-head attention of all to all."""
