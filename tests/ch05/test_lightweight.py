@@ -62,10 +62,9 @@ def test_batches_have_every_text_once_and_similar_lengths() -> None:
 
 def test_the_saved_runs_have_every_encoder_and_seed() -> None:
     rows = lightweight.load()
-    seeds = {row["seed"] for row in lightweight_tables.runs_of(rows, PLAIN)}
-    assert len(seeds) >= 3
     for name in (*VARIANTS, BAG):
-        assert {row["seed"] for row in lightweight_tables.runs_of(rows, name)} == seeds
+        seeds = [row["seed"] for row in lightweight_tables.runs_of(rows, name)]
+        assert sorted(seeds) == list(range(max(3, len(seeds)))), name
     assert set(lightweight.load_times()) >= {*VARIANTS}
     tried = {name: {r["rate"] for r in rows if r["variant"] == name} for name in VARIANTS}
     for name, rates in tried.items():

@@ -125,7 +125,12 @@ class FunnelClassifier(nn.Module):
     def __init__(self, config: FunnelConfig) -> None:
         super().__init__()
         self.encoder, self.out = Funnel(config), nn.Linear(config.d_model, CLASSES)
-        nn.init.normal_(self.encoder.tokens.weight)
+        # Embeddings and initialization as in the other encoders: a scaled table, Glorot's matrices.
+        nn.init.normal_(self.encoder.tokens.weight, std=config.d_model**-0.5)
+        self.encoder.tokens.scale = config.d_model**0.5
+        for part in self.encoder.modules():
+            if isinstance(part, nn.Linear):
+                nn.init.xavier_uniform_(part.weight)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the logits for tokens (B, T)."""
