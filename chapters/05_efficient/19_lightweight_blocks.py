@@ -22,8 +22,8 @@
 # We can't show it in our experiment, in which small encoders classify abstracts of medical papers
 # (five seeds). A standard Transformer encoder with 2 layers reaches an accuracy of 54.1%. The
 # Funnel Transformer's mean is 6.1 points lower, DeLighT's 3.3, and Lite Transformer's 4.4. All
-# three 95% confidence intervals include zero. A bag of words, which isn't a Transformer at all, is 5.4 points
-# better than the standard encoder (corrected 95% confidence interval 1.0 to 9.9).
+# three 95% confidence intervals include zero. A bag of words, which isn't a Transformer at all, is
+# 5.4 points better than the standard encoder (corrected 95% confidence interval 1.0 to 9.9).
 #
 # </details>
 #
@@ -52,6 +52,37 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
     get_ipython().run_line_magic("pip", f'install --quiet "{SOURCE}"')
     import deepdive_book as book
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
+
+# %% [markdown] tags=["slide"]
+# ## By hand: pooled states, shuffled groups, and one kernel
+#
+# **Funnel: pool and repeat.** Suppose that each state is one number. The first state belongs to
+# `[CLS]`, a special token at the start of the text, and is kept apart. The last state is dropped
+# (**truncation**), because `[CLS]` has no partner. This keeps powers of 2 even.
+#
+# | step | states | number |
+# |---|---|---|
+# | block 1 | $9;\ 2, 4, 6, 8, 1, 3, 5$ | 8 |
+# | means of pairs, without the 5 | $9;\ 3, 7, 2$ | 4 |
+# | scores of the pooling layer | 4 queries, 8 keys | 32 instead of 64 |
+# | repeated twice, 0 for the dropped state | $9;\ 3, 3, 7, 7, 2, 2, 0$ | 8 |
+# | plus the output of block 1 | $18;\ 5, 7, 13, 15, 3, 5, 5$ | 8 |
+#
+# **DeLighT: groups and a shuffle.** A linear layer from 4 channels to 4 has 16 weights. In two
+# groups of 2 channels it has 8. With $x = (1, 2, 3, 4)$ and the matrices
+#
+# $$W_1 = \begin{pmatrix} 1 & 0 \\ 1 & 1 \end{pmatrix}, \qquad W_2 = \begin{pmatrix} 2 & 1 \\ 0 & 1
+# \end{pmatrix},$$
+#
+# the first group gives $(1 \cdot 1 + 2 \cdot 1,\ 2 \cdot 1) = (3, 2)$, and the second $(3 \cdot 2,\
+# 3 \cdot 1 + 4 \cdot 1) = (6, 7)$. The **feature shuffle** takes the first number of each group,
+# then the second: $(3, 6, 2, 7)$. Now each half contains numbers of both groups, and the next
+# layer's groups can mix them. Without the shuffle, the two halves would never meet.
+#
+# **Lite Transformer: a kernel that sums to 1.** A **lightweight convolution** passes the weights of
+# its kernel through a softmax. If their exponentials are $(1, 2, 1)$, the kernel is $(\frac14,
+# \frac24, \frac14)$. A channel with the values $4, 8, 4, 0$ becomes, with 0 outside, $4, 6, 4, 1$.
+# The second value, for example, is $(4 + 2 \cdot 8 + 4) / 4 = 6$.
 
 # %% [markdown]
 # ## In code: pooled queries, group transforms, and two ranges
@@ -275,7 +306,7 @@ for name in ("plain, shallow", "Funnel"):
     row = lightweight.measure(name, 3e-3, 0, few)
     print(f"{name}: accuracy {row['test']:.0%} after {few} steps")
 
-# %% tags=["fold"]
+# %% Predict
 from deepdive_book.kit.predictions import predict
 
 predict(

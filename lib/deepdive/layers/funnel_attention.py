@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +13,7 @@ from deepdive.core import Block, FeedForward, LayerNorm, MultiHeadAttention, Pos
 from deepdive.core.checks import positive
 from deepdive.core.feed_forward import Activation
 from deepdive.core.masks import Padding
+from deepdive.layers.pair_pooling import PairPooling
 from deepdive.positions.xl import PooledXLPosition, RelativeSegments
 
 CLS_SEGMENT = 2  # the segment of [CLS], which shares one with every token
@@ -83,3 +85,24 @@ class FunnelBlock(Block):
         """Return the layer's output (B, T, d_model); the arguments are `FunnelAttention.read`'s."""
         x = self.attn_residual(x, lambda h: self.attn.read(h, content, here, there))
         return self.stream(self.ff_residual(x, self.ff))
+
+
+def run(
+    layers: Iterable[nn.Module], x: Tensor, content: Tensor, here: Level, there: Level
+) -> Tensor:
+    """Return x (B, T, d_model) after a block's layers: the first attends to `content`, at level
+    `there`, the others to their own input.
+    """
+    for layer in layers:
+        assert isinstance(layer, FunnelBlock)
+        x = layer.read(x, content, here, there)
+        content, there = x, here
+    return x
+
+
+def pooled(x: Tensor, level: Level, pooling: PairPooling) -> tuple[Tensor, Level]:
+    """Return the queries of a block's first layer, and their level."""
+    x, real = pooling.mean(x, level.real)
+    places = pooling.first(level.positions[None])[0]
+    segments = None if level.segments is None else pooling.first(level.segments)
+    return x, Level(places, segments, real)

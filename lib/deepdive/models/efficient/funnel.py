@@ -24,21 +24,12 @@ from torch import Tensor, nn
 from deepdive.core import LayerNorm
 from deepdive.core.embeddings import TokenEmbedding, check_segments, check_tokens
 from deepdive.core.masks import padding
-from deepdive.layers.funnel_attention import CLS_SEGMENT, FunnelAttention, FunnelBlock, Level
+from deepdive.layers.funnel_attention import CLS_SEGMENT, Level, pooled, run
 from deepdive.layers.heads import initialize
 from deepdive.layers.pair_pooling import PairPooling
-from deepdive.models.efficient.funnel_config import SMALL, TINY, FunnelConfig
+from deepdive.models.efficient.funnel_config import SMALL, TINY, FunnelConfig, layer
 
 __all__ = ["SMALL", "TINY", "Funnel", "FunnelConfig", "funnel", "layer"]
-
-
-def layer(config: FunnelConfig) -> FunnelBlock:
-    """Return one layer."""
-    attention = FunnelAttention(
-        config.d_model, config.n_heads, config.d_head, config.attention_dropout, config.separate_cls
-    )
-    rates = config.dropout, config.activation_dropout
-    return FunnelBlock(attention, config.d_ff, config.activation, *rates, config.eps)
 
 
 class Funnel(nn.Module):
@@ -68,10 +59,7 @@ class Funnel(nn.Module):
             return full
         times = 2 ** (len(self.blocks) - 1)
         x = self.pooling.repeat(full, times, tokens.shape[1]) + first
-        for each in self.decoder:
-            assert isinstance(each, FunnelBlock)
-            x = each.read(x, x, level, level)
-        return x
+        return run(self.decoder, x, x, level, level)
 
     def encode(
         self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
@@ -87,31 +75,14 @@ class Funnel(nn.Module):
         for i, block in enumerate(self.blocks):
             content, there = x, level
             if i and self.pooling.pools(x.shape[1]):
-                x, level = self.pooled(x, level)
-            assert isinstance(block, nn.ModuleList)
-            for each in block:
-                assert isinstance(each, FunnelBlock)
-                x = each.read(x, content, level, there)
-                content, there = x, level
+                x, level = pooled(x, level, self.pooling)
+            x = run(block, x, content, level, there)
             first = x if i == 0 else first
         return x, first, start, level
 
-    def pooled(self, x: Tensor, level: Level) -> tuple[Tensor, Level]:
-        """Return the queries of a block's first layer, and their level."""
-        x, real = self.pooling.mean(x, level.real)
-        places = self.pooling.first(level.positions[None])[0]
-        segments = None if level.segments is None else self.pooling.first(level.segments)
-        return x, Level(places, segments, real)
-
 
 def funnel(config: FunnelConfig = SMALL, **changes: Any) -> Funnel:
-    """Build a model; defaults are transformers', the released small model.
-
-    Raises ValueError for a block without layers.
-    """
-    config = FunnelConfig.given(config, changes)
-    if not config.block_sizes or min(config.block_sizes) < 1:
-        raise ValueError(f"block_sizes={config.block_sizes}: give each block at least one layer")
-    model = Funnel(config)
+    """Build a model; defaults are transformers', the released small model."""
+    model = Funnel(FunnelConfig.given(config, changes))
     initialize(model)
     return model

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from deepdive.core import gelu_tanh
 from deepdive.core.feed_forward import Activation
+from deepdive.layers.funnel_attention import FunnelAttention, FunnelBlock
 from deepdive.models.config import Config
 
 
@@ -28,9 +29,24 @@ class FunnelConfig(Config):
     truncate: bool = True
     family: str = "funnel"
 
+    def __post_init__(self) -> None:
+        """Raise ValueError, naming the field, for a size that is too small."""
+        super().__post_init__()
+        if not self.block_sizes or min(self.block_sizes) < 1:
+            raise ValueError(f"block_sizes={self.block_sizes}: give each block at least one layer")
+
 
 SMALL = FunnelConfig()  # 4-4-4, and 2 decoder layers
 TINY = SMALL.but(
     vocab_size=32, d_model=32, n_heads=4, d_head=8, d_ff=64, block_sizes=(1, 2), n_decoder_layers=1,
     dropout=0.0, attention_dropout=0.0,
 )  # fmt: skip
+
+
+def layer(config: FunnelConfig) -> FunnelBlock:
+    """Return one layer."""
+    attention = FunnelAttention(
+        config.d_model, config.n_heads, config.d_head, config.attention_dropout, config.separate_cls
+    )
+    rates = config.dropout, config.activation_dropout
+    return FunnelBlock(attention, config.d_ff, config.activation, *rates, config.eps)
