@@ -57,8 +57,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # ## By hand: pooled states, shuffled groups, and one kernel
 #
 # **Funnel: pool and repeat.** Suppose that each state is one number. The first state belongs to
-# `[CLS]`, a special token at the start of the text, and is kept apart. The last state is dropped
-# (**truncation**), because `[CLS]` has no partner. This keeps powers of 2 even.
+# `[CLS]`, a special token at the start of the text, and isn't pooled. The last state is dropped
+# (**truncation**), because `[CLS]` has no partner. A length of 8 then becomes 4, and 4 becomes 2.
 #
 # | step | states | number |
 # |---|---|---|
@@ -468,8 +468,8 @@ print("transformers, [CLS] unchanged:", bool((theirs_change.abs() < 1e-5).all())
 #
 # ## Check your understanding
 #
-# 1. A Funnel Transformer reads 64 tokens in three blocks, with `[CLS]` apart and truncation. How
-#    many states does each block have?
+# 1. A Funnel Transformer reads 64 tokens in three blocks. `[CLS]` isn't pooled, and the last state is
+#    dropped. How many states does each block have?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
