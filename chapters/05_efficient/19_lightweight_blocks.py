@@ -469,8 +469,8 @@ print("transformers, [CLS] unchanged:", bool((theirs_change.abs() < 1e-5).all())
 #
 # ## Check your understanding
 #
-# 1. A Funnel Transformer reads 64 tokens in three blocks. `[CLS]` isn't pooled, and the last state is
-#    dropped. How many states does each block have?
+# 1. A Funnel Transformer reads 64 tokens in three blocks. `[CLS]` isn't pooled, and the last state
+#    is dropped. How many states does each block have?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
