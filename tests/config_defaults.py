@@ -56,9 +56,8 @@ def defaults(model_type: str) -> dict[str, Any]:
     if model_type == "ernie_m":
         return ERNIE_M
     theirs, read = CONFIG_MAPPING[model_type]().to_dict(), keys()
-    found = {
-        key: value for key, value in theirs.items() if key in read - {"model_type", "label2id"}
-    }
+    own = {"model_type", "label2id", "architectures"}  # of the file, no setting
+    found = {key: value for key, value in theirs.items() if key in read - own}
     found |= BY_GETATTR.get(model_type, {}) | COMPUTED.get(model_type, {})
     return json.loads(json.dumps(dict(sorted(found.items()))))
 

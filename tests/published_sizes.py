@@ -227,6 +227,10 @@ XLM = {
     "vocab_size": 28, "emb_dim": 16, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 12,
     "n_langs": 3, "layer_norm_eps": 1e-6,
 }  # fmt: skip
+FUNNEL = {
+    "vocab_size": 28, "d_model": 16, "n_head": 2, "d_head": 6, "d_inner": 24,
+    "block_sizes": [1, 2], "num_decoder_layers": 1,
+}  # fmt: skip
 CANINE = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
     "num_hash_functions": 2, "num_hash_buckets": 24, "local_transformer_stride": 6,
@@ -296,6 +300,7 @@ TRIED: dict[str, list[dict[str, Any]]] = {
     "hubert": [WAV2VEC2, {**WAV2VEC2, **LIKE_LARGE, "mask_time_prob": 0.0}],
     "data2vec-audio": [{**WAV2VEC2, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 5}],
     "xlnet": [XLNET, {**XLNET, "mem_len": None}],
+    "funnel": [FUNNEL, {**FUNNEL, "truncate_seq": False, "block_sizes": [2, 1]}],
     "t5": [
         T5,
         {**T5, "feed_forward_proj": "gated-gelu"},

@@ -125,6 +125,7 @@ ZERO_SAYS_SOMETHING = {
     "right",
     "padding",
     "unused_positions",
+    "attended",  # Lite Transformer's channels: all of them are convolved
     "halve",  # how many of the layers are halved: maybe none
 }
 

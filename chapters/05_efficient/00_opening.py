@@ -6,7 +6,7 @@
 # needed. Which scores can be skipped, and what can a model no longer learn without them?
 #
 # <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min · whole
-# chapter: 7 h reading + 2½ h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
+# chapter: 7½ h reading + 2½ h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -61,7 +61,8 @@ show(
 # in tiles, **sparse attention**, low-rank and kernel methods, memories, head variants, and priors.
 # Relative positions, T5, mixture of experts, ByT5, tensor parallelism, the order of sublayers,
 # layers without norms or feed-forward parts, memory across segments, adaptive computation time,
-# connections between layers, and hierarchical encoders of documents complete the chapter.
+# connections between layers, lightweight blocks, and hierarchical encoders of documents complete the
+# chapter.
 #
 # **What you'll be able to do.** Implement each variant, verify at which setting it equals full
 # attention, measure its time and memory, test what it can no longer compute, and choose one for a
@@ -93,6 +94,7 @@ show(
 # | 5.16 | [Transformer-XL and recurrent memory](16_recurrence_and_memory.ipynb) | What do cached segments add? | 22 |
 # | 5.17 | [Adaptive computation time](17_adaptive_computation.ipynb) | Do harder inputs get more steps? | 20 |
 # | 5.18 | [RealFormer and transparent attention](18_connections_between_layers.ipynb) | Do shortcuts between layers train deep models? | 18 |
+# | 5.19 | [Lightweight blocks](19_lightweight_blocks.ipynb) | Is a lightweight layer better than a smaller Transformer? | 20 |
 # | 5.20 | [Hierarchical Transformers for documents](20_hierarchical_documents.ipynb) | Should an encoder read whole documents? | 18 |
 #
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a

@@ -1,11 +1,13 @@
 """Transformer-XL's relative positional encoding: two query biases, and sinusoids of the offset."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from deepdive.core.checks import positive
 from deepdive.positions.relative import RelativePosition
-from deepdive.positions.sinusoidal import SinusoidalPosition
+from deepdive.positions.sinusoidal import BlockedSinusoidalPosition, SinusoidalPosition
 
 
 class XLPosition(RelativePosition):
@@ -83,3 +85,83 @@ class RelativeSegments(nn.Module):
         """Return the bias (B, H, T, S) for q (B, H, T, d_head) and differ, bool (B, T, S)."""
         scores = (q + self.w[:, None]) @ self.e.permute(1, 2, 0) * q.shape[-1] ** -0.5
         return torch.where(differ[:, None], scores[..., 1:], scores[..., :1])
+
+
+class PooledXLPosition(XLPosition):
+    """`XLPosition` for pooled sequences: positions are evenly spaced, and [CLS] has none.
+
+        bias[t, s] = XLPosition's, without v . r and q . r where t or s is [CLS]
+
+    [CLS] has position 0, and less after pooling; other positions are above 0. A query's
+    step may be a multiple of the keys': pooled queries attend to states that aren't pooled. Uneven
+    positions are gathered, as in `RelativePosition`. `separate_cls` False: [CLS] is a token.
+    Source: Dai et al. 2020 (Funnel), appendix A.2, and their released code.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, d_head: int | None = None, separate_cls: bool = True
+    ) -> None:
+        super().__init__(d_model, n_heads, d_head, waves=BlockedSinusoidalPosition(d_model))
+        self.separate_cls = separate_cls
+
+    def bias(self, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return the three terms that are not q . k, (B, H, T, S)."""
+        relative = self.laid(self.worth, q, k, q_positions, k_positions)
+        relative = self.without_cls(relative, q_positions, k_positions)
+        return relative + self.scale * self.u[:, None] @ k.transpose(-2, -1)
+
+    def without_cls(self, terms: Tensor, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        """Return `terms` (B, H, T, S) with 0 where the query or the key is [CLS]."""
+        if not self.separate_cls:
+            return terms
+        apart = (q_positions <= 0).unsqueeze(-1) | (k_positions <= 0).unsqueeze(-2)
+        return terms.masked_fill(apart if apart.ndim == 2 else apart.unsqueeze(1), 0.0)
+
+    def laid(
+        self,
+        function: Callable[[Tensor, Tensor], Tensor],
+        q: Tensor,
+        k: Tensor,
+        q_positions: Tensor,
+        k_positions: Tensor,
+    ) -> Tensor:
+        """Return `function(q, offsets)` for each pair's offset, (B, H, T, S)."""
+        steps = even_steps(q_positions, k_positions)
+        if steps is None:
+            return super().laid(function, q, k, q_positions, k_positions)
+        self.check_pairs(q, k, q_positions, k_positions)
+        (stride, step), (T, S) = steps, (q.shape[-2], k.shape[-2])
+        columns = torch.arange((T - 1) * step + S, device=q.device)
+        products = function(q, k_positions[0] - q_positions[-1] + stride * columns)
+        return shifted(products.expand(*products.shape[:-2], T, -1), S, step)
+
+
+def shifted(products: Tensor, n_columns: int, step: int = 1) -> Tensor:
+    """Return row t of (..., T, L) from column step * (T - 1 - t) on, (..., T, n_columns).
+
+    Read in rows that are `step` numbers shorter, row t starts `step` columns earlier: no number is
+    copied. Raises ValueError unless L is at least step * (T - 1) + n_columns.
+    """
+    T, L = products.shape[-2:]
+    if step * (T - 1) + n_columns > L:
+        raise ValueError(
+            f"n_columns={n_columns}: {T} rows of {L} columns have fewer at step={step}"
+        )
+    if T == 1:
+        return products[..., :n_columns]
+    flat = products.flatten(-2)[..., step * (T - 1) : T * L - step]
+    return flat.unflatten(-1, (T, L - step))[..., :n_columns]
+
+
+def even_steps(q_positions: Tensor, k_positions: Tensor) -> tuple[int, int] | None:
+    """Return the keys' stride and the queries' stride divided by it, for positions (T,) and (S,)
+    that are evenly spaced; None for others.
+    """
+    if q_positions.ndim > 1 or k_positions.ndim > 1:
+        return None
+    strides = [sorted(set(p.diff().tolist())) for p in (k_positions, q_positions)]
+    if any(len(each) > 1 for each in strides):
+        return None
+    stride = strides[0][0] if strides[0] else 1
+    step, rest = divmod(strides[1][0] if strides[1] else stride, stride) if stride else (0, 1)
+    return (stride, step) if stride > 0 and step > 0 and not rest else None

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from deepdive.published.form import Family
 from deepdive.published.weights import Sources, translate
 
-REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks", "depths")  # numbers of layers
+# numbers of layers
+REPEATED = ("n_layers", "n_decoder_layers", "layers", "n_blocks", "depths", "block_sizes")
 SHARED = 100  # layers that may share one set of weights, as in ALBERT
 
 
@@ -22,7 +23,7 @@ def plan(kind: Family, config: Any, tensors: Mapping[str, Tensor]) -> nn.Module:
     most = max(len(tensors), SHARED)
     for field, key in kind.keys(REPEATED):
         value = getattr(config, field)
-        parts = [value] if isinstance(value, int) else value  # one per stage, or per layer
+        parts = [value] if isinstance(value, int) else value or ()  # one per stage, or per layer
         count = sum(one if isinstance(one, int) else 1 for one in parts)
         if count > most:
             raise ValueError(

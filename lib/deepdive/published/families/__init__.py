@@ -9,6 +9,7 @@ from deepdive.published.families import (
     detr,
     efficient,
     encoders,
+    funnel,
     gpts,
     multilingual,
     prophetnet,
@@ -27,7 +28,7 @@ from deepdive.published.form import Family
 
 FILES = (
     encoders, bert_relatives, deberta, deberta_v2, efficient, multilingual, translators, bart,
-    prophetnet, xlnet, timesformer, vit, swin, segformer, sound, detr, decoders, gpts, speech, t5,
-    switch,
+    prophetnet, xlnet, funnel, timesformer, vit, swin, segformer, sound, detr, decoders, gpts,
+    speech, t5, switch,
 )  # fmt: skip
 FAMILIES: dict[str, Family] = {one.model_type: one for file in FILES for one in file.FAMILIES}
