@@ -8,27 +8,29 @@
 #
 # **What it is.** **Transformer-XL** ([Dai et al. 2019](https://arxiv.org/abs/1901.02860)) is a
 # decoder with **segment-level recurrence**: in each layer, the queries of a segment also attend to
-# the inputs that this layer received for the previous segment, its **cached states**. No gradient
-# flows into these states. Positions are relative, so that cached states stay usable in later
-# segments. The **Compressive Transformer** ([Rae et al. 2020](https://arxiv.org/abs/1911.05507))
-# also replaces every few of the oldest states by one. **Memformer** ([Wu et al.
-# 2022](https://arxiv.org/abs/2010.06891)) attends to a fixed number of vectors and rewrites them
-# after each segment.
+# keys and values computed from the inputs that this layer received for the previous segment, its
+# **cached states**. No gradient flows into these states. Positions are relative, so that cached
+# states stay usable in later segments. The **Compressive Transformer** ([Rae et al.
+# 2020](https://arxiv.org/abs/1911.05507)) also merges the oldest states, a few at a time, into one.
+# **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) attends to a fixed number of
+# vectors and rewrites them after each segment.
 #
 # **What you'll be able to do.** Implement Transformer-XL's attention, memory, and relative scores
-# in 40 lines, compute its receptive field, evaluate a language model with memory, and separate what
-# memory adds from what a full context adds.
+# in 40 lines, compute its **receptive field** (the positions that an output depends on), evaluate a
+# language model with memory, and separate what memory adds from what a full context adds.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# In our small models, memory lowers the loss about as much as a sliding window does. Losses are in
-# **bits per character** (bpc, the cross-entropy with the logarithm to base 2). Transformer-XL gains
-# 0.052 over a model that processes each segment separately (five seeds, corrected 95% confidence
-# interval 0.029 to 0.075). That model, still without memory, gains 0.056 when each character is
-# predicted from its own window of 32 characters. What memory adds is speed: with 512 cached states,
-# evaluation is 316 times as fast as with a window of 512 for each character, the most expensive
-# alternative. With longer training, memory in training may help too, but we have only two seeds for
-# that.
+# Memory helps mainly because the first characters of a segment get a context. In our small models,
+# Transformer-XL's loss is 0.052 **bits per character** (bpc, the cross-entropy with the logarithm
+# to base 2) lower than that of a model that processes each segment separately. But this other
+# model, still without memory, gains about as much when each character is predicted from its own
+# **sliding window**, the characters just before it. We can't tell whether memory in training lowers
+# the loss further. With longer training, it may.
+#
+# Memory is far cheaper than one window per character: in a separate timing of an untrained model,
+# it is 316 times as fast for long windows. We didn't time overlapping segments, which should be
+# much closer.
 #
 # </details>
 #
@@ -73,18 +75,22 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 #
 # ## By hand: the receptive field and one score
 #
-# **The receptive field.** Suppose that each layer caches $M$ states. Each added layer then lets the
-# output depend on $M$ earlier positions. At the end of a segment of $T$ positions, an output of $L$
-# layers depends on $T + L M$ positions if $M$ is a multiple of $T$, and on a few more otherwise.
-# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$. Each query still has at most $T + M =
-# 8$ scores, because older text arrives only through the cached states. (The **causal mask** hides
-# later positions.)
+# **The receptive field.** Suppose that each layer caches $M$ states. At the end of a segment of $T$
+# positions, one layer reaches $T + M$ of them. The earliest of these states was computed in an
+# earlier segment, from all positions since that segment's start and the $M$ states before it. So
+# each further layer adds $M$ positions, rounded up to full segments. An output
+# of $L$ layers depends on $T + M + (L - 1) \lceil M / T \rceil T$ positions. If $M$ is a multiple
+# of $T$, this is $T + L M$.
+#
+# With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$, and with $M = 1$ it's still $4 + 1 + 2
+# \cdot 4 = 13$. Each query still has at most $T + M$ scores. (The **causal mask** hides later
+# positions.)
 #
 # **Why positions are relative.** Suppose that positions are counted from the start of each segment
 # and added to the embeddings. Then the first characters of the cached segment and of the new one
-# both have position 0, and their positions don't show which came first. Transformer-XL uses the
-# distance $t - s$ between a query and a key instead. A score is the sum of four terms, which [page
-# 5.8](08_relative_positions.ipynb) derives. Two of them contain the distance:
+# both have position 0. Transformer-XL uses the distance $t - s$ between a query and a key instead.
+# A score is the sum of four terms, which [page 5.8](08_relative_positions.ipynb) derives. Two of
+# them contain the distance:
 #
 # $$\text{score}_{t,s} = \frac{q_t k_s + q_t r_{t-s} + u\,k_s + v\,r_{t-s}}{\sqrt{d}}$$
 #
@@ -102,15 +108,16 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # | $v r$ | 0 | −1 | −2 |
 # | score | 3 | 10 | 5 |
 #
-# For a query in the next segment, these keys are at other distances. Their $k$ is unchanged, and
-# only $r$ changes.
+# For a query in the next segment, only $r$ changes.
 
 # %% [markdown]
 # ## In code: attention with memory and relative positions
 #
 # In the comments, B is the batch size, T the length of the segment, M the number of cached states,
 # S = M + T the number of keys, H the number of heads, D the width of the model, and d that of a
-# head.
+# head. Column $j$ of `by_distance` belongs to the distance $S - 1 - j$. Query $t$ and key $s$ are
+# $M + t - s$ positions apart, so `gather` selects column $T - 1 - t + s$. `clamp` changes only the
+# columns of later keys, which the mask hides.
 
 # %% Transformer-XL's attention and layer tags=["concept", "slide"]
 import torch
@@ -132,7 +139,7 @@ class XLAttention(nn.Module):  # causal attention to cached and new states
         rates = 10_000 ** -(torch.arange(0, D, 2) / D)  # (D / 2,)
         angles = torch.arange(S - 1, -1, -1)[:, None] * rates  # (S, D / 2): distances S - 1 to 0
         waves = torch.cat([angles.sin(), angles.cos()], -1)  # (S, D)
-        q, k, v, r = (y.unflatten(-1, (self.H, self.d)).transpose(-3, -2)  # (B, H, T or S, d)
+        q, k, v, r = (y.unflatten(-1, (self.H, self.d)).transpose(-3, -2)  # ([B,] H, T or S, d)
                       for y in (self.q(x), self.k(content), self.v(content), self.r(waves)))
         by_content = (q + self.u_bias) @ k.mT  # (B, H, T, S)
         by_distance = (q + self.v_bias) @ r.mT  # (B, H, T, S), column j: distance S - 1 - j
@@ -155,8 +162,8 @@ class XLLayer(nn.Module):
         return self.norm2(x + self.outer(F.relu(self.inner(x))))
 
 # %% [markdown]
-# The next function passes one segment through all layers. Each layer attends to its cached states,
-# which are then replaced by the newest `n_memory` inputs of this layer.
+# The next function passes one segment through all layers. The newest `n_memory` inputs of each
+# layer then become its cached states.
 
 # %% Segment-level recurrence tags=["slide"]
 def read(layers, x, memories, n_memory):  # x: (B, T, D); memories (B, M, D); n_memory > 0
@@ -168,12 +175,26 @@ def read(layers, x, memories, n_memory):  # x: (B, T, D); memories (B, M, D); n_
 # %% The example by hand tags=["nbval-check-output"]
 q, k, r, u, v = 2, torch.tensor([1, 3, 1]), torch.tensor([0, 1, 2]), 1, -1
 print("scores:", (q * k + q * r + u * k + v * r).tolist())
-for layers in (1, 2, 3):
-    print(f"L = {layers}, T = M = 4: {4 + layers * 4} positions")
+
+
+def reached(T, M, L):
+    """Count which of 8 T input vectors change the last output when they are changed."""
+    layers, x = [XLLayer(8, 2, 16) for _ in range(L)], torch.randn(1, 8 * T, 8)
+    x = torch.cat([x, x + torch.eye(8 * T)[..., None] * torch.randn(8)])  # x, then each change
+    memories = [torch.zeros(len(x), 0, 8) for _ in range(L)]
+    for segment in x.split(T, 1):
+        y = read(layers, segment, memories, M)[:, -1]
+    return int(((y[1:] - y[0]).abs().amax(1) > 1e-5).sum())
+
+
+torch.manual_seed(0)
+for T, M, L in ((4, 4, 1), (4, 4, 2), (4, 4, 3), (4, 1, 3), (4, 8, 3)):
+    print(f"T = {T}, M = {M}, L = {L}: {reached(T, M, L)} positions")
 
 # %% [markdown]
-# The next two cells copy these weights into `deepdive`, the small library that accompanies this
-# book, process three segments with both, and compare outputs and gradients.
+# The next two cells give our layers and those of `deepdive`, the small library that accompanies
+# this book, the same random weights. They process three segments with both, and compare the outputs
+# and the gradient of one weight matrix.
 
 # %% The library's model with the same weights tags=["equals-library"]
 from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
@@ -206,23 +227,24 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):  # three segments of four
     b = library(segment, memory=memory)
     assert torch.allclose(a, b, atol=1e-5)
 pairs = ((a, ours[0].attention.r.weight), (b, library.stack.blocks[0].attn.position.W.weight))
-gradients = [torch.autograd.grad(y.pow(3).sum(), weight)[0] for y, weight in pairs]
+gradients = [torch.autograd.grad(y.pow(3).sum(), weight)[0] for y, weight in pairs]  # a toy loss
 assert torch.allclose(*gradients, atol=1e-4)
-print("equal outputs and gradients;", len(memory), "states cached in each layer")
+print("equal outputs and gradient;", len(memory), "states cached in each layer")
 
 # %% [markdown] tags=["slide"]
 # ## Compressive Transformer: old states are compressed
 #
-# Transformer-XL drops a state once it is more than $M$ positions old. The Compressive Transformer
-# replaces $c$ of the oldest states by one in a second memory, so the two memories together cover
-# $M + c\,C$ positions with $M + C$ states. With a memory of $M = 4$ states, $C = 3$ compressed
-# ones, and a **compression rate** of $c = 2$, seven states cover ten positions.
+# After each segment, Transformer-XL drops all but the newest $M$ states. The Compressive
+# Transformer merges the dropped states, $c$ at a time, into one state of a second memory, so the
+# two memories together cover $M + c\,C$ positions with $M + C$ states. With a memory of $M = 4$
+# states, $C = 3$ compressed ones, and a **compression rate** of $c = 2$, seven states cover ten
+# positions.
 #
 # Each group is compressed by the mean, the maximum, or a learned convolution. By hand, with one
 # number per state, the states $1, 3, 8, 2$ become $2, 5$ by the mean and $3, 8$ by the maximum. The
 # convolution is trained by the **attention-reconstruction loss**, the squared difference between
 # attention to the old states and attention to the compressed ones. No other parameter gets a
-# gradient from this loss.
+# gradient from it.
 
 # %% Compression in the library tags=["nbval-check-output"]
 from deepdive.core.hooks import collect_losses
@@ -245,11 +267,13 @@ print("parameters with a gradient of the reconstruction loss:", trained)
 # %% [markdown]
 # ## Memformer: a fixed number of slots
 #
-# Memformer is an encoder-decoder with a fixed number of **memory slots**, so its memory doesn't
-# grow. Each encoder layer attends to the slots by cross-attention. After a segment, each slot is
-# rewritten. It attends to itself and to the segment's final states, a learned bias is added, and
-# the result is normalized to length 1. Slots don't attend to each other, which helps them to stay
-# different. The initial slots are the normalized biases.
+# Memformer is an encoder-decoder whose memory is a few **slots**, shared by all layers, instead of
+# states of each layer. Each encoder layer attends to the slots by cross-attention. After a segment,
+# each slot is rewritten. It attends to itself and to the segment's final states, a learned bias is
+# added, and the result is normalized to length 1. Slots don't attend to each other. The initial
+# slots are the normalized biases. Gradients flow through the slots to earlier segments. The paper
+# makes this affordable by **memory replay back-propagation** (MRBP), which computes a segment again
+# in the backward pass.
 #
 # By hand, with a slot of 2, two states with values 6 and 3, and exponentiated scores 1 (itself), 2,
 # and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before the bias is added
@@ -272,9 +296,10 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 #
 # ### 1. Does memory lower the loss?
 #
-# The usual comparison is with a Transformer that processes each segment separately. But the two
-# differ in positions, in the context at evaluation, and in memory during training, which also costs
-# compute. To separate these, we train four models on characters of Shakespeare's plays:
+# Transformer-XL is usually compared with a Transformer that processes each segment separately. The
+# two differ in three ways: positions, context at evaluation, and memory during training, which also
+# makes a step more expensive. To separate these, we train four models on characters of
+# Shakespeare's plays:
 #
 # - **Absolute positions** is a decoder with sinusoids added to the embeddings and wider
 #   feed-forward layers, so that its parameters number about the same as the others'.
@@ -294,18 +319,19 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 # **Training.** The models have width 64, 3 layers, and 4 heads. They are trained for 800 steps of
 # AdamW with 512 characters per step and a **warm-up** (a rising learning rate) over the first
 # tenth. Each learning rate is selected on validation data with one separate seed. All losses are
-# measured on the same 3,072 characters of the test text, and **MFLOP** are millions of
-# floating-point operations.
+# measured on the same 3,072 characters of the test text. Before each of its 48 stretches, 128
+# characters are processed first, so the memory is full. **MFLOP** are millions of floating-point
+# operations.
 #
-# **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
-# are **95% confidence intervals** (Student's t): the range of true values that is compatible with
-# the scatter between the five seeds, the **seed spread**. Differences are **paired**, that is,
-# computed seed by seed. With eight of them, one interval can exclude zero by chance, so all are
+# **How to read the tables.** A **seed** fixes the random weights and batches of a run. Another five
+# seeds would give another mean. The brackets are **95% confidence intervals** (Student's t),
+# computed so that, in 95 of 100 such experiments, they contain the mean over very many seeds. They
+# don't cover the choice of the test text. Differences are **paired**, that is, computed seed by
+# seed. The more of them we test, the likelier one interval excludes zero by chance, so all ten are
 # widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**: it
 # shows neither a difference nor equality.
 #
-# The next cell trains a Transformer-XL for a few steps and evaluates it in segments of 32, without
-# and with memory.
+# The next cell trains a Transformer-XL for a few steps.
 
 # %% The same code for a few steps
 from deepdive_book.ch05.runs import recurrence, recurrence_tables
@@ -317,7 +343,7 @@ recurrence.train(model, recurrence.ARMS[recurrence.XL], text.train, 3e-3, seed=0
 rows = recurrence.stretches(text.test)[:4]
 for memory in (0, 32):
     loss = recurrence.by_segments(model, rows, 32, memory).mean()
-    print(f"memory of {memory} states: {loss:.3f} bits per character after {few} steps")
+    print(f"memory of {memory} states: {loss:.3f} bpc after {few} steps (hardly trained)")
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -327,8 +353,8 @@ predict(
     "of 32 states that it has never seen. What happens to its loss, compared with segments?",
     ["up by more than 0.01 bpc", "less than 0.01 bpc apart", "down by more than 0.01 bpc"],
     answer=2,
-    explain="Because positions are relative, cached states are only keys at larger distances, and "
-    "the first characters of each segment gain a context.",
+    explain="The difference is -0.044 bpc [-0.056, -0.031]. The first characters of each segment "
+    "gain a context, at distances that mostly occurred in training.",
     key="05_efficient/memory-at-evaluation",
 )
 
@@ -336,8 +362,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# In the first table, compare the ways to evaluate each model. The second has the differences that
-# we tested. (They can differ by 0.001 from those of the rounded means.)
+# Compare the ways to evaluate each model. The second table has the differences that we tested.
+# (Rounding can change them by 0.001.)
 
 # %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
 rows = recurrence.load()
@@ -347,30 +373,39 @@ recurrence_tables.loss_table(rows)
 recurrence_tables.contrast_table(rows)
 
 # %% [markdown]
-# **Memory lowers the loss about as much as a sliding window does.** Transformer-XL with memory has
-# 0.052 bpc less than the model with relative positions that processes each segment separately. But
-# that model, trained without memory, gains 0.056 when it's evaluated with a sliding window of 32.
-# It also gains most of that when it's given a memory that it has never seen (its loss is then 0.012
-# above that of the window). Between Transformer-XL and that model, both evaluated with memory, the
-# difference is inconclusive. Transformer-XL also gets more compute: 659 MFLOP per training step,
-# not 525.
+# **Memory gives most or all of a sliding window's gain.** Transformer-XL with memory has 0.052 bpc
+# less than the model with relative positions that processes each segment separately. But that
+# model, trained without memory, gains 0.056 when it's evaluated with a sliding window of 32. The
+# two results can't be distinguished: 0.004 [−0.017, 0.025].
 #
-# **The gain comes from the first three characters of a segment**, as the next plot shows. Without
-# memory, the first character has a loss of 3.8 bpc, with memory 2.8. At most other positions the
-# two are close. So context fragmentation at evaluation explains the gain here.
+# The model trained without memory also gains 0.044 when it's given a memory that it has never seen,
+# and then stays 0.012 behind the window. Between Transformer-XL and this model, both with memory,
+# the difference is inconclusive, although Transformer-XL gets more compute: 659 MFLOP per training
+# step, not 525.
+#
+# **The first three characters of a segment account for 0.050 of the 0.052.** Without memory, the
+# first character has a loss of 3.8 bpc, with memory 2.8. So context fragmentation at evaluation is
+# enough to explain the gain here, although the plot compares two models that were also trained
+# differently.
 #
 # **Checks.**
 #
 # - With a window of 64, Transformer-XL differs by only 0.001 bpc from a memory of 32, which reaches
 #   further back.
-# - A memory of 96 states, longer than in training, makes no difference that we can measure.
+# - A memory of 96 states, the only longer one that we tried, makes no difference that we can
+#   measure.
 # - The difference between Transformer-XL and segments of 64 in training is inconclusive, with a
-#   wide interval.
-# - A model that was trained with memory needs it: in segments, Transformer-XL's loss is 2.963,
-#   against 2.789 for the model trained without memory.
+#   wide interval. The latter have another learning rate, selected with one seed, so the comparison
+#   may reflect the rate.
+# - Without context at the start of segments, Transformer-XL suffers more (2.963) than the model
+#   trained without memory (2.789). A window of 64 restores its loss.
 # - Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
 #   and nearly equal parameters. With absolute positions, the mean loss with a sliding window is
 #   higher than with segments. We didn't look for the reason.
+
+# %% How much of the gain the first three positions have tags=["nbval-check-output"]
+gains = recurrence_tables.position_gains(rows)
+print(f"positions 1 to 3: {sum(gains[:3]) / 32:.3f} bpc, all 32: {sum(gains) / 32:.3f} bpc")
 
 # %% Loss by position in the segment
 recurrence_tables.position_figure(rows)
@@ -378,11 +413,10 @@ recurrence_tables.position_figure(rows)
 # %% [markdown]
 # *Mean loss at each position of a segment of 32, over five seeds. The model without memory has
 # relative positions and is evaluated in segments. The model with memory is Transformer-XL with a
-# memory of 32. Each position has only 96 characters, so the other ups and downs are those of the
-# text.*
+# memory of 32. Each position has only 96 characters, which explains the other ups and downs.*
 #
 # **Is the training too short?** We trained Transformer-XL and the model with relative positions and
-# segments of 32 for twice as many steps, with two seeds.
+# segments of 32 for twice as many steps, at the same learning rates, with two seeds.
 
 # %% Trained twice as long tags=["nbval-check-output"]
 recurrence_tables.longer_table(rows)
@@ -390,9 +424,9 @@ recurrence_tables.longer_table(rows)
 # %% [markdown]
 # Perhaps. After 1,600 steps, Transformer-XL is 0.023 bpc below the other model evaluated with
 # memory, in both seeds in the same direction. Against the window of 32 it is only 0.011 below, and
-# 0.000 in one seed. Two seeds are too few for an interval, so this is not a result. But the
-# difference is larger than after 800 steps, so with more training, memory during training may begin
-# to help.
+# 0.000 in one seed. The interval of two seeds would be too wide to be useful, so this is not a
+# result. But all three differences move in Transformer-XL's favor, so with more training, memory
+# during training may begin to help.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -407,37 +441,43 @@ recurrence_tables.longer_table(rows)
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed
 
-now = recurrence_speed.measure(length=pick(ci=32, laptop=128, gpu=512))
-print(f"{now['ratio']:.0f} times as fast on this machine")
+length = pick(ci=32, laptop=128, gpu=512)
+ratio = recurrence_speed.measure(length=length)["ratio"]
+print(f"attention length {length}: {ratio:.0f} times as fast on this machine")
 
 # %% Time for 128 characters tags=["slide", "nbval-check-output"]
 speed = recurrence_speed.load()
 recurrence_tables.speed_table(speed)
 
 # %% Growth with the attention length, and encoded states tags=["nbval-check-output"]
+from itertools import pairwise
+
 for name, power in recurrence_speed.growth(speed).items():
-    print(f"time of {name}: attention length to the power {power:.2f}")
+    times = [row[f"{name}_s"] for row in speed]
+    doublings = ", ".join(f"{b / a:.1f}" for a, b in pairwise(times))
+    print(f"{name}: {doublings} times as long per doubling of N, fit: N to the power {power:.2f}")
 print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 512} keys")
 
 # %% [markdown]
-# **At an attention length of 512, memory is 316 times as fast**, and 294 times in the least
-# favorable of seven rounds. The 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory
-# encodes 128, and projects keys and values of $128 + 512 = 640$, and 640 distances. The gap widens
-# with $N$: over these lengths, the time of windows grows like $N^{1.54}$, because a part of it is
-# quadratic, and the time of memory like $N^{0.56}$.
+# **At an attention length of 512, memory is 316 times as fast** (at least 294 in seven rounds). The
+# 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory encodes 128, and projects keys and
+# values of $128 + 512 = 640$, and 640 distances. Over these lengths, the time of memory grows like
+# $N^{0.56}$. The time of windows grows roughly like $N^{1.54}$, but one power fits it badly: its
+# doublings take 2.2, 2.7, and 4.2 times as long. The last is more than quadratic growth, and we
+# didn't look for the reason.
 #
-# **What this doesn't show.** A window for each character is the most expensive way to give every
-# character a context. Overlapping segments, of which only the later half counts, would also remove
-# the short contexts, and they encode each character only twice. We didn't measure them, nor a GPU.
+# **What this doesn't show.** A window for each character is the most expensive way to give it a
+# context. We didn't time overlapping segments, which encode each character only twice, nor a GPU.
 
 # %% [markdown] tags=["slide"]
 # ### 3. What do compressed states keep?
 #
 # We train three Transformer-XL models as above and freeze them. Then we train only the convolution
-# of a Compressive Transformer, for 400 steps, with the reconstruction loss and a compression rate
-# of 4. The error in the table is the squared difference between attention to the compressed states
-# and attention to the original ones, divided by the squared size of the latter. Dropping the states
-# has an error of 100%, so a useful compression has less.
+# of a Compressive Transformer on the training text, for 400 steps, with the reconstruction loss and
+# a compression rate of 4. In the test text, 32 states then become 8. The error in the table is the
+# squared difference between attention to the compressed states and attention to the original ones,
+# divided by the squared size of the latter. Dropping the states has an error of 100%, so a useful
+# compression has less.
 
 # %% Error of attention to compressed states tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import compression
@@ -446,19 +486,19 @@ recurrence_tables.compression_table(compression.load())
 
 # %% [markdown]
 # **The trained convolution loses least.** Its error is 43.7% and that of the mean 64.8%, and the
-# intervals don't overlap. Untrained, the convolution is worse than dropping the states, so it has
-# to be trained. The maximum has several times the error of dropping, probably because it makes
-# states unlike those that the attention matrices have seen. Keeping every fourth state and dropping
-# the others is slightly worse than dropping all. We measured attention, not bits per character, and
-# didn't train the language model on compressed states.
+# intervals don't overlap. But it's also the only method optimized for this error, and untrained it
+# is worse than dropping the states. The maximum has several times the error of dropping, probably
+# because its states are unlike those that the attention matrices have seen. Keeping every fourth
+# state is slightly worse than dropping all, though the evidence is weak (three seeds, uncorrected).
+# We measured attention, not bits per character, and didn't train the language model on compressed
+# states.
 #
 # ## With the real library: XLNet in transformers
 #
-# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare the library with
-# saved outputs and gradients of version 4.57.6, which still has `TransfoXLModel`.) But
-# [XLNet](../03_bert/17_family.ipynb) has the same layers, and with `attn_type="uni"` they're
-# causal. In the next two cells, an XLNet gets the random weights of our Transformer-XL, and both
-# process three segments.
+# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare with saved outputs
+# and gradients of version 4.57.6.) But [XLNet](../03_bert/17_family.ipynb) has the same layers, and
+# with `attn_type="uni"` they're causal. In the next two cells, an XLNet gets the random weights of
+# our Transformer-XL, and both process three segments. The shapes are (states, batch, width).
 
 # %% An XLNet with the weights of a Transformer-XL
 from transformers import XLNetConfig, XLNetModel
@@ -491,24 +531,24 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):
 # %% [markdown]
 # ## How it differs
 #
-# In the table, $T$ is the length of a segment, $M$ the number of cached states, $C$ the number of
-# compressed states, $c$ the compression rate, and $K$ the number of slots.
+# $K$ is the number of slots, and the other letters are those of the sections above.
 #
 # | | Transformer | Transformer-XL | Compressive Transformer | Memformer |
 # |---|---|---|---|---|
 # | memory | none | states of each layer | states, and compressed states | slots |
 # | vectors per layer, long text | $T$ | $T + M$ | $T + M + C$ | $T$, and $K$ slots for all layers |
 # | reach of a layer (positions) | $T$ | $T + M$ | $T + M + c\,C$ | no limit, through $K$ slots |
-# | gradient into the memory | | no | no | yes |
+# | gradient into the memory | | no | no | yes, with MRBP |
 # | positions | absolute | relative | relative | absolute in a segment |
 #
 # ## Common mistake: the memory of another text
 #
 # You train on shuffled windows but keep the memory from batch to batch, or you carry the memory of
-# one document into the next. **Symptom:** no error, and a loss that is about as high as without
-# memory or higher, because the cached states belong to another part of the text. **Fix:** row $b$
-# of each batch must continue row $b$ of the batch before. Start each document with a new memory.
-# The next cell checks this for our batches and for shuffled ones.
+# one document into the next. **Symptom:** no error, and a loss about as high as without memory or
+# higher. **Fix:** row $b$ of each batch must continue row $b$ of the batch before. Start each
+# document with a new memory. Our rows have 33 characters, the inputs and the last target, so the
+# last character of a row must be the first of its next row. The next cell checks this for our
+# batches and for shuffled ones.
 
 # %% Rows that continue, and rows that don't tags=["nbval-check-output"]
 ids = torch.arange(1024)
@@ -520,12 +560,10 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # %% [markdown]
 # ## In practice
 #
-# - **For generation, use the KV cache.** It stores keys and values of every earlier token, so each
-#   layer attends to all of them, exactly. Transformer-XL's memory stores the layer inputs of a
-#   limited number of tokens, so the cost per token is bounded for texts of any length.
-# - **Evaluate every model with a full context.** If one of two models processes each segment
-#   separately, the comparison measures context fragmentation first. Overlapping segments are a
-#   cheap way to avoid this.
+# - **For generation, use the KV cache.** It stores keys and values of every earlier token.
+#   Transformer-XL's memory is limited, so the cost per token is bounded for texts of any length.
+# - **Evaluate every model with a full context.** Otherwise, a comparison measures context
+#   fragmentation first. Overlapping segments are a cheap way to avoid this.
 # - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
 #   occurred in training may not help.
 # - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
@@ -533,23 +571,20 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 # ## Summary
 #
-# What do cached segments add? In our models mostly speed. Memory removes context fragmentation, and
-# Transformer-XL has 0.052 bpc less than the same decoder without memory. A sliding window for each
-# character removes context fragmentation too, but takes 316 times as long at an attention length
-# of 512. (Overlapping segments, which we didn't measure, would be cheaper.)
+# What do cached segments add? In our models, a context for the first characters of each segment, at
+# a low cost. Transformer-XL has 0.052 bpc less than the same decoder without memory, and can't be
+# distinguished from that decoder with a sliding window. But windows take 316 times as long at an
+# attention length of 512.
 #
-# We found no gain from a longer memory. A gain from memory during training is inconclusive after
-# 800 steps, and possible with more. Such small, briefly trained models may make little use of
-# distant characters, so the result says nothing about models that do. Of the ways to compress
-# states, the trained convolution keeps most: its error in attention is 43.7%, that of the mean
-# 64.8%.
+# We found no measurable gain from the one longer memory that we tried. A gain from memory during
+# training is inconclusive after 800 steps, and possible with more. Such small, briefly trained
+# models may make little use of distant characters, so the result says nothing about models that do.
 #
 # Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks and
 # 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc on
-# enwik8. We confirmed that evaluation is far faster, but neither the long dependencies nor the
-# language modeling results, which need much larger models. Nor did we reproduce the results on
-# longer contexts in the papers of the Compressive Transformer and of Memformer. We tested only how
-# well compressed states replace the original ones in attention, and trained no Memformer.
+# enwik8. We confirmed that evaluation is far faster, but not the other results, which need much
+# larger models. Nor did we reproduce the results of the Compressive Transformer and of Memformer on
+# longer contexts. We trained no Memformer.
 #
 # ## Check your understanding
 #
@@ -558,18 +593,10 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    $10 + 6 \cdot 20 = 130$.
+#    $10 + 6 \cdot 20 = 130$, because 20 is a multiple of 10.
 #
 #    </details>
-# 2. Why does a memory with absolute positions confuse the model?
-#
-#    <details><summary>Answer: open after you predict</summary>
-#
-#    A cached state and a new one can have the same position, so attention can't distinguish which
-#    comes first.
-#
-#    </details>
-# 3. How much of a text does a training step of Transformer-XL keep in memory for the backward pass?
+# 2. How much of a text does a training step of Transformer-XL keep in memory for the backward pass?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
@@ -578,20 +605,13 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #    inputs themselves, so nothing older is needed.
 #
 #    </details>
-# 4. Transformer-XL has a lower loss than a Transformer that processes each segment separately.
-#    Which two controls did we need before attributing this to memory in training?
+# 3. Transformer-XL has a lower loss than a Transformer that processes each segment separately.
+#    Which other model, evaluated how, did we need before attributing this to memory in training?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    A model with relative positions and no memory in training, and its evaluation with a full
-#    context: a sliding window, or memory at evaluation only.
-#
-#    </details>
-# 5. Which parameters does the reconstruction loss of the Compressive Transformer train?
-#
-#    <details><summary>Answer: open after you predict</summary>
-#
-#    Only those of the compression. States and attention matrices are treated as constants.
+#    A model with relative positions and no memory in training, evaluated with a full context: a
+#    sliding window, or memory at evaluation only.
 #
 #    </details>
 #
@@ -620,8 +640,9 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 #    <details><summary>Answer</summary>
 #
-#    Mask also the keys that are too early: `later | torch.ones(T, S, dtype=torch.bool).tril(S - T -
-#    M - 1)`. The library's `n_memory` is then $M + 1$.
+#    Mask also the keys that are too early, with $M$ as an argument of the class: `later |
+#    torch.ones(T, S, dtype=torch.bool).tril(S - T - M - 1)`. (While the memory fills, $S - T < M$.)
+#    The library's `n_memory` is then $M + 1$.
 #
 #    </details>
 # 4. *(measure, 10 min of machine time)* Train `recurrence.ARMS["Transformer-XL"]` with

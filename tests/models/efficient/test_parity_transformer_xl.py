@@ -148,7 +148,9 @@ def test_no_gradient_flows_into_the_memory() -> None:
 
 
 def test_the_receptive_field_grows_by_the_memory_in_each_layer() -> None:
-    """A change n_layers * n_memory positions back moves the output, one further back does not."""
+    """In segments of one token, a change n_layers * n_memory positions back moves the output, and
+    one further back does not.
+    """
     model = transformer_xl.transformer_xl(transformer_xl.TINY.but(n_memory=3)).double()
     tokens = torch.randint(4, 32, (1, 12), generator=torch.Generator().manual_seed(0))
 

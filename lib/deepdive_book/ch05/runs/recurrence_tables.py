@@ -39,6 +39,8 @@ CONTRASTS = (
     ((RELATIVE, "segments"), (ABSOLUTE, "segments")),
     ((RELATIVE, "window 32"), (RELATIVE, "segments")),
     ((RELATIVE, "memory 32"), (RELATIVE, "window 32")),
+    ((RELATIVE, "memory 32"), (RELATIVE, "segments")),
+    ((XL, "memory 32"), (RELATIVE, "window 32")),
     ((XL, "memory 32"), (RELATIVE, "memory 32")),
     ((XL, "memory 32"), (LONGER, "window 64")),
     ((XL, "memory 96"), (XL, "memory 32")),
@@ -124,6 +126,13 @@ def longer_table(rows: Rows) -> Html:
                  "confidence interval.")  # fmt: skip
 
 
+def position_gains(rows: Rows) -> list[float]:
+    """Return how much lower the mean loss is at each position of a segment of 32 with memory."""
+    both = [[mean(v) for v in zip(*(row["by_position"] for row in of_arm(rows, name)), strict=True)]
+            for name in (RELATIVE, XL)]  # fmt: skip
+    return [without - with_memory for without, with_memory in zip(*both, strict=True)]
+
+
 def position_figure(rows: Rows) -> Figure:
     """Draw the mean loss at each position of a segment of 32, without and with memory."""
     figure = Figure(figsize=(6.4, 2.9))
@@ -159,11 +168,12 @@ def speed_table(rows: Rows) -> Html:
             "128 windows (ms)": f"{row['windows_s'] * 1e3:,.0f}",
             "times as fast": f"{row['ratio']:.0f} ({row['least']:.0f} to {row['greatest']:.0f})",
         })  # fmt: skip
-    return table(lines, caption="The models predict 128 characters, each from as many characters "
-                 "as the attention length says. With memory, the 128 characters are one segment. "
-                 "With windows, each character has its own, and 8 of the windows were timed. All "
-                 "numbers are processor times on one thread, as medians of seven rounds. The last "
-                 "column is the median ratio (least to greatest).")  # fmt: skip
+    return table(lines, caption="The models predict 128 characters. With windows, each character "
+                 "has its own, whose length is the attention length, and 8 of the windows were "
+                 "timed. With memory, the 128 characters are one segment, and as many states as "
+                 "the attention length are cached. All numbers are processor times on one thread, "
+                 "as medians of seven rounds. The last column is the median ratio (least to "
+                 "greatest).")  # fmt: skip
 
 
 def compression_table(rows: Rows) -> Html:

@@ -72,8 +72,9 @@ def trainability_table(rows: Rows) -> Html:
         lines.append(line)
     return table(lines, formats=dict.fromkeys(settings().values(), ".3f"),
                  caption="Test losses are in nats per character, as means over five seeds [95% "
-                 "interval], and each variant has its own learning rate (LR). The parameters are "
-                 "those with 4 layers. Empty cells weren't run.")  # fmt: skip
+                 "interval], and each variant has its own learning rate (LR), none where all rates "
+                 "diverged. The parameters are those with 4 layers. Empty cells "
+                 "weren't run.")  # fmt: skip
 
 
 def contrast_table(rows: Rows) -> Html:
@@ -126,8 +127,8 @@ def all_attention_table(rows: Rows) -> Html:
     return table(lines, head, formats=dict.fromkeys(head[5:], ".3f"),
                  caption="Test losses are in nats per character at equal training FLOPs, as means "
                  "over five seeds [95% interval]. Differences are from attention + "
-                 "feed-forward, paired by seed and corrected for five comparisons. Milliseconds "
-                 "(ms) per step are medians on two shared CPU cores, so "
+                 "feed-forward, paired by seed and corrected for five comparisons. Empty cells "
+                 "weren't run. Milliseconds (ms) per step are medians on two shared CPU cores, so "
                  "they're rough.")  # fmt: skip
 
 
