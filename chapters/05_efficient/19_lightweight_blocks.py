@@ -74,7 +74,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # $$W_1 = \begin{pmatrix} 1 & 0 \\ 1 & 1 \end{pmatrix}, \qquad W_2 = \begin{pmatrix} 2 & 1 \\ 0 & 1
 # \end{pmatrix},$$
 #
-# the first group gives $(1 \cdot 1 + 2 \cdot 1,\ 2 \cdot 1) = (3, 2)$, and the second $(3 \cdot 2,\
+# the first group gives $(1 \cdot 1 + 2 \cdot 1, 2 \cdot 1) = (3, 2)$, and the second $(3 \cdot 2,
 # 3 \cdot 1 + 4 \cdot 1) = (6, 7)$. The **feature shuffle** takes the first number of each group,
 # then the second: $(3, 6, 2, 7)$. Now each half contains numbers of both groups, and the next
 # layer's groups can mix them. Without the shuffle, the two halves would never meet.
