@@ -704,7 +704,8 @@ print(sizes[1] - sizes[0])
 #   Sublayers*](https://arxiv.org/abs/1911.03864): random orders, then Sandwich.
 # - Liu et al. (2019), [*DARTS: Differentiable Architecture
 #   Search*](https://arxiv.org/abs/1806.09055).
-# - Li and Talwalkar (2019), *Random Search and Reproducibility for Neural Architecture Search*, UAI.
+# - Li and Talwalkar (2019), *Random Search and Reproducibility for Neural Architecture
+#   Search*, UAI.
 # - Zela et al. (2020), *Understanding and Robustifying Differentiable Architecture Search*, ICLR.
 # - Zhao et al. (2021), *Memory-Efficient Differentiable Transformer Architecture Search*, Findings
 #   of ACL: the search that the book's table 1.1 cites.
