@@ -584,9 +584,9 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 # ## Common mistake: a search without a fair baseline
 #
 # **Symptom:** a search returns an architecture that beats an old baseline, so the search gets the
-# credit. However, a good search space can make every search method look good. (Li and Talwalkar
-# (2019) find random search competitive with DARTS.) **Fix:** compare with random search in the same
-# space and at the same compute, over several seeds of the search.
+# credit. However, a good search space can make every search method look good. Li and Talwalkar
+# (2019), for example, find random search competitive with DARTS. **Fix:** compare with random
+# search in the same space and at the same compute, over several seeds of the search.
 #
 # ## In practice
 #
