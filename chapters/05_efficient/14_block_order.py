@@ -518,10 +518,9 @@ print("DARTS, 0.01, minus the best of 7, its final training not counted:",
 #
 # **Checks.** We have no evidence that DARTS prefers small stacks: 7 of its 12 choices contain an
 # identity, and so do 37 of the 64 stacks, also 58%. But 12 choices could barely show it, and `iif`
-# resembles a known failure in which DARTS prefers skip connections ([Zela et al.
-# 2020](https://arxiv.org/abs/1909.09656)). None of the four best stacks contains attention,
-# although the text has longer dependencies than four characters. So the search space and the budget
-# of 250 steps decide what is best.
+# resembles a known failure: Zela et al. (2020) find that DARTS can prefer skip connections. None of
+# the four best stacks contains attention, although the text has longer dependencies than four
+# characters. So the search space and the budget of 250 steps decide what is best.
 #
 # The next cell runs the same code for a few steps, so its losses are far higher.
 
@@ -585,10 +584,9 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 # ## Common mistake: a search without a fair baseline
 #
 # **Symptom:** a search returns an architecture that beats an old baseline, so the search gets the
-# credit. However, a good search space can make every search method look good ([Li and Talwalkar
-# 2019](https://arxiv.org/abs/1902.07638) find random search competitive with DARTS). **Fix:**
-# compare with random search in the same space and at the same compute, over several seeds of the
-# search.
+# credit. However, a good search space can make every search method look good. Li and Talwalkar
+# (2019), for example, find random search competitive with DARTS. **Fix:** compare with random
+# search in the same space and at the same compute, over several seeds of the search.
 #
 # ## In practice
 #
@@ -706,6 +704,9 @@ print(sizes[1] - sizes[0])
 #   Sublayers*](https://arxiv.org/abs/1911.03864): random orders, then Sandwich.
 # - Liu et al. (2019), [*DARTS: Differentiable Architecture
 #   Search*](https://arxiv.org/abs/1806.09055).
+# - Li and Talwalkar (2019), *Random Search and Reproducibility for Neural Architecture
+#   Search*, UAI.
+# - Zela et al. (2020), *Understanding and Robustifying Differentiable Architecture Search*, ICLR.
 # - Zhao et al. (2021), *Memory-Efficient Differentiable Transformer Architecture Search*, Findings
 #   of ACL: the search that the book's table 1.1 cites.
 # - So et al. (2019), [*The Evolved Transformer*](https://arxiv.org/abs/1901.11117): an evolutionary

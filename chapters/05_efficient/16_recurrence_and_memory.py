@@ -362,8 +362,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# Compare the ways to evaluate each model. The second table has the differences that we tested.
-# (Rounding can change them by 0.001.)
+# Compare the ways to evaluate each model. The second table has the differences that we tested. Two
+# evaluations of Transformer-XL appear only there. (Rounding can change them by 0.001.)
 
 # %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
 rows = recurrence.load()
@@ -395,10 +395,10 @@ recurrence_tables.contrast_table(rows)
 # - A memory of 96 states, the only longer one that we tried, makes no difference that we can
 #   measure.
 # - The difference between Transformer-XL and segments of 64 in training is inconclusive, with a
-#   wide interval. The latter have another learning rate, selected with one seed, so the comparison
-#   may reflect the rate.
+#   wide interval. It may reflect the other learning rate of segments of 64, which was selected with
+#   one seed.
 # - Without context at the start of segments, Transformer-XL suffers more (2.963) than the model
-#   trained without memory (2.789). A window of 64 restores its loss.
+#   trained without memory (2.789). A window of 64 restores Transformer-XL's loss.
 # - Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
 #   and nearly equal parameters. With absolute positions, the mean loss with a sliding window is
 #   higher than with segments. We didn't look for the reason.
@@ -413,7 +413,8 @@ recurrence_tables.position_figure(rows)
 # %% [markdown]
 # *Mean loss at each position of a segment of 32, over five seeds. The model without memory has
 # relative positions and is evaluated in segments. The model with memory is Transformer-XL with a
-# memory of 32. Each position has only 96 characters, which explains the other ups and downs.*
+# memory of 32. Each position has only 96 characters, so the other ups and downs are those of the
+# text.*
 #
 # **Is the training too short?** We trained Transformer-XL and the model with relative positions and
 # segments of 32 for twice as many steps, at the same learning rates, with two seeds.
