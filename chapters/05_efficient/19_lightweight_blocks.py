@@ -314,7 +314,7 @@ predict(
     ["the plain Transformer", "a lightweight encoder", "the bag of words"],
     answer=2,
     explain="It reaches 59.5%, and the best encoder 54.1%. Probably because single words "
-    "identify the topic, and 1,860 training texts are few.",
+    "identify the topic, and there are few training texts.",
     key="05_efficient/lightweight-best",
 )
 

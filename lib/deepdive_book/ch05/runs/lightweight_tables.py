@@ -58,12 +58,12 @@ def accuracy_table(rows: Rows, times: Mapping[str, float]) -> Html:
         if name != BAG:
             line |= {"parameters": f"{runs[0]['parameters']:,}", "MFLOPs": runs[0]["flops"] / 1e6,
                      "ms per step": times[name], "LR": f"{runs[0]['rate']:g}",
-                     "training (%)": 100 * mean(row["train"] for row in runs)}  # fmt: skip
-        line |= {"seeds": len(runs), "accuracy (%)": interval([row["test"] for row in runs], 100)}
+                     "training": mean(row["train"] for row in runs)}  # fmt: skip
+        line |= {"seeds": len(runs), "accuracy": interval([row["test"] for row in runs])}
         lines.append(line)
-    head = ["encoder", "parameters", "MFLOPs", "ms per step", "LR", "training (%)", "seeds",
-            "accuracy (%)"]  # fmt: skip
-    formats = {"MFLOPs": ".1f", "ms per step": ".0f", "training (%)": ".0f", "accuracy (%)": ".1f"}
+    head = ["encoder", "parameters", "MFLOPs", "ms per step", "LR", "training", "seeds",
+            "accuracy"]  # fmt: skip
+    formats = {"MFLOPs": ".1f", "ms per step": ".0f", "training": ".0%", "accuracy": ".1%"}
     return table(lines, head, formats=formats,
                  caption="Accuracy on the test texts is the mean over the seeds [95% t interval]. "
                  "Parameters don't include embeddings and positions. MFLOPs are those of one text "
