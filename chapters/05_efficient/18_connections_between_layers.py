@@ -25,7 +25,7 @@
 # connection, does about as well on average. Whether the learned weights add anything remains open,
 # and this task is a weak test of it, because a decoder without any encoder does far better.
 #
-# In small language models, RealFormer makes attention sharper and adjacent layers more alike, but
+# In small language models, RealFormer makes attention sharper and adjacent layers more similar, but
 # we couldn't show that its loss is lower.
 #
 # </details>
@@ -142,8 +142,8 @@ class RealFormer(nn.Module):
         return x
 
 # %% [markdown]
-# Transparent attention is a separate module, which mixes the encoder's states for the
-# cross-attention of each decoder layer.
+# Transparent attention is a separate module, which mixes the encoder's states for each decoder
+# layer.
 
 # %% A mixture of encoder states tags=["slide"]
 class TransparentMixture(nn.Module):
@@ -355,9 +355,9 @@ connection_tables.depth_contrasts(rows)
 #
 # RealFormer's scores are sums over all layers so far, so they tend to be larger, and larger scores
 # make the softmax sharper. This alone could explain a difference. The control *scaled scores* is
-# plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$. If the scores of
-# the layers were independent with equal standard deviations, the sum of $l$ of them would have
-# $\sqrt{l}$ times the standard deviation.
+# plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$. The sum of $l$
+# independent scores with equal standard deviations would have $\sqrt{l}$ times this standard
+# deviation.
 #
 # The models are small decoders that predict the next character of Shakespeare's plays, with batches
 # of 8 windows, AdamW, and learning rates selected as above (details on [page
@@ -515,8 +515,7 @@ for name, axis in (("wrong", -1), ("right", 0)):
 # [Bapna et al.](https://arxiv.org/abs/1808.07561) report consistent gains in BLEU for much deeper
 # translation encoders. [He et al.](https://arxiv.org/abs/2012.11747) report that RealFormer
 # outperforms plain Transformers in masked language modeling and on many other tasks, and that its
-# attention is sparser. We trained neither translation models nor masked language models, so these
-# gains were not reproduced.
+# attention is sparser. We trained no such models, so these gains were not reproduced.
 #
 # ## Check your understanding
 #

@@ -319,7 +319,7 @@ def _adaptive() -> dict[str, Difference]:
         )
     if rows := early_exit.load():
         gaps = adaptive_tables.gaps_from_fixed_depth(rows, early_exit.THRESHOLDS[-1])
-        each = t_interval(gaps, 1 - 0.05 / len(early_exit.THRESHOLDS))
+        each = t_interval(gaps, 1 - 0.05 / adaptive_tables.EXIT_CONTRASTS)
         found["DeeBERT"] = Difference("a fixed depth of 2.00 layers", "points of accuracy", each)
     return found
 
