@@ -2,31 +2,31 @@
 # # RealFormer and transparent attention: extra connections between layers
 #
 # A Transformer layer passes only its output states to the next layer. **RealFormer** also passes on
-# the attention scores, and **transparent attention** lets each decoder layer attend to all encoder
-# layers instead of only the last. Transparent attention was proposed to train deeper encoders,
-# RealFormer to train better models. **Do such connections help, and is it the learned weights or
-# only the short path?**
+# the attention scores. **Transparent attention** gives each decoder layer its own weighted average
+# of all encoder layers to attend to. **Does transparent attention help because of its learned
+# weights, or would any direct connection do? Does RealFormer help because of the connection, or
+# because its attention is sharper?**
 #
 # **What it is.** **RealFormer** ([He et al. 2021](https://arxiv.org/abs/2012.11747)) adds the
 # attention scores of a layer, before the softmax, to the scores of the next layer, with no new
 # parameters. **Transparent attention** ([Bapna et al. 2018](https://arxiv.org/abs/1808.07561)) is
-# for encoder-decoders. The **cross-attention** of each decoder layer attends to a weighted average
-# of the embeddings and of all encoder layers, with learned weights.
+# for encoder-decoders. The average that each decoder layer's **cross-attention** attends to has
+# learned weights, and it includes the embeddings.
 #
 # **What you'll be able to do.** Implement both connections in 40 lines, compute each by hand, and
-# test whether a shortcut helps because of what it learns, or only because it is short.
+# test whether a shortcut helps because of what it learns or because it's short.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# On a generated task, reversing eight symbols, we trained encoder-decoders with 16 **post-norm**
-# encoder layers (with the norm after each addition). Transparent attention lowers the test loss by
-# 0.567 **nats** (units of the natural logarithm) per symbol (five seeds, corrected 95% confidence
-# interval 0.203 to 0.930). But its loss can't be distinguished from that of a fixed mean of all
-# encoder layers, or of **pre-norm** (with the norm at the start of each branch). And a decoder that
-# attends to the embeddings only, with no encoder, has a far lower loss: 0.363 instead of 2.024.
+# We trained deep encoder-decoders with **post-norm** (the norm after each addition) to reverse
+# short sequences. With transparent attention, the test loss per symbol is 2.024 instead of 2.591
+# **nats** (units of the natural logarithm). A fixed mean of the embeddings and all encoder layers
+# has most of this gain, and **pre-norm** (the norm at the start of each branch), which needs no new
+# connection, does about as well on average. Whether the learned weights add anything remains open,
+# and this task is a weak test of it, because a decoder without any encoder does far better.
 #
-# RealFormer makes attention sharper and adjacent layers more similar. In small language models, its
-# loss can't be distinguished from plain post-norm's.
+# In small language models, RealFormer makes attention sharper and adjacent layers more similar, but
+# we couldn't show that its loss is lower.
 #
 # </details>
 #
@@ -98,8 +98,8 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %% [markdown]
 # ## In code: RealFormer and transparent attention
 #
-# In the comments, B is the batch size, T and S are numbers of tokens, H is the number of heads, d
-# the head width, N the number of encoder layers, and M the number of decoder layers.
+# In the comments, B is the batch size, d the width of a head, and the other letters count: T and S
+# tokens, H heads, N encoder layers, and M decoder layers.
 
 # %% RealFormer's layers tags=["concept", "slide"]
 import torch
@@ -142,8 +142,8 @@ class RealFormer(nn.Module):
         return x
 
 # %% [markdown]
-# Transparent attention is a separate module, which mixes the encoder's states for the
-# cross-attention of each decoder layer.
+# Transparent attention is a separate module, which mixes the encoder's states for each decoder
+# layer.
 
 # %% A mixture of encoder states tags=["slide"]
 class TransparentMixture(nn.Module):
@@ -170,13 +170,12 @@ states = [torch.tensor([[[h]]], requires_grad=True) for h in (4.0, 8.0, 12.0)]
 memories = mixture(states)
 print("decoder layers attend to:", memories.flatten().tolist())
 (derivative,) = torch.autograd.grad(memories[:, :, 0].sum(), states[0])
-print("derivative by the embedding:", derivative.item())
+print("derivative with respect to the embedding:", derivative.item())
 
 # %% [markdown]
 # The next cells copy weights into `deepdive`, the small library that accompanies this book, and
-# compare outputs and gradients. The library passes the scores from layer to layer in an object
-# called `Context`, separately for self-attention and cross-attention. In the library, decoding with
-# a cache gives the same result as a pass over all tokens.
+# compare outputs and gradients. Its tests check that decoding with a cache gives the same result as
+# a pass over all tokens.
 
 # %% Equal to the library: RealFormer tags=["equals-library"]
 from deepdive.core.masks import Causal
@@ -200,6 +199,7 @@ assert torch.allclose(a, b, atol=1e-5)
 pairs = ((a, ours.attn[0].out.weight), (b, library.blocks[0].attn.out.weight))
 gradients = [torch.autograd.grad(y.pow(3).sum(), (x, w)) for y, w in pairs]
 assert all(torch.allclose(*each, atol=1e-3) for each in zip(*gradients, strict=True))
+print("equal outputs, and equal gradients of the input and the first output matrix")
 
 # %% Equal to the library: transparent attention tags=["equals-library", "nbval-check-output"]
 from deepdive.models.transformer import transparent
@@ -224,11 +224,11 @@ print("equal outputs and gradients; memories:", tuple(b.shape))
 #
 # ### 1. Does transparent attention train a deep encoder?
 #
-# The paper proposes transparent attention to make deep encoders easier to optimize. A likely reason
-# is the gradient. In a deep encoder it has to pass through all layers above, whereas transparent
-# attention connects each layer directly to the decoder. We look at the **gradient norm**, the
-# length of the gradient of all parameters of one encoder layer. In the control *fixed mean*, every
-# decoder layer attends to the mean of all encoder states, and no weights are learned.
+# The paper's argument for transparent attention is the gradient. In a deep encoder it has to pass
+# through all layers above, whereas transparent attention connects each layer directly to the
+# decoder. We look at the **gradient norm**, the length of the gradient of all parameters of one
+# encoder layer. In the control *fixed mean*, every decoder layer attends to the mean of all encoder
+# states, and no weights are learned.
 
 # %% Gradient norm by encoder layer
 from deepdive_book.ch05.runs import connection_tables, encoder_depth
@@ -246,22 +246,25 @@ connection_tables.gradient_figure(gradients)
 connection_tables.gradient_table(gradients)
 
 # %% [markdown]
-# **The gradient vanishes in some runs, and during training.** Before training, the last layer of
-# plain post-norm has 0.77 to 9 times the gradient of the first. After 50 steps with a learning rate
-# of 0.003, this ratio is 191 with one seed and 6,303 with another, but near 1 with two others. With
-# a learning rate of 0.0003, which is selected for plain post-norm below, the ratio is at most 2.7,
-# and yet the loss is high. So vanishing gradients aren't the whole explanation.
+# **In three of five runs, the first layer's gradient becomes much smaller than the last's.** Before
+# training, the last layer of plain post-norm has 0.77 to 9 times the gradient norm of the first.
+# After 50 steps, a quarter of the training, with a learning rate of 0.003, this ratio is 9.1, 191,
+# and 6,303 with three seeds, and 0.93 and 1.5 with the other two. In the worst run, the first
+# layer's norm is 0.000009, so its gradient has almost **vanished**. With a rate of 0.0003, which is
+# selected for plain post-norm below, the ratio is at most 2.7, and yet the final loss is high. Such
+# small steps may explain this, so we can't say whether vanishing gradients are the whole
+# explanation.
 #
-# With transparent attention and with the fixed mean, the ratio is below 0.3 with every seed, so the
+# With transparent attention and the fixed mean, the ratio is below 0.3 with every seed, so the
 # first layer has the larger gradient. This is as expected, because a lower layer contributes to
 # more of the states that the decoder attends to. (These gradients are at 0.003, while transparent
 # attention's selected rate is 0.01.)
 #
 # The losses are measured as follows:
 #
-# - **Task.** All data here are **generated**. A source has eight symbols, each one of 16, and the
-#   target is the source in reverse order. Predicting all 16 symbols with equal probability costs
-#   $\ln 16 = 2.773$ nats per symbol.
+# - **Task.** The data of this experiment are **generated**. A source has eight symbols, each one of
+#   16, and the target is the source in reverse order. Predicting all 16 symbols with equal
+#   probability costs $\ln 16 = 2.773$ nats per symbol.
 # - **Training.** The encoder-decoders have width 32, 4 heads, two decoder layers, and 4 or 16
 #   encoder layers. They are trained for 200 steps of AdamW on batches of 16 pairs, with gradients
 #   clipped at norm 1. A **warm-up** raises the learning rate over the first tenth of the steps.
@@ -269,18 +272,20 @@ connection_tables.gradient_table(gradients)
 #   fixes a run's random start) that aren't used again. One seed tries 0.001, 0.003, and 0.01, and
 #   further values while the best one is at the edge. Three seeds decide between the two best
 #   values.
-# - **How to read the tables.** Five other seeds give the results. The brackets after a mean are its
-#   **95% confidence interval** (Student's t): the range of true values that is compatible with the
-#   scatter of the seeds, the **seed spread**. Differences are **paired**, that is, computed seed by
-#   seed. With several comparisons, one interval can exclude zero by chance, so their intervals are
-#   widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**: it
-#   shows neither a difference nor equality.
+# - **How to read the tables.** Five other seeds give the results. Their losses scatter from seed to
+#   seed (the **seed spread**). The brackets after a mean, its **95% confidence interval**, are a
+#   range that is likely to contain the mean over very many seeds, by a standard formula (Student's
+#   t). Differences are **paired**, that is, computed seed by seed. One of several intervals
+#   excludes zero by chance more easily than a single one, so those of the differences are widened
+#   (the **Bonferroni correction**). A difference whose interval includes zero is **inconclusive**:
+#   we have shown neither a difference nor equality.
 #
 # Six controls test the explanation. *Fixed mean* is described above, and *mean without embeddings*
 # averages the layers' outputs only. *Long warm-up* is plain post-norm whose learning rate rises for
 # half of the steps, and *twice the steps* is trained for 400. *Pre-norm* needs no new connection.
-# *Embeddings only* has no encoder at all, and the decoder attends to the source's embeddings. The
-# next cell trains two variants for a few steps.
+# Its residual stream is already a sum of the embeddings and all branches, with an identity path for
+# gradients, so it resembles a fixed mean. *Embeddings only* has no encoder at all, and the decoder
+# attends to the source's embeddings. The next cell trains two variants for a few steps.
 
 # %% The same code for a few steps
 print(f"loss of equal probabilities: {encoder_depth.CHANCE['reversal']:.3f}")
@@ -294,12 +299,12 @@ for name in ("post-norm", "post-norm, transparent"):
 from deepdive_book.kit.predictions import predict
 
 predict(
-    "Reversal with 16 encoder layers, each variant at its own learning rate. How does the test "
-    "loss of transparent attention compare with that of the fixed mean?",
+    "Reversal with 16 encoder layers, each variant at its own learning rate. How does the mean "
+    "test loss of transparent attention compare with that of the fixed mean?",
     ["lower by more than 0.2 nats", "less than 0.2 nats apart", "higher by more than 0.2 nats"],
     answer=1,
-    explain="On average it is 0.096 lower, and the interval, -0.393 to 0.201, includes zero. Both "
-    "have the same connections.",
+    explain="On average it's 0.096 lower. But with five seeds, the interval (-0.402 to 0.210) also "
+    "allows larger differences.",
     key="05_efficient/transparent-control",
 )
 
@@ -307,8 +312,7 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# In the first table, compare the losses with 16 encoder layers. The second table has the
-# differences that we tested.
+# Compare the losses with 16 encoder layers. The second table has the tested differences.
 
 # %% Test loss by what the decoder attends to tags=["slide", "surprise", "nbval-check-output"]
 rows = encoder_depth.load()
@@ -319,51 +323,53 @@ connection_tables.depth_contrasts(rows)
 
 # %% [markdown]
 # **With transparent attention, the loss is lower than with plain post-norm.** With 16 encoder
-# layers it falls from 2.591, which is close to the 2.773 of equal probabilities, to 2.024. A longer
-# warm-up and twice the steps close only a part of this gap. With 4 encoder layers, where plain
-# post-norm does train, transparent attention's loss is also lower, by 1.190.
+# layers it's 2.024 instead of 2.591, which is not far below the 2.773 of equal probabilities. A
+# longer warm-up and twice the steps close only a part of this gap. With 4 encoder layers, where
+# plain post-norm is well below equal probabilities (1.989), transparent attention's loss is also
+# lower, by 1.190.
 #
-# **A fixed mean recovers most of this.** Its loss of 2.120 can't be distinguished from transparent
-# attention's. Nor can the loss of pre-norm, which has no new connection. These intervals are wide,
-# however: transparent attention's loss could be 0.393 lower or 0.201 higher than the fixed mean's.
+# **A fixed mean has most of this gain.** Its loss of 2.120 is 0.471 lower than plain post-norm's,
+# and transparent attention's is 0.567 lower. Whether the learned weights add anything is open,
+# because transparent attention's loss could be 0.402 lower or 0.210 higher than the fixed mean's.
+# The comparisons with pre-norm, with 16 layers and with 4 (0.283 lower), are also inconclusive.
 #
 # **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only
 # has a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each
 # symbol and its position, and the embeddings have both. So the losses of the deep models measure
 # how easily this information and its gradient pass the encoder, not how good its states are.
 #
-# **Checks.** The direct connection to the embeddings isn't needed, because the mean without them
-# also reaches 2.175. Transparent attention's mean weight of the embeddings rises from $1/17 = 6\%$
-# to 10%, and the other weights aren't shown. We tested the fixed means with 16 encoder layers only.
-# With 4 layers, transparent attention's loss is 0.283 lower than pre-norm's, but the interval
-# includes zero. Every variant that we trained at both depths has a higher loss with 16 layers than
-# with 4, and the increase is larger with transparent attention and pre-norm than with plain
-# post-norm. So more depth doesn't help any of them here.
+# **Checks.** Most of the gain remains without the direct connection to the embeddings: the mean
+# without them reaches 2.175. (The first layer's output can still be close to the embeddings, so
+# this control is weak.) Transparent attention's mean weight of the embeddings rises from $1/17 =
+# 6\%$ to 10%, and that of the last layer falls to 5%. So after 200 steps, the learned mean is
+# probably still close to the fixed one. (The other weights weren't saved.) Every variant that we
+# trained at both depths has a higher loss with 16 layers than with 4. Plain post-norm's increase is
+# the smallest, but with 16 layers it can't get much worse.
 #
-# **What this doesn't show.** 200 steps on one generated task with width 32 are far from
-# translation, the paper's task, where the encoder has to do more than pass on its input. With more
-# training, or where the encoder matters, learned weights could be better than a fixed mean.
+# **What this doesn't show.** 200 steps on one generated task with width 32 are far from the paper's
+# translation, where the encoder has to do more than pass on its input. There, or with more
+# training, learned weights could be better than a fixed mean.
 
 # %% [markdown]
 # ### 2. Do residual scores help, or only sharper attention?
 #
 # RealFormer's scores are sums over all layers so far, so they tend to be larger, and larger scores
-# make the softmax sharper. This change of scale alone could explain a difference. The control
-# *scaled scores* is plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$.
-# If the scores of the layers were independent with equal standard deviations, the sum of $l$ of
-# them would have $\sqrt{l}$ times the standard deviation.
+# make the softmax sharper. This alone could explain a difference. The control *scaled scores* is
+# plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$. The sum of $l$
+# independent scores with equal standard deviations would have $\sqrt{l}$ times this standard
+# deviation.
 #
-# The models are small decoders that predict the next character of Shakespeare's plays, trained as
-# on [page 5.15](15_norms_and_all_attention.ipynb). (The paper trains encoders with masked language
-# modeling, at a much larger scale.) We also measure the attention:
+# The models are small decoders that predict the next character of Shakespeare's plays, with batches
+# of 8 windows, AdamW, and learning rates selected as above (details on [page
+# 5.15](15_norms_and_all_attention.ipynb)). We also measure the attention, in the second half of
+# each window:
 #
-# - The **entropy** of the attention weights is divided by that of uniform weights. It's 100% for
-#   uniform weights, and lower for sharper attention.
+# - The **entropy** of the attention weights is divided by that of uniform weights over the visible
+#   keys. It's 100% for uniform weights, and lower for sharper attention.
 # - The **agreement** of two adjacent layers is 1 minus half of the sum of the absolute differences
 #   between the weights of the same head. It's 100% for equal weights.
 #
-# The next cell prints the **bigram loss**, which counting pairs of characters gives. In the tables
-# below it, look first at the differences after 300 and 900 steps, then at entropy and agreement.
+# The next cell prints the **bigram loss**, which counting pairs of characters gives.
 
 # %% The loss that counting pairs gives
 from deepdive_book.ch05.runs import norm_variants
@@ -379,42 +385,47 @@ connection_tables.score_table(rows)
 # %% Differences, corrected tags=["nbval-check-output"]
 connection_tables.score_contrasts(rows)
 
+# %% Entropy and agreement tags=["nbval-check-output"]
+connection_tables.attention_table(rows)
+
 # %% Attention by layer
 connection_tables.attention_figure(rows)
 
 # %% [markdown]
 # *Entropy of attention by layer, and agreement of each layer with the next, after 300 steps, as
-# means over five seeds. Head $h$ of one layer is compared with head $h$ of the next.*
+# means over five seeds.*
 #
-# **RealFormer's loss doesn't differ measurably from plain post-norm's.** After 300 steps, the
+# **We couldn't show that RealFormer's loss is lower than plain post-norm's.** After 300 steps, the
 # difference is 0.004 nats per character. All models are then only slightly better than the bigram
-# loss of 2.490, so attention to earlier characters barely matters yet. After 900 steps the losses
-# are well below it, and RealFormer's is lower by 0.036 on average. The corrected interval still
-# includes zero, so this is a hint and not a result.
+# loss of 2.490, so attention to earlier characters probably barely matters yet. After 900 steps the
+# losses are well below it, and RealFormer's is lower by 0.036 on average. The corrected interval
+# still includes zero, so this is a hint and not a result.
 #
-# **The attention itself changes.** After 300 steps, residual scores lower the mean entropy in
-# post-norm from 89% to 79% and raise the agreement of adjacent layers from 53% to 67%. Scaled
-# scores lower the entropy about as much, but also the agreement, to 40%. So the larger scale makes
-# the attention sharper, and the connection makes the layers agree. This agreement is nearly built
-# in, because each layer starts from the scores of the layer before.
+# **The attention itself changes.** After 300 steps, RealFormer's mean entropy is 79%, compared with
+# 89% in plain post-norm, and the agreement of adjacent layers is 67% instead of 53%. Scaled scores
+# have about the same entropy, 80%, but an agreement of only 40%. So the larger scale can explain
+# the sharper attention, but not the agreement, which is nearly built in, because each layer starts
+# from the scores of the layer before.
 #
-# **Checks.** Scaling the scores doesn't have RealFormer's effect. After 900 steps, RealFormer's
-# loss is 0.080 lower than that of scaled scores, whose own loss is 0.044 above plain post-norm's,
-# and both intervals exclude zero. Other ways to sharpen attention could act differently. With
+# **Checks.** Scaled scores alone don't lower the loss. After 300 steps it's 0.013 above plain
+# post-norm's, and after 900 steps 0.044 above it and 0.080 above RealFormer's. All three intervals
+# exclude zero. After 900 steps, however, the selected learning rates differ (0.003 with scaled
+# scores, 0.01 with the other two), and scaled scores no longer have RealFormer's entropy: it's 76%,
+# and RealFormer's is 43%. So this control can't rule out that sharper attention helps. With
 # pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
 #
 # **What this doesn't show.** The models have 54,000 parameters, a context of 32 characters, and
-# train for seconds. The paper's are BERT models with masked language modeling, and the gains that
-# it reports can depend on all of this.
+# train for seconds. The paper's are far larger encoders (BERT) with masked language modeling, and
+# its gains can depend on all of this.
 
 # %% [markdown]
 # ## With the real library: all states of a BART encoder
 #
 # Encoders in `transformers` return all their states with `output_hidden_states=True`, embeddings
 # first, and a decoder accepts any memory as `encoder_outputs`. Since this memory is the same for
-# all decoder layers, only a mixture with $M = 1$ is possible without changing the model's code. The
-# next cell checks that the logits stay the same if all weight is on the last layer. The model is
-# small and has random weights.
+# all decoder layers, only a mixture with $M = 1$ is possible without changing the model's code. In
+# the next cell, a small model with random weights, the logits stay the same if all weight is on the
+# last layer.
 
 # %% A mixture of encoder states in transformers tags=["nbval-check-output"]
 from transformers import BartConfig, BartForConditionalGeneration
@@ -434,10 +445,9 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 
 # %% [markdown]
 # RealFormer is one argument in [x-transformers](https://github.com/lucidrains/x-transformers),
-# which isn't part of this book's environment, so the lines below aren't run here. The tests of
-# `deepdive` compare outputs and gradients with saved results of this class. They agree to nine
-# digits. (These results are from version 2.31.10, with three layers of width 16 and the softmax in
-# double precision.)
+# which isn't part of this book's environment, so the lines below aren't run here. In the tests of
+# `deepdive`, outputs agree with saved results of version 2.31.10 to nine digits, and gradients to
+# eight (three layers of width 16, softmax in double precision).
 #
 # ```python
 # from x_transformers import Decoder
@@ -448,20 +458,19 @@ for name, w in (("last layer only", [-1e4] * 4 + [0.0]), ("mean of all states", 
 #
 # ## How it differs
 #
-# In the table, $N$ is the number of encoder layers, $M$ of decoder layers, $H$ of heads, and $T$ of
-# tokens.
+# The symbols are those of the code above.
 #
 # | | plain | RealFormer | transparent attention |
 # |---|---|---|---|
 # | what is passed on | states | states, scores before the softmax | states |
 # | from, to | a layer, the next | a layer, the next | encoder states, decoder layers |
 # | new parameters | 0 | 0 | $(N + 1) \cdot M$ |
-# | extra memory | none | one $H \times T \times T$ tensor of scores | all $N + 1$ encoder states |
-# | equal to plain with | | one layer | all weight on the last layer (a limit) |
+# | extra memory | none | one $H \times T \times T$ tensor of scores | $N+1$ states, $M$ mixtures |
+# | equal to plain with | | one layer | all weight on the last layer (in the limit) |
 # | model | any | any | encoder-decoder |
 #
 # [ELMo](../01_before/10_elmo.ipynb) also learns a weighted sum of all layers, once per downstream
-# task instead of once per decoder layer. [GNMT](../02_transformer/17_gnmt.ipynb) trains a deep
+# task instead of once per decoder layer. [GNMT](../02_transformer/17_gnmt.ipynb) has a deep
 # recurrent encoder with residual connections only.
 #
 # ## Common mistake: a softmax over the wrong axis
@@ -480,35 +489,33 @@ for name, axis in (("wrong", -1), ("right", 0)):
 # %% [markdown]
 # ## In practice
 #
-# - **Try pre-norm first.** It needs no new connection, and here it couldn't be distinguished from
+# - **Try pre-norm first.** It needs no new connection, and we found no clear difference from
 #   transparent attention.
-# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If the mean has
-#   as low a loss, learned weights aren't needed. If the embeddings have, the encoder isn't.
+# - **Compare a learned mixture with a fixed mean**, and with the embeddings only. If the mean is as
+#   good, learned weights aren't needed. If the embeddings are, the encoder isn't.
 # - **Check that your attention kernel returns scores before you plan with RealFormer.** Fused
-#   kernels don't, and the version of x-transformers named above refuses to combine residual scores
-#   with its flash attention. Our library computes the scores a second time and passes the sum on as
-#   a bias, so a layer still stores a $T \times T$ matrix per head.
+#   kernels don't, and this version of x-transformers refuses to combine residual scores with its
+#   flash attention. Our library computes the scores a second time and passes the sum on as a bias,
+#   so a layer still stores a $T \times T$ matrix per head.
 # - **Cache the mixed memories.** In generation, the source and the weights are fixed, so the
 #   mixtures are computed once.
 #
 # ## Summary
 #
-# Do such connections help? On our generated task with 16 post-norm encoder layers, transparent
-# attention's loss is 0.567 nats per symbol lower than plain post-norm's. We found no sign that the
-# learned weights matter: a fixed mean of the encoder's states and pre-norm can't be distinguished
-# from transparent attention. A decoder without any encoder has the lowest loss.
+# Does transparent attention help because of its learned weights? On our generated task with 16
+# post-norm encoder layers, its loss is 0.567 nats per symbol lower than plain post-norm's, and a
+# fixed mean has most of this gain. Whether the learned weights add anything is open (the difference
+# has an interval of -0.402 to 0.210), and so is the comparison with pre-norm. A decoder without any
+# encoder has by far the lowest loss.
 #
-# RealFormer makes attention sharper and adjacent layers more similar. In our small language models,
-# its loss is lower by 0.036 nats per character after 900 steps, but the corrected interval includes
-# zero. If the scores are only scaled, the loss is 0.080 above RealFormer's.
+# Does RealFormer help because of the connection? We couldn't show that it helps at all: in our
+# small language models, its loss after 900 steps is 0.036 nats per character lower, but the
+# corrected interval includes zero. It does make attention sharper and adjacent layers more similar.
 #
-# As reported, [Bapna et al.](https://arxiv.org/abs/1808.07561) train much deeper translation
-# encoders with transparent attention, with consistent gains in BLEU. [He et
-# al.](https://arxiv.org/abs/2012.11747) report that RealFormer outperforms plain Transformers in
-# masked language modeling and on many other tasks, and that its attention is sparser. On one small
-# task we saw that the loss of a deep post-norm model becomes lower, although it still learned
-# poorly, and that RealFormer's attention becomes sharper. We trained neither translation models nor
-# masked language models, so the gains in quality were not reproduced.
+# [Bapna et al.](https://arxiv.org/abs/1808.07561) report consistent gains in BLEU for much deeper
+# translation encoders. [He et al.](https://arxiv.org/abs/2012.11747) report that RealFormer
+# outperforms plain Transformers in masked language modeling and on many other tasks, and that its
+# attention is sparser. We trained no such models, so these gains were not reproduced.
 #
 # ## Check your understanding
 #
@@ -529,19 +536,21 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #    step, against the cached keys, and pass them on.
 #
 #    </details>
-# 3. With which weights is transparent attention a plain encoder-decoder?
+# 3. Toward which weights does transparent attention become a plain encoder-decoder?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    With a weight of 1 on the last encoder layer for every decoder layer.
+#    Toward a weight of 1 on the last encoder layer, for every decoder layer. It's only a limit,
+#    because a softmax never gives exactly 1.
 #
 #    </details>
-# 4. Which two controls did we need to say what transparent attention's gain comes from?
+# 4. Which two controls test whether transparent attention's gain needs learned weights, or a new
+#    connection at all?
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    A fixed mean of the encoder's states, which has the connections without learned weights, and a
-#    decoder that attends to the embeddings only.
+#    A fixed mean of the encoder's states, which has the connections without learned weights, and
+#    pre-norm, which has no new connection.
 #
 #    </details>
 # 5. Why is a control with scaled scores needed for RealFormer?
@@ -549,7 +558,7 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #    <details><summary>Answer: open after you predict</summary>
 #
 #    A sum of scores is usually larger than its terms, so the softmax becomes sharper. The control
-#    has the larger scale without the connection.
+#    is meant to have only that.
 #
 #    </details>
 #

@@ -15,6 +15,10 @@ from deepdive_book.ch05.runs import (
     connection_tables,
     early_exit,
     encoder_depth,
+    lightweight,
+    lightweight_tables,
+    long_document_tables,
+    long_documents,
     norm_variants,
     recurrence,
     residual_scores,
@@ -69,6 +73,12 @@ def test_each_difference_stands_on_its_page(
     for name, table in tables.items():
         shown = str(differences[name].interval)
         assert shown in str(table).replace("+", ""), f"{name}: {shown}"
+    light = str(lightweight_tables.contrast_table(lightweight.load()))
+    long = (long_documents.load(), long_documents.load_linear())
+    trees = str(long_document_tables.contrast_table(*long))
+    for name, shown in (("Funnel Transformer", light), ("DeLighT", light), ("HIBERT", trees)):
+        value, low, high = differences[name].interval
+        assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in shown, name
     exits = str(adaptive_tables.exit_table(early_exit.load()))
     value, low, high = differences["DeeBERT"].interval
     assert f"{value:.1f} [{low:.1f}, {high:.1f}]" in exits

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
+from deepdive.evaluate import t_interval
 from deepdive_book.ch05.runs import adaptive_steps, early_exit
 from deepdive_book.ch05.runs.adaptive_steps import ACT, CONSTANT, SEEDS, TUNING_SEED, VARIANTS
 from deepdive_book.ch05.runs.norm_variants import best_rate
@@ -13,8 +14,9 @@ from deepdive_book.kit.tables import NOT_HERE, table
 
 Rows = Sequence[dict[str, Any]]
 NOT_SAVED = [{"model": NOT_HERE}]
-COLUMNS = {"16 columns": "bits_16", "difficulty 1": "far_1", "difficulty 8": "far_8",
-           "64 columns": "bits_64"}  # fmt: skip
+COLUMNS = {"16 columns": "bits_16", "64 columns": "bits_64"}
+DIFFICULTIES = {"difficulty 1": "far_1", "difficulty 8": "far_8"}
+EXIT_CONTRASTS = 2 * len(early_exit.THRESHOLDS)  # from a fixed depth, and from the full model
 
 
 def selected(rows: Rows, variant: str, ponder_weight: float | None = None) -> list[dict[str, Any]]:
@@ -55,12 +57,31 @@ def accuracy_table(rows: Rows) -> Html:
     return table(lines, ["model", "parameters", "MFLOPs", "LR", *head, "difference (64)"],
                  formats=dict.fromkeys(head, ".1%") | {"difference (64)": ".1f"},
                  caption=f"Percentages are correct bits, as means over {len(SEEDS)} seeds [95% "
-                 "interval, which can reach above 100%]. The columns with a difficulty count only "
-                 "bits with this difficulty, in sums of 16 columns. MFLOPs are millions of "
-                 "floating-point operations for the forward pass of one such sum. LR is the "
-                 f"learning rate. The last column is the difference in points from {CONSTANT}, "
-                 f"with 64 columns, paired by seed and corrected for {len(VARIANTS) - 1} "
+                 "interval, which can reach above 100%]. MFLOPs are millions of floating-point "
+                 "operations for the forward pass of one sum of 16 columns. LR is the learning "
+                 f"rate. The last column is the difference in points from {CONSTANT}, with 64 "
+                 f"columns, paired by seed and corrected for {len(VARIANTS) - 1} "
                  "comparisons.")  # fmt: skip
+
+
+def difficulty_table(rows: Rows) -> Html:
+    """Show each model's fraction of correct bits by difficulty, and the difference."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines = []
+    for name in VARIANTS:
+        runs = selected(rows, name)
+        line: dict[str, Any] = {"model": name}
+        line |= {title: interval([row[key] for row in runs]) for title, key in DIFFICULTIES.items()}
+        gaps = [row["far_8"] - row["far_1"] for row in runs]
+        line["8 minus 1"] = interval(gaps, 100, contrasts=len(VARIANTS))
+        lines.append(line)
+    return table(lines, formats=dict.fromkeys(DIFFICULTIES, ".1%") | {"8 minus 1": ".1f"},
+                 caption="Percentages are correct bits of this difficulty, in sums of 16 columns, "
+                 f"as means over {len(SEEDS)} seeds [95% interval]. The difference is in points, "
+                 f"paired by seed and corrected for {len(VARIANTS)} comparisons. With difficulty "
+                 "1, the wide Transformer makes the same five errors with every seed: the second "
+                 "bit of the five test sums that begin with 1+1 and 1+1.")  # fmt: skip
 
 
 COMPARED = {"difficulty": "difficulty", "position": "position", "own bits": "column"}
@@ -86,15 +107,21 @@ def ponder_table(rows: Rows) -> Html:
                     [abs(row[f"by_{key}_{length}"]) for row in runs]
                 )
             lines.append(line)
+    runs = selected(rows, ACT)
+    gaps = [abs(row["by_column_64"]) - abs(row["by_position_64"]) for row in runs]
+    value, low, high = t_interval(gaps)
     return table(lines, formats={"correct bits": ".1%", "steps": ".2f", "slowest column": ".2f",
                                  "r with difficulty": ".2f",
                                  **{f"absolute r, {what}": ".2f" for what in COMPARED}},
                  caption="All rows are Universal Transformers with ACT, as means over "
-                 f"{len(SEEDS)} seeds [95% interval]. The steps are a mean over columns, and the "
-                 "slowest column is the largest number of steps in a sum, as a mean over sums. "
-                 "The letter r is the correlation of a column's steps with its difficulty. The "
-                 "absolute r leaves out the sign. It's given for the difficulty, the position, "
-                 "and whether the column's own two bits differ.")  # fmt: skip
+                 f"{len(SEEDS)} seeds [95% interval, not corrected; it can reach beyond possible "
+                 "values]. The steps are a mean over columns, and the slowest column is the "
+                 "largest number of steps in a sum, as a mean over sums. The letter r is the "
+                 "correlation of a column's steps with its difficulty. The absolute r leaves out "
+                 "the sign. It's given for the difficulty, the position, and whether the column's "
+                 "own two bits differ. With a weight of 0.01 and 64 columns, the absolute r of own "
+                 f"bits minus that of the position, paired by seed, is {value:.2f} [{low:.2f}, "
+                 f"{high:.2f}].")  # fmt: skip
 
 
 def measured(rows: Rows) -> list[dict[str, Any]]:
@@ -113,23 +140,27 @@ def exit_table(rows: Rows) -> Html:
             "threshold (nats)": f"{threshold:g}",
             "mean depth": mean(point["depth"] for point in points),
             "DeeBERT": interval([point["accuracy"] for point in points]),
-            "minus fixed depth": interval(
-                gaps_from_fixed_depth(rows, threshold), contrasts=len(early_exit.THRESHOLDS)
+            "minus full model": interval(
+                [point["accuracy"] - row["accuracy"][-1]
+                 for point, row in zip(points, runs, strict=True)], 100, EXIT_CONTRASTS
             ),
-            "random layers": interval([point["random"] for point in points]),
+            "minus fixed depth": interval(
+                gaps_from_fixed_depth(rows, threshold), contrasts=EXIT_CONTRASTS
+            ),
+            "shuffled exits": interval([point["random"] for point in points]),
             "slowest of 8": mean(point["slowest_8"] for point in points),
             "slowest of 32": mean(point["slowest_32"] for point in points),
         })  # fmt: skip
-    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus fixed depth": ".1f",
-                                 "random layers": ".1%", "slowest of 8": ".2f",
-                                 "slowest of 32": ".2f"},
-                 caption=f"Accuracies are means over {len(runs)} seeds [95% interval]. The fixed "
-                 "depth has the same mean depth, because texts leave at random at one of the two "
-                 "layers next to it. The difference from it is in points and corrected for "
-                 f"{len(early_exit.THRESHOLDS)} comparisons. With random layers, as many texts "
-                 "leave at each layer as with DeeBERT, but they're chosen at random. The slowest "
-                 "of n is the layer at which the last of n texts leaves, as a "
-                 "mean over batches.")  # fmt: skip
+    return table(lines, formats={"mean depth": ".2f", "DeeBERT": ".1%", "minus full model": ".1f",
+                                 "minus fixed depth": ".1f", "shuffled exits": ".1%",
+                                 "slowest of 8": ".2f", "slowest of 32": ".2f"},
+                 caption=f"Accuracies are means over {len(runs)} seeds [95% interval]. Both "
+                 "differences are in points, paired by seed, and corrected for all "
+                 f"{EXIT_CONTRASTS} comparisons. Up to a threshold of 0.5, the accuracy equals "
+                 "the full model's with every seed. With shuffled exits, as many texts leave at "
+                 "each layer as with DeeBERT, but they're chosen at random. The slowest of n is "
+                 "the layer at which the last of n texts leaves, as a mean over "
+                 "batches.")  # fmt: skip
 
 
 def gaps_from_fixed_depth(rows: Rows, threshold: float) -> list[float]:
@@ -170,7 +201,8 @@ def timing_table(rows: Rows) -> Html:
         ratios = [e / f for e, f in zip(early, full, strict=True)]
         lines.append({"batch": size, "full model": mean(full), "early exit": mean(early),
                       "ratio": interval(ratios)})  # fmt: skip
-    return table(lines, formats={"full model": ".1f", "early exit": ".1f", "ratio": ".2f"},
+    return table(lines, formats=dict.fromkeys(("full model", "early exit", "ratio"), ".2f"),
                  caption=f"Times are milliseconds per text at a threshold of {early_exit.TIMED:g} "
                  f"nats, on one thread of a shared CPU, as means over {len(runs)} seeds. The ratio "
-                 "is early exit divided by the full model [95% interval].")  # fmt: skip
+                 "is early exit divided by the full model, the mean of the seeds' ratios [95% "
+                 "interval].")  # fmt: skip

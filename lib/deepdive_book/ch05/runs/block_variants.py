@@ -30,6 +30,7 @@ from deepdive.layers.segment_memory import Memory
 from deepdive.layers.universal_stack import UniversalStack, universal_block
 from deepdive.models.bert.bert import bert
 from deepdive.models.bert.deebert import DeeBert
+from deepdive.models.efficient import hi_transformer, hibert
 from deepdive.models.efficient.all_attention import all_attention_block
 from deepdive.models.efficient.compressive import compressive
 from deepdive.models.efficient.conditional_computation import conditional_computation
@@ -51,6 +52,10 @@ from deepdive_book.ch05.runs import (
     connection_tables,
     early_exit,
     encoder_depth,
+    lightweight,
+    lightweight_tables,
+    long_document_tables,
+    long_documents,
     norm_variants,
     recurrence,
     recurrence_tables,
@@ -68,6 +73,9 @@ D_MODEL, HEADS, LAYERS, D_FF, TOKENS, VOCAB = 64, 4, 6, 256, 128, 16
 SIZES = {"d_model": D_MODEL, "n_heads": HEADS, "n_layers": LAYERS, "d_ff": D_FF}
 MODEL: dict[str, Any] = {**SIZES, "dropout": 0.0}
 BERT: dict[str, Any] = {**MODEL, "vocab_size": VOCAB, "max_length": TOKENS}
+SENTENCE = 16  # words
+LIGHT = {"Funnel Transformer": lightweight.FUNNEL, "DeLighT": lightweight.DELIGHT,
+         "Lite Transformer": lightweight.LITE}  # fmt: skip
 XL: dict[str, Any] = {**MODEL, "vocab_size": VOCAB, "d_head": D_MODEL // HEADS, "n_memory": TOKENS}
 
 
@@ -140,6 +148,21 @@ VARIANTS = {
     "transparent attention": Variant(
         "18_connections_between_layers", "the decoder reads a learned mean of all encoder layers",
         "encoders 2 to 3 times as deep train, +0.7 to +1.1 BLEU"),
+    "Funnel Transformer": Variant(
+        "19_lightweight_blocks", "halves the number of positions from block to block",
+        "better than standard at comparable or fewer FLOPs"),
+    "DeLighT": Variant(
+        "19_lightweight_blocks", "deep group linear transforms, wider in later blocks",
+        "2 to 3 times fewer parameters at equal or better quality"),
+    "Lite Transformer": Variant(
+        "19_lightweight_blocks", "half of the channels in a convolution, half in attention",
+        "better translation under tight limits"),
+    "HIBERT": Variant(
+        "20_hierarchical_documents", "encodes sentences, then the sequence of sentences",
+        "+1.25 ROUGE by pretraining on CNN/DailyMail"),
+    "Hi-Transformer": Variant(
+        "20_hierarchical_documents", "HIBERT, and feeds the document back to the words",
+        "efficient and effective on three data sets"),
 }  # fmt: skip
 
 
@@ -232,9 +255,34 @@ def costs() -> dict[str, tuple[Cost, Cost]]:
     }
     beside = {name: (each, layers) for name, each in found.items()}
     beside["Memformer"] = _memformer_cost(), pairs
-    beside["DeeBERT"] = _early_exit_costs()
     beside["transparent attention"] = _of_pairs(transparent(VOCAB, **MODEL)), pairs
-    return beside
+    beside["DeeBERT"] = _early_exit_costs()
+    rows = lightweight.load()
+    for name, arm in LIGHT.items():
+        mine, plain_runs = (lightweight_tables.runs_of(rows, of) for of in (arm, lightweight.PLAIN))
+        if mine and plain_runs:
+            beside[name] = _saved(mine[0]), _saved(plain_runs[0])
+    return beside | _hierarchy_costs()
+
+
+def _saved(row: Mapping[str, Any]) -> Cost:
+    return Cost(row["parameters"], row["flops"])
+
+
+def _hierarchy_costs() -> dict[str, tuple[Cost, Cost]]:
+    """Count hierarchies of half of the layers for sentences of `SENTENCE` words, and a BERT."""
+    ids = torch.full((1, TOKENS), 4)
+    sizes = {**BERT, "n_layers": LAYERS // 2, "n_document_layers": LAYERS // 2,
+             "max_sentences": TOKENS // SENTENCE}  # fmt: skip
+    flat = bert(**BERT)
+    tree, back = (
+        hibert.hibert(hibert.TINY, **sizes),
+        hi_transformer.hi_transformer(hi_transformer.TINY, **sizes),
+    )
+    document = ids.view(1, -1, SENTENCE)
+    base = cost(flat, lambda: flat(ids))
+    return {"HIBERT": (cost(tree, lambda: tree(document)), base),
+            "Hi-Transformer": (cost(back, lambda: back(document)), base)}  # fmt: skip
 
 
 # -- differences, as on their pages
@@ -299,7 +347,7 @@ def differences() -> dict[str, Difference]:
         found["Compressive Transformer"] = Difference(
             "mean pooling", "points of error in attention", _paired(both, 1, scale=100)
         )
-    found |= _adaptive() | _connections()
+    found |= _adaptive() | _connections() | _light() | _documents()
     return found
 
 
@@ -319,7 +367,7 @@ def _adaptive() -> dict[str, Difference]:
         )
     if rows := early_exit.load():
         gaps = adaptive_tables.gaps_from_fixed_depth(rows, early_exit.THRESHOLDS[-1])
-        each = t_interval(gaps, 1 - 0.05 / len(early_exit.THRESHOLDS))
+        each = t_interval(gaps, 1 - 0.05 / adaptive_tables.EXIT_CONTRASTS)
         found["DeeBERT"] = Difference("a fixed depth of 2.00 layers", "points of accuracy", each)
     return found
 
@@ -354,6 +402,31 @@ def _connections() -> dict[str, Difference]:
     return found
 
 
+def _light() -> dict[str, Difference]:
+    if not (rows := lightweight.load()):
+        return {}
+    n, shallow = len(lightweight_tables.CONTRASTS), lightweight.SHALLOW
+    found = dict[str, Difference]()
+    for name, arm in LIGHT.items():
+        both = [_tests(lightweight_tables.runs_of(rows, of)) for of in (arm, shallow)]
+        found[name] = Difference("plain, 2 layers", "points of accuracy", _paired(both, n, 100))
+    return found
+
+
+def _documents() -> dict[str, Difference]:
+    if not (rows := long_documents.load()):
+        return {}
+    n, tables = len(long_document_tables.CONTRASTS), long_document_tables
+    pairs = {"HIBERT": (long_documents.HIBERT, "last 512"),
+             "Hi-Transformer": (long_documents.HI, long_documents.HIBERT)}  # fmt: skip
+    baselines = {"HIBERT": "Transformer, last 512 words", "Hi-Transformer": "HIBERT"}
+    return {
+        name: Difference(baselines[name], "points of accuracy",
+                         _paired([tables.by_split(rows, arm) for arm in pair], n, 100))
+        for name, pair in pairs.items()
+    }  # fmt: skip
+
+
 # -- as the page shows them
 
 
@@ -383,7 +456,8 @@ def variant_table(found: dict[str, Difference]) -> Html:
                  caption="The parameters, and the FLOPs of a forward pass over "
                  f"{TOKENS} tokens, are divided by those of {LAYERS} plain blocks of width "
                  f"{D_MODEL}. Each difference has its own baseline, in the next column. Negative "
-                 "is better, except for correct bits and accuracy.")  # fmt: skip
+                 "is better, except for correct bits and accuracy. The costs of the Funnel "
+                 "Transformer, DeLighT, and Lite Transformer are those of their page.")  # fmt: skip
 
 
 def shown(each: Interval, digits: int) -> str:

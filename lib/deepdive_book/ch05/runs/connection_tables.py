@@ -29,9 +29,9 @@ Rows = Sequence[dict[str, Any]]
 TRANSPARENT = "post-norm, transparent"
 # First minus second, both at their own learning rates.
 DEPTH_CONTRASTS = (
-    ("post-norm, long warm-up", "post-norm"), (TRANSPARENT, "post-norm"), (TRANSPARENT, LONGER),
-    (TRANSPARENT, "post-norm, fixed mean"), (TRANSPARENT, OUTPUTS), (TRANSPARENT, "pre-norm"),
-    (TRANSPARENT, EMBEDDINGS),
+    ("post-norm, long warm-up", "post-norm"), ("post-norm, fixed mean", "post-norm"),
+    (TRANSPARENT, "post-norm"), (TRANSPARENT, LONGER), (TRANSPARENT, "post-norm, fixed mean"),
+    (TRANSPARENT, OUTPUTS), (TRANSPARENT, "pre-norm"), (TRANSPARENT, EMBEDDINGS),
 )  # fmt: skip
 SCORE_CONTRASTS = (
     (REAL, PLAIN), (SCALED, PLAIN), (REAL, SCALED), (REAL, "pre-norm"),
@@ -65,6 +65,8 @@ def depth_table(rows: Rows) -> Html:
     if not rows:
         return table(NOT_SAVED)
     lines: list[dict[str, Any]] = []
+    shares = {"accuracy": "accuracy", "embeddings in the memory": "embeddings",
+              "last layer in the memory": "last"}  # fmt: skip
     for name in VARIANTS:
         first = of_depth(rows, name, ("reversal", DEEP))
         line: dict[str, Any] = {"variant": name, "parameters": f"{first[0]['parameters']:,}"}
@@ -72,17 +74,19 @@ def depth_table(rows: Rows) -> Html:
             if runs := of_depth(rows, name, setting):
                 line[title] = interval(list(_tests(runs).values()))
                 line[f"LR, {setting[1]} layers"] = f"{runs[0]['rate']:g}"
-        for title, key in (("accuracy", "accuracy"), ("weight of the embeddings", "embeddings")):
+        for title, key in shares.items():
             line[title] = f"{mean(row[key] for row in first):.0%}"
         lines.append(line)
-    columns = [c for at, title in COLUMNS.items() for c in (title, f"LR, {at[1]} layers")]
-    head = ["variant", "parameters", *columns, "accuracy", "weight of the embeddings"]
+    deep, shallow = ((title, f"LR, {at[1]} layers") for at, title in COLUMNS.items())
+    head = ["variant", "parameters", *deep, *shares, *shallow]
     return table(lines, head, formats=dict.fromkeys(COLUMNS.values(), ".3f"),
                  caption="Test losses are in nats per symbol, as means over five seeds [95% "
-                 "interval], and each variant has its own learning rate (LR). The parameters, the "
-                 "accuracy (the percentage of correct symbols, 6% by chance), and the mean weight "
-                 "of the embeddings are those with 16 encoder layers. Empty "
-                 "cells weren't run.")  # fmt: skip
+                 "interval], and each variant has its own learning rate (LR). All columns but the "
+                 "last two are for 16 encoder layers. Transparent attention has 34 additional "
+                 "parameters, and pre-norm 128, in its final norms. The accuracy is the percentage "
+                 "of correct symbols, given the correct previous ones (6% by chance). The columns "
+                 "on the memory have the mean weights of the embeddings and of the last layer in "
+                 "what the decoder attends to. Empty cells weren't run.")  # fmt: skip
 
 
 def _contrasts(rows: Rows, pairs: Sequence[tuple[str, str]], columns: Mapping[Any, str],
@@ -154,10 +158,19 @@ def gradient_table(rows: Rows) -> Html:
             title = f"after {steps} steps" if steps else "before training"
             line[title] = ", ".join(f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
                                     for ratio in ratios)  # fmt: skip
+        firsts = sorted((norms[0] for norms in _norms(rows, name, 50)), reverse=True)
+        line["first layer's norm after 50 steps"] = ", ".join(map(_one_digit, firsts))
         lines.append(line)
-    return table(lines, caption="Each number is the gradient norm of the last encoder layer "
-                 "divided by that of the first. Every cell has five seeds, in rising order. The "
-                 "encoders have 16 layers, and the task is reversal.")  # fmt: skip
+    return table(lines, caption="The columns before training and after 50 steps have the gradient "
+                 "norm of the last encoder layer divided by that of the first, in rising order. "
+                 "The last column has the norm of the first layer itself, in falling order. Every "
+                 "cell has five seeds. The encoders have 16 layers, and the task is "
+                 "reversal.")  # fmt: skip
+
+
+def _one_digit(x: float) -> str:
+    """Write a small positive number with one significant digit, and no exponent."""
+    return f"{float(f'{x:.1g}'):.9f}".rstrip("0")
 
 
 def of_scores(rows: Rows, variant: str, setting: tuple[int, int]) -> list[dict[str, Any]]:
@@ -172,7 +185,7 @@ def _score_columns() -> dict[tuple[int, int], str]:
 
 
 def score_table(rows: Rows) -> Html:
-    """Show the loss of each language model, its attention's entropy, and its agreement."""
+    """Show the loss of each language model."""
     if not rows:
         return table(NOT_SAVED)
     lines: list[dict[str, Any]] = []
@@ -183,17 +196,34 @@ def score_table(rows: Rows) -> Html:
                 line.setdefault("parameters", f"{runs[0]['parameters']:,}")
                 line[title] = interval(list(_tests(runs).values()))
                 line[f"LR ({title})"] = f"{runs[0]['rate']:g}"
-        first = of_scores(rows, name, (4, 300))
-        for what in ("entropy", "agreement"):
-            line[what] = f"{mean(mean(row[what]) for row in first):.0%}"
         lines.append(line)
     columns = [c for title in _score_columns().values() for c in (title, f"LR ({title})")]
-    head = ["variant", "parameters", *columns, "entropy", "agreement"]
-    return table(lines, head, formats=dict.fromkeys(_score_columns().values(), ".3f"),
+    return table(lines, ["variant", "parameters", *columns],
+                 formats=dict.fromkeys(_score_columns().values(), ".3f"),
                  caption="Test losses are in nats per character, as means over five seeds [95% "
-                 "interval], and each variant has its own learning rate (LR). Entropy and "
-                 "agreement, defined above, are means over heads, layers, and seeds, after 300 "
-                 "steps. Empty cells weren't run.")  # fmt: skip
+                 "interval], and each variant has its own learning rate (LR). Pre-norm's "
+                 "additional 64 parameters are its final norm. Empty cells weren't "
+                 "run.")  # fmt: skip
+
+
+def attention_table(rows: Rows) -> Html:
+    """Show the entropy of each language model's attention, and the agreement of its layers."""
+    if not rows:
+        return table(NOT_SAVED)
+    lines: list[dict[str, Any]] = []
+    titles = {(what, at): f"{what}, {at[1]} steps" for what in ("entropy", "agreement")
+              for at in residual_scores.SETTINGS}  # fmt: skip
+    for name in residual_scores.VARIANTS:
+        line: dict[str, Any] = {"variant": name}
+        for (what, at), title in titles.items():
+            if runs := of_scores(rows, name, at):
+                line[title] = interval([mean(row[what]) for row in runs])
+        lines.append(line)
+    return table(lines, ["variant", *titles.values()],
+                 formats=dict.fromkeys(titles.values(), ".0%"),
+                 caption="Entropy and agreement, defined above, are means over heads, layers, and "
+                 "five seeds [95% interval], on the test text. Each variant has the learning rate "
+                 "of the table of losses. Empty cells weren't run.")  # fmt: skip
 
 
 def score_contrasts(rows: Rows) -> Html:
