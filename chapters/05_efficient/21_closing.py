@@ -70,8 +70,8 @@ block_variants.variant_table(differences)
 #   our runs.
 # - **RealFormer** needs no more FLOPs than plain attention. The 1.12 in the table comes from our
 #   code, which computes the product of queries and keys twice.
-# - **The Funnel Transformer, DeLighT, and Lite Transformer** are counted as on their page, next to 4
-#   plain layers, and compared in accuracy with 2 plain layers, which have half of the FLOPs.
+# - **The Funnel Transformer, DeLighT, and Lite Transformer** are counted as on their page, next to
+#   4 plain layers, and compared in accuracy with 2 plain layers, which have half of the FLOPs.
 # - **HIBERT and Hi-Transformer** have half of their layers for sentences of 16 words and half for
 #   the document. HIBERT's interval is over three splits of the data. Over the test reviews, its
 #   gain does exclude zero ([hierarchical documents](20_hierarchical_documents.ipynb)).
