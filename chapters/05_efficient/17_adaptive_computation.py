@@ -161,8 +161,8 @@ for threshold in (0.7, 0.6, 0.1):
     print(f"threshold {threshold}: exit at layer {depth}, p = {p[0, 0]:.2f}")
 
 # %% [markdown]
-# The next cells compare our code, with PyTorch's own Transformer layer as the block, with
-# `deepdive`, the small library that accompanies this book.
+# The next cells compare our code with `deepdive`, the small library that accompanies this book. The
+# block is PyTorch's own Transformer layer.
 
 # %% Equal to the library tags=["equals-library"]
 from deepdive.core import Context
@@ -221,7 +221,7 @@ for threshold in (0.0, 2.0):
 # mean gate from the fraction of sublayers that you want to run. This loss alone isn't enough,
 # because soft gates near 1/2 would satisfy a budget of 1/2 without a decision. So noise, which
 # `gated` omits, is added to the gate's logit and grows during training. It pushes the logits away
-# from 0. We trained no such model.
+# from 0. We tested the parts, but trained no such model.
 #
 # ## Experiments
 #
@@ -288,15 +288,15 @@ adaptive_tables.ponder_table(rows)
 # %% [markdown]
 # **The steps don't follow the difficulty.** With the default weight of 0.01, the correlation of a
 # column's steps with its difficulty is -0.02 at 64 columns, and its interval, -0.07 to 0.02,
-# includes zero. (With a weight of 0.001 it's -0.03, tiny and negative, and the interval excludes
-# zero.) At every weight, its absolute value is below 0.1 on average.
+# includes zero. (With 0.001 it's -0.03, tiny and negative, and the interval excludes zero.) At
+# every weight, its absolute value is below 0.1 on average.
 #
-# **What do they follow?** Without its sign, the correlation is
-# 0.03 for the difficulty, 0.29 for the position, and 0.54 for whether the column's own two bits
-# differ. (The sign of the last one differs between seeds: some models take more steps for equal
-# bits, others for different ones. Without signs, even noise has a positive mean.)
-# The difference between the last two, 0.25, is inconclusive (-0.25 to 0.76), and at a weight of
-# 0.001 and 64 columns the position has the larger mean.
+# **What do they follow?** Without its sign, the correlation is 0.03 for the difficulty, 0.29 for
+# the position, and 0.54 for whether the column's own two bits differ. (The sign of the last one
+# differs between seeds: some models take more steps for equal bits, others for different ones.
+# Without signs, even noise has a positive mean.) The difference between the last two, 0.25, is
+# inconclusive (-0.25 to 0.76), and at a weight of 0.001 and 64 columns the position has the larger
+# mean.
 #
 # **Checks.** The ponder weight sets the mean: at 64 columns, columns take 1.3 steps with a weight
 # of 0.1 and 4.9 with a weight of 0.001. With a weight of 0.01, the slowest column takes 5.1 steps
@@ -354,9 +354,9 @@ adaptive_tables.difficulty_table(rows)
 # Within the training length both are almost perfect. Six steps without halting, at the rate that
 # one seed had selected, trained badly with some seeds, so that comparison is inconclusive.
 #
-# **What this doesn't show.** Addition is an easy task, which a machine with two states
-# solves exactly for any length. The models are tiny, 600 steps are the beginning of training, and
-# we tested two learning rates.
+# **What this doesn't show.** Addition is an easy task, which a machine with two states solves
+# exactly for any length. The models are tiny, 600 steps are the beginning of training, and we
+# tested two learning rates.
 
 # %% [markdown]
 # ### 2. Does early exit beat a fixed depth?
@@ -415,7 +415,7 @@ adaptive_tables.timing_table(exits)
 # text at a time takes 1.17 times as long as with the full model. Six small layers are cheap, and an
 # off-ramp, an entropy, and a decision after each aren't free. In batches of 32, from which
 # `early_exit` removes the finished texts, the ratio is 0.93, but its interval includes 1. In
-# BERT-base a layer costs far more than an off-ramp, so this doesn't carry over.
+# BERT-base a layer costs far more than an off-ramp, so this slowdown doesn't carry over.
 #
 # **What this doesn't show.** A model trained from random weights on nine thousand sentences has
 # little use for depth. A pretrained BERT does use its layers, and there the result can be
@@ -495,7 +495,7 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 # - **Choose the threshold of an early exit on validation data**, and choose it again when the data
 #   change. The threshold measures the model's certainty, not its accuracy.
 # - **Search the weight of the ponder cost** on a logarithmic scale. If it's too large, the model
-#   takes the minimum of steps. Here, columns took 4.5 to 4.9 of 6 steps with 0.001.
+#   takes the minimum of steps. Here, with 0.001, columns took 4.5 to 4.9 of 6 steps.
 # - **Expect early exit to save time only if a layer costs much more than an off-ramp**, and if you
 #   serve one text at a time or remove finished ones.
 #
@@ -503,15 +503,15 @@ print(f"mean {steps.mean().item():.1f} steps, but the batch runs {int(steps.max(
 #
 # Does the extra computation go where it's needed, and does it beat a fixed depth? We couldn't show
 # either. On additions, the correlation of ACT's steps with a column's difficulty is -0.02 (interval
-# -0.07 to 0.02). But only the single-step model was less accurate on difficult bits. The
-# difference between ACT and four fixed steps is inconclusive.
+# -0.07 to 0.02). But only the single-step model was less accurate on difficult bits. The difference
+# between ACT and four fixed steps is inconclusive.
 #
 # A small DeeBERT has the full model's mean accuracy, 71.8%, with 2.00 of 6 layers on average, but
 # the difference from a fixed depth is inconclusive at every threshold.
 #
 # The Universal Transformer paper reports that ACT improves accuracy on several tasks and that
-# harder inputs take more steps. The DeeBERT paper reports a large part of the inference time
-# saved at almost equal accuracy, for fine-tuned BERT-base and RoBERTa-base. We reproduced neither.
+# harder inputs take more steps. The DeeBERT paper reports a large part of the inference time saved
+# at almost equal accuracy, for fine-tuned BERT-base and RoBERTa-base. We reproduced neither.
 #
 # ## Check your understanding
 #
