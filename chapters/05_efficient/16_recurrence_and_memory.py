@@ -428,6 +428,30 @@ recurrence_tables.longer_table(rows)
 # 0.000 in one seed. The interval of two seeds would be too wide to be useful, so this is not a
 # result. But all three differences move in Transformer-XL's favor, so with more training, memory
 # during training may begin to help.
+#
+# **How many characters do these models use?** Dai et al. measure this with the **relative effective
+# context length** (RECL), for a group of models. A longer context is compared with the best of all
+# models that have the shorter one, position by position, and counts only where its loss is lower.
+# RECL is the shortest context whose extension gains less than 1%. The gain is measured on a
+# fraction $r$ of the positions, those where the shorter context does worst. We double the context
+# in each step, and repeat the four trainings for it. As a **control**, another model gets the same
+# short context: the one with relative positions, trained from another seed. It can't gain from a
+# longer context, so its RECL should be 4, the shortest.
+
+# %% Loss by context, and relative effective context length tags=["nbval-check-output"]
+from deepdive_book.ch05.runs import effective_context
+
+effective_context.context_table(effective_context.load())
+
+# %% [markdown]
+# **The losses show short contexts.** With relative positions, most of the gain is there with 8
+# characters. Transformer-XL improves up to windows of 64.
+#
+# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, which has no
+# longer context, and for $r = 1$ to the model with absolute positions, whose loss is far higher
+# with 128 characters than with 32. The reason is that only lower losses count. Two models that
+# differ in any way are each better at some positions, so the control gains 3.1% on average, more
+# than any longer context does. Larger models may be less affected, but a RECL needs such a control.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -584,8 +608,9 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks and
 # 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc on
 # enwik8. We confirmed that evaluation is far faster, but not the other results, which need much
-# larger models. Nor did we reproduce the results of the Compressive Transformer and of Memformer on
-# longer contexts. We trained no Memformer.
+# larger models. Their measure of dependencies, RECL, fails in our control. Nor did we reproduce the
+# results of the Compressive Transformer and of Memformer on longer contexts. We trained no
+# Memformer.
 #
 # ## Check your understanding
 #
