@@ -54,7 +54,7 @@ def test_all_systems_are_listed() -> None:
     assert "Longformer" in "\n".join(lines)
     status = {line.split()[0]: line.split()[3] for line in lines}
     assert (status["gnmt"], status["attention_regression"]) == ("proved", "proved")
-    assert status["funnel"] == "planned"
+    assert status["vilbert"] == "planned"
 
 
 def test_the_shipped_systems_have_an_id_a_chapter_and_a_tier(root: Path) -> None:

@@ -90,6 +90,9 @@ WITHIN = {
     "RationaleModel": "tests/models/interpretable/test_joint.py",
     "SelfExplaining": "tests/models/interpretable/test_joint.py",
     "Answerer": "a GPT and a matrix; tests/models/generative/test_gpt_tasks.py",
+    "DocumentEncoder": "a part of `Hibert`, over sentence vectors",
+    "HibertForMaskedSentences": "a `Hibert` and a decoder: tests/models/efficient/"
+    "test_parity_hibert.py",
     "ScaledHead": "T5's TiedHead times a number; tests/models/generative/test_parity_t5.py",
     "TopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",
     "NoisyTopKRouter": "chooses of `SparseExperts`; tests/layers/test_parity_experts.py",

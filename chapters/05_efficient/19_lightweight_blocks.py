@@ -8,22 +8,21 @@
 # Transformer?**
 #
 # **What it is.** The **Funnel Transformer** ([Dai et al. 2020](https://arxiv.org/abs/2006.03236))
-# is an encoder that averages pairs of states between its blocks, so each block works on half as
-# many. **DeLighT** ([Mehta et al. 2021](https://arxiv.org/abs/2008.00623)) transforms each state
-# with matrices that connect only groups of channels, then attends with one narrow head. **Lite
-# Transformer** ([Wu et al. 2020](https://arxiv.org/abs/2004.11886)) splits the channels: half go
-# through attention, half through a convolution of nearby positions.
+# is an encoder that averages pairs of states between its blocks, so each block has half as many
+# states as the one before. **DeLighT** ([Mehta et al. 2021](https://arxiv.org/abs/2008.00623))
+# transforms each state with matrices that connect channels only within a group, then attends with
+# one narrow head. **Lite Transformer** ([Wu et al. 2020](https://arxiv.org/abs/2004.11886)) splits
+# the channels: half go through attention, half through a convolution of nearby positions.
 #
 # **What you'll be able to do.** Implement the three ideas in 40 lines, count what each saves, and
 # compare an efficient model fairly: against smaller versions of the standard one.
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# We can't show it in our experiment, in which small encoders classify abstracts of medical papers
-# (five seeds). A standard Transformer encoder with 2 layers reaches an accuracy of 54.1%. The
-# Funnel Transformer's mean is 6.1 points lower, DeLighT's 3.3, and Lite Transformer's 4.4. All
-# three 95% confidence intervals include zero. A bag of words, which isn't a Transformer at all, is
-# 5.4 points better than the standard encoder (corrected 95% confidence interval 1.0 to 9.9).
+# In our experiment, we can't show that it is. Small encoders classify abstracts of medical papers.
+# A standard Transformer encoder with 2 layers has an accuracy of 54.1%. The means of the three
+# lightweight encoders are lower, but the differences could be zero. A bag of words, which isn't a
+# Transformer at all, is better than all of them, with 59.5%.
 #
 # </details>
 #
@@ -215,18 +214,20 @@ for length in (8, 9, 16):
 #
 # A DeLighT block applies its **transformation** (called DExTra in the code) to each state, then one
 # attention head of half the width, then a feed-forward layer that narrows instead of widening: from
-# $D$ to $D/4$ and back. The transformation first halves the width, then widens to a multiple of
-# $D$, the **width multiplier**, and narrows again, in **group linear transforms** with 2, 4, 8
-# groups. **Input mixing** gives every layer the narrow input again.
+# $D$ to $D/4$ and back. The transformation first halves the width, then widens to a multiple of $D$
+# (the factor is the **width multiplier**), and narrows again, in **group linear transforms**. The
+# number of groups doubles up to a maximum while the layers widen, and halves again while they
+# narrow. **Input mixing** gives every layer the narrow input again.
 #
-# **Block-wise scaling** makes later blocks deeper and wider. With $B$ blocks, counted from 0, block
-# $b$ has
+# **Block-wise scaling** makes later blocks deeper and wider. Of $M$ blocks, the first
+# has $N_{\min}$ group layers and widens to $w D$, and the last has $N_{\max}$ layers. Block $b$,
+# counted from 0, has
 #
-# $$N_b = \left\lfloor N_{\min} + (N_{\max} - N_{\min}) \frac{b}{B - 1} \right\rfloor, \qquad w_b =
-# w + \left(\frac{N_{\max}}{N_{\min}} - 1\right) \frac{b}{B - 1}$$
+# $$N_b = \left\lfloor N_{\min} + (N_{\max} - N_{\min}) \frac{b}{M - 1} \right\rfloor, \qquad w_b =
+# w + \left(\frac{N_{\max}}{N_{\min}} - 1\right) \frac{b}{M - 1}$$
 #
 # group layers and the width multiplier $w_b$. From 4 to 8 layers in three blocks with $w = 2$,
-# that's 4, 6, and 8 layers, and widths of 2, 2.5, and 3.
+# that's 4, 6, and 8 layers, and width multipliers of 2, 2.5, and 3.
 
 # %% Block-wise scaling and weights in groups tags=["nbval-check-output"]
 from deepdive.layers.dextra import GroupTransform, shape
@@ -259,23 +260,27 @@ print("weights for the kernels:", tuple(mixed.conv.conv.W.logits.weight.shape))
 print("hidden units of the feed-forward layer:", stack.blocks[0].ff.inner.out_features)
 
 # %% [markdown] tags=["slide"]
-# ## Experiment: accuracy at equal cost
+# ## Experiment: accuracy at similar cost
 #
 # **The question.** Does a lightweight encoder classify texts more accurately than a smaller
-# standard one that costs as much?
+# standard one of similar cost?
 #
 # **What was trained.** The texts are real: 2,657 abstracts of medical papers, cut or padded to 256
 # words, with one of five labels. Each encoder classifies the mean of its final states. All have 32
-# channels (the narrow one 20), are **post-norm**, and were trained for 200 steps with 16 abstracts
-# each, a little less than two passes over the training texts. The learning rate of each encoder is
-# the best of 0.001, 0.003, and 0.01 on validation texts, and of further values if the best one is
-# at the edge. Five other seeds give the results (three for *plain* and *narrow*). Each has its own
-# split into training, validation, and test texts.
+# channels (the narrow one 20), are **post-norm** (normalization after each residual sum), and were
+# trained for 200 steps with 16 abstracts each, a little less than two passes over the training
+# texts. With one seed, which fixes the split of the texts and the random weights, we selected the
+# learning rate of each encoder on validation texts: the best of 0.001, 0.003, and 0.01, and of
+# further values if the best one was at the edge. Five new seeds give the results (three for *plain*
+# and *narrow*).
 #
 # **The baselines.** *Plain* is a standard Transformer encoder of 4 layers. *Shallow* has 2 layers,
 # *narrow* has 20 channels, and *pooled input* averages pairs of embeddings once, before the first
 # layer. Two models ignore the order of words: *mean of embeddings* is a small trained network, and
-# the *bag of words* is a logistic regression on word frequencies (tf-idf).
+# the *bag of words* is a logistic regression on weighted word frequencies (tf-idf). **The
+# lightweight encoders.** *Funnel* has blocks of 1, 1, and 2 layers. *DeLighT* has 4 blocks with 2
+# to 4 group transforms, and *Lite Transformer* has 4 layers with kernels of 3, 7, 15, and 31
+# positions.
 #
 # **How compute is counted.** `FlopCounterMode` of PyTorch adds up the floating-point operations
 # (FLOPs) of matrix products, attention, and convolutions. It doesn't count softmax, norms,
@@ -306,15 +311,15 @@ for name in ("plain, shallow", "Funnel"):
     row = lightweight.measure(name, 3e-3, 0, few)
     print(f"{name}: accuracy {row['test']:.0%} after {few} steps")
 
-# %% Predict
+# %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
 
 predict(
     "Which model has the highest mean accuracy on the test texts?",
     ["the plain Transformer", "a lightweight encoder", "the bag of words"],
     answer=2,
-    explain="It reaches 59.5%, and the best encoder 54.1%. Probably because single words "
-    "identify the topic, and there are few training texts.",
+    explain="It reaches 59.5%, and the best encoder 54.1%. There are few training texts and steps, "
+    "and many topics show in single words.",
     key="05_efficient/lightweight-best",
 )
 
@@ -323,8 +328,9 @@ predict(
 
 # %% [markdown]
 # In the table, compare the lightweight encoders with *shallow* and *pooled input*. DeLighT and Lite
-# Transformer have slightly fewer MFLOPs than *shallow*, and Funnel has half as many again. Then
-# look at the last two rows.
+# Transformer have slightly fewer MFLOPs than *shallow*. Funnel has about 50% more, and no standard
+# encoder here costs what it does. Then look at the last two rows, the models that ignore the order
+# of words.
 
 # %% Size, compute, time, and accuracy tags=["slide", "surprise", "nbval-check-output"]
 from deepdive_book.ch05.runs import lightweight_tables
@@ -343,10 +349,11 @@ lightweight_tables.accuracy_figure(rows)
 lightweight_tables.contrast_table(rows)
 
 # %% [markdown]
-# The brackets are **95% confidence intervals**: in 95% of such repetitions, the interval would
-# contain the true mean. Those of the second table are wider, because we read five differences from
-# the same data (the Bonferroni correction). If an interval contains zero, we can't tell which of
-# the two is better.
+# The brackets are **95% confidence intervals**. If we repeated the experiment with new seeds many
+# times, about 95% of such intervals would contain the true mean. Those of the second table are
+# wider, so that in 95% of repetitions all five contain the true differences (the Bonferroni
+# correction). If the interval of a difference contains zero, we can't tell which of the two is
+# better. Differences are computed before rounding.
 #
 # **No lightweight encoder is shown to be better than the shallow one.** The shallow encoder, a
 # standard Transformer with 2 layers, has the highest mean of all encoders, 54.1%. The three
@@ -355,20 +362,26 @@ lightweight_tables.contrast_table(rows)
 # is also inconclusive.
 #
 # **One seed is much worse than the others for two encoders.** With it, Funnel reaches 38% and Lite
-# Transformer 44%. With the other seeds, both reach 48% or more. We didn't look for the reason, so
-# we don't leave these runs out. They make the intervals wide.
+# Transformer 44%. With the other seeds, both reach 48% or more. Leaving out a run because it's bad
+# would bias the mean, so both stay in, and widen the intervals.
 #
 # **FLOPs aren't time.** Lite Transformer has fewer FLOPs than the shallow encoder, but a training
-# step takes more than twice as long. Our dynamic convolution is a loop of elementwise operations.
-# DeLighT has fewer FLOPs too, and its many small products take longer than a few large ones.
+# step takes more than twice as long on this CPU, and DeLighT's step is slower too. Their 4 layers
+# may be one reason, because *plain* and *narrow* have 4 and are slow as well. Our dynamic
+# convolution, a loop of elementwise operations, and DeLighT's many small products may be others. We
+# didn't time the parts.
 #
 # **The bag of words is better than the best encoder.** The difference is 5.4 points, and its
-# interval excludes zero. So with so few texts, the first question isn't which encoder to train.
+# interval excludes zero. The *mean of embeddings*, at almost no cost, has a higher mean than each
+# lightweight encoder, but it's far below the bag of words. So ignoring the order of words isn't the
+# whole explanation. The short training may be a part of it. With so few texts and steps, a bag of
+# words should be the first baseline.
 #
 # **What this doesn't show.** The encoders have 32 channels and were trained for 200 steps, from
-# scratch. Funnel has relative positions and the others learned ones, so its difference isn't due to
-# pooling alone. The seeds' test texts overlap, so the intervals are somewhat too narrow. And the
-# shallow encoder was compared with three encoders whose sizes we chose: other sizes may do better.
+# scratch. Funnel has relative positions and the others learned ones, so its difference may not be
+# due to pooling alone. The seeds' test texts overlap, so the intervals are somewhat too narrow. And
+# the shallow encoder was compared with three encoders whose sizes we chose: other sizes may do
+# better.
 #
 # ## With the real library: FunnelModel in transformers
 #
@@ -405,12 +418,12 @@ for kind in (FunnelModel, FunnelBaseModel):
 #
 # | | Transformer | Funnel | DeLighT | Lite Transformer |
 # |---|---|---|---|---|
-# | shortens | nothing | the sequence | the width of attention | the channels that attend |
+# | reduces | nothing | the sequence | the width of attention | the channels that attend |
 # | states per layer | $T$ | $T$, $T/2$, $T/4$ | $T$ | $T$ |
 # | attention heads | several | several | one, of width $D/2$ | several, in $D/2$ channels |
 # | hidden units of the feed-forward layer | $4 D$ | $4 D$ | $D/4$ | $D$ |
 # | extra module | none | decoder, for states per token | group transforms | convolution |
-# | can be causal | yes | no | yes | yes |
+# | can be causal | yes | not by a mask alone | yes | yes |
 #
 # ## Common mistake: padding that shares a pair with a token
 #
@@ -444,9 +457,9 @@ print("transformers, [CLS] unchanged:", bool((theirs_change.abs() < 1e-5).all())
 #
 # - **Compare with a smaller standard model first.** Reduce its layers or its width until it costs
 #   as much. Tune its learning rate too.
-# - **Time it on your hardware.** FLOPs don't include elementwise work, and many small products take
-#   longer than one large product. In the table, *narrow* has about as many FLOPs as *shallow*, but
-#   a step takes nearly twice as long.
+# - **Time it on your hardware.** Our FLOP counts leave out elementwise work, and many small
+#   products can take longer than one large product. In the table, *narrow* has about as many FLOPs
+#   as *shallow*, but a step takes nearly twice as long.
 # - **Pool where a few states are enough**, as in classification and retrieval. For tagging, you
 #   need the decoder, which works at the full length again.
 # - **On small data sets, try a bag of words** before any encoder trained from scratch.

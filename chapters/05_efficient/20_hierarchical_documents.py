@@ -18,13 +18,12 @@
 #
 # <details><summary><b>Short answer</b></summary>
 #
-# It's better than a part, in our experiment, but not better than other ways of reading everything.
-# We trained small models from random weights, with equal compute, on film reviews. HIBERT on full
-# reviews reaches 81.2%, and a Transformer on the last 512 words, the best cut, 74.9%. The
-# difference of 6.3 points has a corrected 95% confidence interval of 2.9 to 9.7 over 1,200 test
-# reviews, but -1.6 to 14.2 over only three training runs. A sliding window over the full review is
-# about as good as HIBERT. The mean of all word embeddings, without any Transformer, is 5.8 points
-# better. The order of the sentences plays no role in the trained models.
+# Probably, in our experiment, but other ways to read everything do as well or better. We trained
+# small models from random weights, with equal compute, on film reviews. HIBERT on full reviews
+# reaches 81.2%, and a Transformer on the last 512 words, the best cut, 74.9%. With only three
+# training runs, this difference could still be zero. A sliding window over the full review is
+# about as good as HIBERT, and the mean of all word embeddings, without any Transformer, is better
+# than both. The trained models make almost no use of the order of the sentences.
 #
 # </details>
 #
@@ -284,8 +283,9 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # long, and HIBERT's cost is 4.1 and then 4.3 times as high. It isn't exactly linear because the
 # document encoder is quadratic in the number of sentences. The sliding window's factor is 4.0, and
 # full attention's is 12.0 and then 14.7. At 4,096 words, full attention costs 50 times as much as
-# HIBERT. So both the hierarchy and the window remove the quadratic cost, and what they lose has to
-# be measured.
+# HIBERT. (A word passes through two layers there and one in HIBERT, which accounts for a factor of
+# about two.) The window makes the cost linear, and the hierarchy divides the quadratic part by the
+# square of the sentence length. What they lose has to be measured.
 #
 # ### 2. How many words of a review are needed?
 #
@@ -302,11 +302,12 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # with the same compute, 400 GFLOP (billions of FLOPs), but for at most 15 passes over the reviews.
 # All have dropout of 0.2 and weight decay of 0.1, and the checkpoint with the lowest validation
 # loss is tested. The learning rate of each is chosen on the validation reviews of the first split
-# with a seed of its own. (The three cuts of 512 words share one rate. The 0.0003 of the first 128
-# words is the lowest rate that we tried.) The brackets after a mean are its **95% confidence
-# interval**: in 95% of repetitions of such an experiment, the interval would contain the true mean.
-# In the table, go down a column to see what more words add, and along a line to see what the model
-# adds.
+# with a seed of its own. The three cuts of 512 words share one rate. The rate chosen for the first
+# 128 words is the lowest that we tried, so a still lower one might be better. The brackets after a
+# mean are its **95% confidence interval**. If we repeated the experiment many times, about 95% of
+# such intervals would contain the true mean. (The training reviews of the three splits overlap, so
+# this is approximate.) In the table, go down a column to see what more words add, and across a row
+# to see what the model adds.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -330,12 +331,13 @@ rows, linear = long_documents.load(), long_documents.load_linear()
 long_document_tables.cut_table(rows, linear, long_documents.load_longer())
 
 # %% [markdown]
-# **More words help both classifiers.** The accuracy of TF-IDF rises from 65.8% with the first 128
-# words to 86.6% with all words. No encoder can make up for words that it doesn't read.
+# **The accuracy rises with the number of first words.** TF-IDF has 65.8% with the first 128 words
+# and 82.1% with the first 512, and the Transformer 62.2% and 69.9%. With all words, TF-IDF reaches
+# 86.6%.
 #
 # **The end says more than the beginning.** With the last 512 words, TF-IDF reaches 85.8%, nearly as
-# much as with all. The Transformer is also better on the last 512 words than on the first. Probably
-# because reviews end with a verdict, but we didn't test this.
+# much as with all. The Transformer's mean is also higher on the last 512 words than on the first.
+# This is probably because reviews end with a verdict, but we didn't test it.
 #
 # **The Transformer is below TF-IDF with every cut.** With 512 words, full attention is so expensive
 # that the compute is used up after one pass over the reviews. So we also trained the Transformer on
@@ -374,25 +376,28 @@ long_document_tables.contrast_table(rows, linear)
 # Transformer's on the last 512 words is 74.9%, with the same compute. The interval over reviews
 # excludes zero. The interval over splits includes it, and three splits are few.
 #
-# **But the hierarchy isn't the reason.** The sliding window, which has no sentences, reaches 81.9%.
-# The mean of sentence vectors, which has no document encoder, reaches 81.3%. HIBERT can't be
-# distinguished from either. Shuffling the sentences of the test reviews changes the accuracy by at
-# most 0.25 points in any split, one review of 400, so these models make almost no use of the order
-# of sentences. (Sentence positions start 50 times as small as the normalized sentence vectors,
+# **The gain isn't specific to the hierarchy.** The sliding window, which has no sentences, reaches
+# 81.9%. The mean of sentence vectors, which has no document encoder, reaches 81.3%. HIBERT can't be
+# distinguished from either. These encoders read more words than the cuts do, but they're also
+# cheaper, so the same compute allows more passes over the reviews. We can't separate the two.
+# Shuffling the sentences of the test reviews changes the accuracy by at most 0.25 points in any
+# split, one review of 400, so these models make almost no use of the order of sentences. (In the
+# library's models, sentence positions start at about 1/50 of the scale of the sentence vectors,
 # which may be one reason.) Hi-Transformer's feedback doesn't measurably improve the accuracy here.
 # It also costs about twice as much per pass, so the model sees each review fewer times.
 #
 # **Classifiers that ignore most of the word order are better.** The mean of word embeddings reaches
 # 87.1%, and TF-IDF, which counts words and pairs, 86.6%. HIBERT is below both, and both intervals
-# of each difference exclude zero. With 1,400 training reviews, HIBERT's lowest validation loss
-# comes after at most two passes, and after that it overfits. Pretraining is the usual fix. We
-# tested neither pretraining nor tasks in which the order of sentences matters.
+# of each difference exclude zero. (Differences are computed before rounding.) Compute isn't the
+# reason: the mean of embeddings needs less than 1 GFLOP. With 1,400 training reviews, HIBERT's
+# lowest validation loss comes after at most two passes, and after that it overfits. Pretraining is
+# the usual fix. We tested neither pretraining nor tasks in which the order of sentences matters.
 #
 # **How to read the two intervals.** Each has the same mean difference. The interval *over splits*
-# says how much it varies when training is repeated with other reviews and another seed, but there
-# are only three repetitions. The interval *over reviews* says how much it would vary with other
-# test reviews and the same trained models. For one accuracy near 81%, 1,200 test reviews alone give
-# a standard error of 1.1 points, so differences of one point can't be resolved here.
+# covers repeated training with other reviews and another seed, but there are only three
+# repetitions. The interval *over reviews* covers other test reviews with the same trained models.
+# Both are widened because, among six differences, one is likelier to look large by chance (the
+# **Bonferroni correction**).
 
 # %% Accuracy by the number of words
 long_document_tables.length_figure(rows, linear)
@@ -404,11 +409,11 @@ long_document_tables.length_figure(rows, linear)
 # %% [markdown]
 # ## With the real library: two BERT models of transformers
 #
-# `transformers` has neither HIBERT nor Hi-Transformer, but HIBERT's encoder is two `BertModel`: one
-# for the tokens of a sentence, and one that gets the sentence vectors as `inputs_embeds`. In the
-# next cells, two random models are saved and loaded into our library's HIBERT, and the states of
-# the sentences are compared. The weights are random, so the output says nothing about quality. With
-# pretrained weights for the sentence encoder, the code is the same.
+# `transformers` has neither HIBERT nor Hi-Transformer, but HIBERT's encoder is two `BertModel`
+# instances: one for the tokens of a sentence, and one that gets the sentence vectors as
+# `inputs_embeds`. In the next cells, two random models are saved and loaded into our library's
+# HIBERT, and the states of the sentences are compared. The weights are random, so the output says
+# nothing about quality. With pretrained weights for the sentence encoder, the code is the same.
 
 # %% HIBERT from two BertModel
 from tempfile import TemporaryDirectory
@@ -444,9 +449,9 @@ with torch.no_grad():
 # | | truncation | sliding window | HIBERT | Hi-Transformer |
 # |---|---|---|---|---|
 # | words that are read | the first $m$ | all | all | all |
-# | scores, $n$ words | $m^2$ | $n w$ | $n T$, then $(n / T)^2$ | $2\,n T$ and $(n / T)^2$ |
+# | scores, $n$ words, window $w$ | $m^2$ | $n w$ | $n T + (n / T)^2$ | $2\,n T + (n / T)^2$ |
 # | a word depends on | the first $m$ words | its neighbors | its sentence | the document |
-# | sentences meet | in every layer | if they are near | in the document encoder | also in words |
+# | where sentences exchange information | in every layer | in every layer, if near | in the document encoder | there, and in the second encoder of words |
 # | output | words | words | sentences | the document |
 #
 # [Transformer-XL](16_recurrence_and_memory.ipynb) also reads a long text in parts, but from left to
@@ -471,9 +476,10 @@ print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
 # %% [markdown]
 # ## In practice
 #
-# - **Start with TF-IDF on the full text.** It trains in seconds and was the best classifier here.
-# - **If you must truncate, try both ends.** In these reviews, the last 512 words were better than
-#   the first 512 for every classifier. In news articles, it's often the beginning.
+# - **Start with TF-IDF on the full text.** It's cheap, and it was about as accurate as the best
+#   model here.
+# - **If you must truncate, compare the first words with the last.** In these reviews, the last 512
+#   words had the higher mean accuracy for both classifiers. Other kinds of text may differ.
 # - **Start from a pretrained encoder.** In practice, the sentence encoder is a pretrained BERT or
 #   [sentence encoder](../03_bert/11_sentences.ipynb), and only the document encoder
 #   starts from random weights.
@@ -488,19 +494,19 @@ print("with the mask:", ((batch * real).sum(1) / real.sum(1)).item())
 # Is it better to read the full document through a hierarchy than a part of it with full attention?
 # On our film reviews, probably: with equal compute, HIBERT is 6.3 points more accurate than the
 # best truncated Transformer (95% interval 2.9 to 9.7 over reviews, but -1.6 to 14.2 over three
-# training runs). At 4,096 words, full attention also costs 50 times as much. What helps is reading
-# everything, not the hierarchy: a sliding window and the plain mean of sentence vectors have about
-# the same accuracy as HIBERT. The mean of word embeddings, with 87.1%, is better than all of them.
-# Hi-Transformer's feedback didn't improve on HIBERT.
+# training runs). At 4,096 words, full attention also costs 50 times as much. But the gain isn't
+# specific to the hierarchy: a sliding window and the plain mean of sentence vectors have about the
+# same accuracy as HIBERT, and whether reading more words or training for more passes helps, we
+# can't say. The mean of word embeddings, with 87.1%, is better than all of them. Hi-Transformer's
+# feedback didn't improve on HIBERT.
 #
 # As reported, [Zhang et al.](https://arxiv.org/abs/1905.06566) pretrain HIBERT on unlabeled
 # documents and use it for **extractive summarization**, the selection of sentences. In the paper's
 # abstract, HIBERT gains 1.25 ROUGE points over the randomly initialized model on CNN/DailyMail, and
-# according to the paper 2.0 on a version of the New York Times data. (ROUGE measures overlap with a
-# reference summary.) [Wu et al.](https://arxiv.org/abs/2106.01040) report that Hi-Transformer is
-# efficient and effective on three benchmark data sets. We reproduced the lower cost. We trained
-# small models from random weights on one data set, so neither the gain by pretraining nor the
-# quality of large models was reproduced.
+# 2.0 on a version of the New York Times data. (ROUGE measures overlap with a reference summary.)
+# [Wu et al.](https://arxiv.org/abs/2106.01040) report that Hi-Transformer is efficient and
+# effective on three benchmark data sets. We confirmed HIBERT's lower cost. We tested neither
+# pretraining nor large models.
 #
 # ## Check your understanding
 #

@@ -126,10 +126,10 @@ class PooledXLPosition(XLPosition):
         k_positions: Tensor,
     ) -> Tensor:
         """Return `function(q, offsets)` for each pair's offset, (B, H, T, S)."""
+        self.check_pairs(q, k, q_positions, k_positions)
         steps = even_steps(q_positions, k_positions)
         if steps is None:
             return super().laid(function, q, k, q_positions, k_positions)
-        self.check_pairs(q, k, q_positions, k_positions)
         (stride, step), (T, S) = steps, (q.shape[-2], k.shape[-2])
         columns = torch.arange((T - 1) * step + S, device=q.device)
         products = function(q, k_positions[0] - q_positions[-1] + stride * columns)
