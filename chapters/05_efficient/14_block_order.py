@@ -402,8 +402,9 @@ print(f"bigram table: {runs.baseline[0]['test']:.3f}")
 # effect of the order (p = 0.15), but among the other ten it does (p = 0.012). A single seed is a
 # weak basis for a ranking: the rank correlation of two seeds (1 is the same ranking, 0 unrelated)
 # is 0.47 on average and only 0.06 for one pair. The learning rates, selected with one seed, could
-# also play a role. For nine of the 20 orders, the selected rate is the highest one we tried, and
-# exercise 4 finds a rate that may suit the worst order better.
+# also play a role. For nine of the 20 orders, the selected rate is the highest one we tried, so a
+# higher one might be better. For the worst order, exercise 4 suggests the opposite: a rate below
+# all that we tried may be better.
 #
 # **Why the first sublayer?** Perhaps it turns each character's embedding into features before
 # attention mixes the characters. Or stacks that start with attention learn late, or are badly
@@ -449,10 +450,10 @@ print(f"expected if only the first sublayer mattered: {between:.2f}")
 # on the same text and batches. Every order also has a lower loss than before, by 0.132 to 0.311,
 # more than most effects of the order.
 #
-# **Sandwich is clearly worse than the interleaved order only after 400 steps from the first initial
-# weights**, by 0.107 [0.006, 0.207]. With the other weights it can't be distinguished from the
-# interleaved order, −0.025 [−0.058, 0.009], or from the median, 0.028 [−0.057, 0.113]. We didn't
-# test whether the difference itself changes.
+# **Sandwich is measurably worse than the interleaved order in one of three conditions, after 400
+# steps from the first initial weights**, by 0.107 [0.006, 0.207]. With the other weights it can't
+# be distinguished from the interleaved order, −0.025 [−0.058, 0.009], or from the median, 0.028
+# [−0.057, 0.113]. We didn't test whether the difference itself changes.
 #
 # **With longer training, the mean differences are smaller.** After 1,600 steps, all three orders
 # are within 0.033 nats of each other, and the corrected intervals include zero. Three seeds are too

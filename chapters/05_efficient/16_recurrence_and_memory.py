@@ -108,7 +108,7 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # | $v r$ | 0 | −1 | −2 |
 # | score | 3 | 10 | 5 |
 #
-# For a query in the next segment, only $r$ changes.
+# For a later query, these keys keep their $k$. The query $q$ and the distances, so $r$, change.
 
 # %% [markdown]
 # ## In code: attention with memory and relative positions
@@ -363,7 +363,7 @@ predict(
 
 # %% [markdown]
 # Compare the ways to evaluate each model. The second table has the differences that we tested. Two
-# evaluations of Transformer-XL appear only there. (Rounding can change them by 0.001.)
+# evaluations of Transformer-XL appear only there. Differences are computed before rounding.
 
 # %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
 rows = recurrence.load()
@@ -430,13 +430,14 @@ recurrence_tables.longer_table(rows)
 # during training may begin to help.
 #
 # **How many characters do these models use?** Dai et al. measure this with the **relative effective
-# context length** (RECL), for a group of models. A longer context is compared with the best of all
-# models that have the shorter one, position by position, and counts only where its loss is lower.
-# RECL is the shortest context whose extension gains less than 1%. The gain is measured on a
-# fraction $r$ of the positions, those where the shorter context does worst. We double the context
-# in each step, and repeat the four trainings for it. As a **control**, another model gets the same
-# short context: the one with relative positions, trained from another seed. It can't gain from a
-# longer context, so its RECL should be 4, the shortest.
+# context length** (RECL), for a group of models. At each position, let $b$ be the lowest loss of
+# all models with a short context, and $\ell$ the loss of one model with a longer context. The
+# **gain** is the relative decrease from the mean of $b$ to the mean of $\min(b, \ell)$. RECL is the
+# shortest context whose extension gains less than 1%. The means are over a fraction $r$ of the
+# positions, those with the largest $b$. We train the four models again, evaluate each with windows
+# of 4, 8, and so on to 128 characters, and double the context in each step. As a **control**, a
+# model with relative positions from another seed takes the place of the longer context, but it sees
+# the same short one. It can't gain from a longer context, so its RECL should be 4, the shortest.
 
 # %% Loss by context, and relative effective context length tags=["nbval-check-output"]
 from deepdive_book.ch05.runs import effective_context
@@ -445,13 +446,15 @@ effective_context.context_table(effective_context.load())
 
 # %% [markdown]
 # **The losses show short contexts.** With relative positions, most of the gain is there with 8
-# characters. Transformer-XL improves up to windows of 64.
+# characters. Transformer-XL improves up to windows of 64, but a part of this is the cost of a
+# missing memory, which it has rarely seen in training.
 #
-# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, which has no
-# longer context, and for $r = 1$ to the model with absolute positions, whose loss is far higher
-# with 128 characters than with 32. The reason is that only lower losses count. Two models that
-# differ in any way are each better at some positions, so the control gains 3.1% on average, more
-# than any longer context does. Larger models may be less affected, but a RECL needs such a control.
+# **RECL doesn't measure context here.** Its largest value, 128 (the longest context that we tried),
+# goes to the control, which has no longer context, and for $r = 1$ to the model with absolute
+# positions, whose loss is far higher with 128 characters than with 32. The reason is the minimum:
+# two models that differ in any way are each better at some positions. So the control gains 3.1% on
+# average, more than the mean gain of any of the four models. Larger models may be less affected,
+# but a RECL needs such a control.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -486,13 +489,14 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 # %% [markdown]
 # **At an attention length of 512, memory is 316 times as fast** (at least 294 in seven rounds). The
 # 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory encodes 128, and projects keys and
-# values of $128 + 512 = 640$, and 640 distances. Over these lengths, the time of memory grows like
-# $N^{0.56}$. The time of windows grows roughly like $N^{1.54}$, but one power fits it badly: its
-# doublings take 2.2, 2.7, and 4.2 times as long. The last is more than quadratic growth, and we
-# didn't look for the reason.
+# values of $128 + 512 = 640$, and 640 distances. The fitted powers of $N$ are 0.56 for memory and
+# 1.54 for windows, but neither time follows one power: with each doubling of $N$, the time of
+# windows is 2.2, 2.7, and 4.2 times as long. The last is more than quadratic growth, and we didn't
+# look for the reason.
 #
 # **What this doesn't show.** A window for each character is the most expensive way to give it a
-# context. We didn't time overlapping segments, which encode each character only twice, nor a GPU.
+# context. We didn't time segments that overlap by half, which encode each character only twice, nor
+# a GPU.
 
 # %% [markdown] tags=["slide"]
 # ### 3. What do compressed states keep?

@@ -21,9 +21,10 @@
 # We trained deep encoder-decoders with **post-norm** (the norm after each addition) to reverse
 # short sequences. With transparent attention, the test loss per symbol is 2.024 instead of 2.591
 # **nats** (units of the natural logarithm). A fixed mean of the embeddings and all encoder layers
-# has most of this gain, and **pre-norm** (the norm at the start of each branch), which needs no new
-# connection, does about as well on average. Whether the learned weights add anything remains open,
-# and this task is a weak test of it, because a decoder without any encoder does far better.
+# gives most of this gain, and **pre-norm** (the norm at the start of each branch), which needs no
+# new connection, does about as well on average. Whether the learned weights add anything remains
+# open, and this task is a weak test of encoders, because a decoder that attends directly to the
+# source embeddings does far better.
 #
 # In small language models, RealFormer makes attention sharper and adjacent layers more similar, but
 # we couldn't show that its loss is lower.
@@ -246,14 +247,15 @@ connection_tables.gradient_figure(gradients)
 connection_tables.gradient_table(gradients)
 
 # %% [markdown]
-# **In three of five runs, the first layer's gradient becomes much smaller than the last's.** Before
-# training, the last layer of plain post-norm has 0.77 to 9 times the gradient norm of the first.
-# After 50 steps, a quarter of the training, with a learning rate of 0.003, this ratio is 9.1, 191,
-# and 6,303 with three seeds, and 0.93 and 1.5 with the other two. In the worst run, the first
-# layer's norm is 0.000009, so its gradient has almost **vanished**. With a rate of 0.0003, which is
-# selected for plain post-norm below, the ratio is at most 2.7, and yet the final loss is high. Such
-# small steps may explain this, so we can't say whether vanishing gradients are the whole
-# explanation.
+# **With plain post-norm at a learning rate of 0.003, the first layer's gradient is much smaller
+# than the last's after 50 steps in three of five runs.** Before training, the last layer of plain
+# post-norm has 0.77 to 9 times the gradient norm of the first. After 50 steps, a quarter of the
+# training, with a learning rate of 0.003, this ratio is 9.1, 191, and 6,303 with three seeds, and
+# 0.93 and 1.5 with the other two. In the worst run, the first layer's norm is 0.000009, so its
+# gradient has almost **vanished**. With a rate of 0.0003, which is selected for plain post-norm
+# below, the ratio is at most 2.7, and yet the final loss is high. At so low a rate, 200 steps may
+# simply be too few. So we can't say whether vanishing gradients alone explain plain post-norm's
+# high loss.
 #
 # With transparent attention and the fixed mean, the ratio is below 0.3 with every seed, so the
 # first layer has the larger gradient. This is as expected, because a lower layer contributes to
@@ -275,10 +277,10 @@ connection_tables.gradient_table(gradients)
 # - **How to read the tables.** Five other seeds give the results. Their losses scatter from seed to
 #   seed (the **seed spread**). The brackets after a mean, its **95% confidence interval**, are a
 #   range that is likely to contain the mean over very many seeds, by a standard formula (Student's
-#   t). Differences are **paired**, that is, computed seed by seed. One of several intervals
-#   excludes zero by chance more easily than a single one, so those of the differences are widened
-#   (the **Bonferroni correction**). A difference whose interval includes zero is **inconclusive**:
-#   we have shown neither a difference nor equality.
+#   t). Differences are **paired**, that is, computed seed by seed. The more intervals we compute,
+#   the likelier it is that at least one excludes zero by chance. So those of the differences are
+#   widened (the **Bonferroni correction**). A difference whose interval includes zero is
+#   **inconclusive**: we have shown neither a difference nor equality.
 #
 # Six controls test the explanation. *Fixed mean* is described above, and *mean without embeddings*
 # averages the layers' outputs only. *Long warm-up* is plain post-norm whose learning rate rises for
@@ -328,7 +330,7 @@ connection_tables.depth_contrasts(rows)
 # plain post-norm is well below equal probabilities (1.989), transparent attention's loss is also
 # lower, by 1.190.
 #
-# **A fixed mean has most of this gain.** Its loss of 2.120 is 0.471 lower than plain post-norm's,
+# **A fixed mean gives most of this gain.** Its loss of 2.120 is 0.471 lower than plain post-norm's,
 # and transparent attention's is 0.567 lower. Whether the learned weights add anything is open,
 # because transparent attention's loss could be 0.402 lower or 0.210 higher than the fixed mean's.
 # The comparisons with pre-norm, with 16 layers and with 4 (0.283 lower), are also inconclusive.
@@ -403,16 +405,17 @@ connection_tables.attention_figure(rows)
 #
 # **The attention itself changes.** After 300 steps, RealFormer's mean entropy is 79%, compared with
 # 89% in plain post-norm, and the agreement of adjacent layers is 67% instead of 53%. Scaled scores
-# have about the same entropy, 80%, but an agreement of only 40%. So the larger scale can explain
-# the sharper attention, but not the agreement, which is nearly built in, because each layer starts
-# from the scores of the layer before.
+# have about the same entropy, 80%, but an agreement of only 40%. So at 300 steps, the larger scale
+# can explain the sharper attention, but not the agreement, which is nearly built in, because each
+# layer starts from the scores of the layer before.
 #
 # **Checks.** Scaled scores alone don't lower the loss. After 300 steps it's 0.013 above plain
 # post-norm's, and after 900 steps 0.044 above it and 0.080 above RealFormer's. All three intervals
 # exclude zero. After 900 steps, however, the selected learning rates differ (0.003 with scaled
 # scores, 0.01 with the other two), and scaled scores no longer have RealFormer's entropy: it's 76%,
 # and RealFormer's is 43%. So this control can't rule out that sharper attention helps. With
-# pre-norm, which we trained for 300 steps only, residual scores make no measurable difference.
+# pre-norm, which we trained for 300 steps only, residual scores change the loss by an inconclusive
+# amount, although attention changes strongly.
 #
 # **What this doesn't show.** The models have 54,000 parameters, a context of 32 characters, and
 # train for seconds. The paper's are far larger encoders (BERT) with masked language modeling, and
@@ -423,9 +426,9 @@ connection_tables.attention_figure(rows)
 #
 # Encoders in `transformers` return all their states with `output_hidden_states=True`, embeddings
 # first, and a decoder accepts any memory as `encoder_outputs`. Since this memory is the same for
-# all decoder layers, only a mixture with $M = 1$ is possible without changing the model's code. In
-# the next cell, a small model with random weights, the logits stay the same if all weight is on the
-# last layer.
+# all decoder layers, only a mixture with $M = 1$ is possible without changing the model's code. The
+# next cell uses a small model with random weights. If all weight is on the last layer, its logits
+# don't change.
 
 # %% A mixture of encoder states in transformers tags=["nbval-check-output"]
 from transformers import BartConfig, BartForConditionalGeneration
@@ -504,9 +507,9 @@ for name, axis in (("wrong", -1), ("right", 0)):
 #
 # Does transparent attention help because of its learned weights? On our generated task with 16
 # post-norm encoder layers, its loss is 0.567 nats per symbol lower than plain post-norm's, and a
-# fixed mean has most of this gain. Whether the learned weights add anything is open (the difference
-# has an interval of -0.402 to 0.210), and so is the comparison with pre-norm. A decoder without any
-# encoder has by far the lowest loss.
+# fixed mean gives most of this gain. Whether the learned weights add anything is open (the
+# difference has an interval of -0.402 to 0.210), and so is the comparison with pre-norm. A decoder
+# without any encoder has by far the lowest loss.
 #
 # Does RealFormer help because of the connection? We couldn't show that it helps at all: in our
 # small language models, its loss after 900 steps is 0.036 nats per character lower, but the
@@ -515,7 +518,7 @@ for name, axis in (("wrong", -1), ("right", 0)):
 # [Bapna et al.](https://arxiv.org/abs/1808.07561) report consistent gains in BLEU for much deeper
 # translation encoders. [He et al.](https://arxiv.org/abs/2012.11747) report that RealFormer
 # outperforms plain Transformers in masked language modeling and on many other tasks, and that its
-# attention is sparser. We trained no such models, so these gains were not reproduced.
+# attention is sparser. We trained no such models, so we did not test these gains.
 #
 # ## Check your understanding
 #
