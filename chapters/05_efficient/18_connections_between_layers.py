@@ -253,8 +253,8 @@ connection_tables.gradient_table(gradients)
 # training, with a learning rate of 0.003, this ratio is 9.1, 191, and 6,303 with three seeds, and
 # 0.93 and 1.5 with the other two. In the worst run, the first layer's norm is 0.000009, so its
 # gradient has almost **vanished**. With a rate of 0.0003, which is selected for plain post-norm
-# below, the ratio is at most 2.7, and yet the final loss is high. At so low a rate, 200 steps may
-# simply be too few. So we can't say whether vanishing gradients alone explain plain post-norm's
+# below, the ratio is at most 2.7, and yet the final loss is high. At so low a rate, so few steps
+# may not be enough. So we can't say whether vanishing gradients alone explain plain post-norm's
 # high loss.
 #
 # With transparent attention and the fixed mean, the ratio is below 0.3 with every seed, so the

@@ -382,7 +382,8 @@ lightweight_tables.contrast_table(rows)
 # due to pooling alone. The seeds' test texts overlap, so the intervals are somewhat too narrow. And
 # the shallow encoder was compared with three encoders whose sizes we chose: other sizes may do
 # better.
-#
+
+# %% [markdown]
 # ## With the real library: FunnelModel in transformers
 #
 # `transformers` has the Funnel Transformer, with the decoder (`FunnelModel`) and without
