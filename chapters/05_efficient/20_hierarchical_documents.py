@@ -451,7 +451,7 @@ with torch.no_grad():
 # | words that are read | the first $m$ | all | all | all |
 # | scores, $n$ words, window $w$ | $m^2$ | $n w$ | $n T + (n / T)^2$ | $2\,n T + (n / T)^2$ |
 # | a word depends on | the first $m$ words | its neighbors | its sentence | the document |
-# | sentences interact | in every layer | if they are near | in the document encoder | and in words |
+# | sentences interact | in each layer | if they are near | in the document encoder | and in words |
 # | output | words | words | sentences | the document |
 #
 # [Transformer-XL](16_recurrence_and_memory.ipynb) also reads a long text in parts, but from left to
