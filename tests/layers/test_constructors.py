@@ -14,7 +14,14 @@ import torch
 from torch import nn
 
 from deepdive import layers, positions
-from deepdive.core import FeedForward, LayerNorm, PostNorm, RMSNorm, SoftmaxAttention
+from deepdive.core import (
+    FeedForward,
+    LayerNorm,
+    MultiHeadAttention,
+    PostNorm,
+    RMSNorm,
+    SoftmaxAttention,
+)
 from deepdive.core.embeddings import TokenEmbedding
 from deepdive.models.bert import bert
 from deepdive.models.vision import vit
@@ -64,7 +71,7 @@ TAKES_EPS = [part for part in modules() if "eps" in inspect.signature(part).para
 
 @pytest.mark.parametrize("part", TAKES_EPS)
 def test_every_part_with_an_epsilon_checks_it(part: type[nn.Module]) -> None:
-    """Its other arguments are small whole numbers, or an activation."""
+    """Its other arguments are small whole numbers, an activation, or a layer."""
     given: dict[str, Any] = {
         name: torch.relu if name == "activation" else 3 if name == "kernel" else 4
         for name, each in inspect.signature(part).parameters.items()
@@ -72,6 +79,8 @@ def test_every_part_with_an_epsilon_checks_it(part: type[nn.Module]) -> None:
     }
     if "embedding" in given:
         given["embedding"] = TokenEmbedding(4, 4)
+    if "attn" in given:
+        given["attn"] = MultiHeadAttention(4, 2)
     part(**given, eps=1e-6)
     for eps in (-1.0, math.nan):
         with pytest.raises(ValueError, match="eps="):
