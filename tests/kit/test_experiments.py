@@ -15,7 +15,7 @@ from resume_script import forked
 
 from deepdive.data import dataset_log
 from deepdive.training import Keep
-from deepdive_book.kit.experiments import checkpoints, results_path, sweep
+from deepdive_book.kit.experiments import checkpoints, results_path, search_rate, sweep
 
 POINTS = [{"depth": depth, "warmup": warmup} for depth in (2, 4) for warmup in (0, 9)]
 
@@ -265,3 +265,19 @@ def test_a_file_nested_too_deep_is_damaged(tmp_path: Path) -> None:
     path.write_text('{"rows": ' + "[" * 100_000 + "]" * 100_000 + "}")
     with pytest.raises(ValueError, match="is damaged"):
         sweep(lambda n: {"y": n}, [{"n": 1}], path)
+
+
+@pytest.mark.parametrize(
+    ("best", "tried"),
+    [(3, {2, 3, 4}), (5, {2, 3, 4, 5, 6}), (1, {1, 2, 3, 4}), (7, {2, 3, 4, 5, 6, 7})],
+)
+def test_a_search_goes_on_while_the_best_rate_is_at_an_edge(best: int, tried: set[int]) -> None:
+    seen = []
+
+    def loss(rate: float) -> float:
+        seen.append(rate)
+        return abs(rate - best)
+
+    assert search_rate(loss, (1, 2, 3, 4, 5, 6, 7), (2, 3, 4)) == best
+    assert set(seen) == tried
+    assert len(seen) == len(tried), "no rate is measured twice"

@@ -132,6 +132,21 @@ def sweep(
     return found
 
 
+def search_rate(loss: Callable[[float], float], grid: Sequence[float],
+                first: Sequence[float]) -> float:  # fmt: skip
+    """Return the learning rate of `grid` with the lowest `loss(rate)`, from those of `first` on: a
+    best rate at an edge of those tried extends the search by the next one.
+    """
+    found = {rate: loss(rate) for rate in first}
+    while True:
+        best = min(found, key=lambda rate: found[rate])
+        at = grid.index(best)
+        beyond = [rate for rate in grid[max(0, at - 1) : at + 2] if rate not in found]
+        if not beyond:
+            return best
+        found |= {rate: loss(rate) for rate in beyond}
+
+
 def load_rows(path: Path | None) -> list[dict[str, Any]]:
     """Return the rows that `sweep` has saved in a file, without their `measured_by`.
 

@@ -27,7 +27,7 @@ from deepdive.models.bert.bert import TINY, Bert, bert
 from deepdive.models.efficient import hi_transformer, hibert, longformer
 from deepdive.training.optim import adam, cosine
 from deepdive_book.data.synthetic_reviews import generated_long_reviews
-from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.experiments import load_rows, results_path, search_rate, share, sweep
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
 
@@ -390,19 +390,12 @@ def best_rate(name: str, gflop: float) -> float:
     a best rate at an edge of those tried extends the search.
     """
     name, path = TUNED_AS.get(name, name), results_path("05_efficient", "long_documents_tuning")
-    rates, found = list(FIRST), dict[float, float]()
-    while True:
-        for rate in rates:
-            point = {"name": name, "split": 0, "rate": rate, "seed": TUNING_SEED, "gflop": gflop}
-            found[rate] = sweep(tune, [point], path, data="movie_reviews")[0]["valid"]
-        best = min(found, key=lambda rate: found[rate])
-        at = GRID.index(best)
-        if best == max(rates) and at + 1 < len(GRID):
-            rates.append(GRID[at + 1])
-        elif best == min(rates) and at > 0:
-            rates.insert(0, GRID[at - 1])
-        else:
-            return best
+
+    def valid(rate: float) -> float:
+        point = {"name": name, "split": 0, "rate": rate, "seed": TUNING_SEED, "gflop": gflop}
+        return float(sweep(tune, [point], path, data="movie_reviews")[0]["valid"])
+
+    return search_rate(valid, GRID, FIRST)
 
 
 def run_all(names: Sequence[str] = tuple(ARMS), splits: Sequence[int] = SPLITS) -> None:

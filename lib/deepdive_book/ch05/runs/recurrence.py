@@ -31,7 +31,7 @@ from deepdive.models.transformer.transformer import Decoder
 from deepdive.positions import SinusoidalPosition
 from deepdive.training.optim import adam, cosine
 from deepdive_book.ch06a.runs.decoder_ablations import Text, cut, shakespeare
-from deepdive_book.kit.experiments import load_rows, results_path, share, sweep
+from deepdive_book.kit.experiments import load_rows, results_path, search_rate, share, sweep
 from deepdive_book.kit.flops import count_flops
 from deepdive_book.kit.profile import profile
 
@@ -223,19 +223,13 @@ def run_all(names: Sequence[str] = tuple(ARMS)) -> None:
     path, steps = results_path("05_efficient", "recurrence"), round(share() * STEPS)
     later = []
     for name in names:
-        rates, found = list(FIRST), dict[float, float]()
-        while True:
-            for rate in rates:
-                point = {"name": name, "rate": rate, "seed": TUNING_SEED, "steps": steps}
-                found[rate] = sweep(tune, [point], path, data="tinyshakespeare")[0]["chosen"]
-            best = min(found, key=lambda rate: found[rate])
-            at = GRID.index(best)
-            if best == max(rates) and at + 1 < len(GRID):
-                rates.append(GRID[at + 1])
-            elif best == min(rates) and at > 0:
-                rates.insert(0, GRID[at - 1])
-            else:
-                break
+        point = {"name": name, "seed": TUNING_SEED, "steps": steps}
+
+        def chosen(rate: float, point: dict[str, Any] = point) -> float:
+            rows = sweep(tune, [{**point, "rate": rate}], path, data="tinyshakespeare")
+            return float(rows[0]["chosen"])
+
+        best = search_rate(chosen, GRID, FIRST)
         points = [{"name": name, "rate": best, "seed": seed, "steps": steps} for seed in SEEDS]
         sweep(measure, points, path, data="tinyshakespeare")
         if name in (RELATIVE, XL):
