@@ -276,7 +276,7 @@ def steps_for(operations, model):
 
 # %% Set the width, the budget, learning rate and dropout tags=["fold"]
 width = pick(ci=48, laptop=128, gpu=512)
-budget = pick(ci=6e10, laptop=1.1e13, gpu=1.0e15)
+budget = pick(ci=3e10, laptop=1.1e13, gpu=1.0e15)
 rate = dict.fromkeys(NAMES, pick(ci=2e-3, laptop=3e-3, gpu=2e-3))
 rate["Transformer"] = pick(ci=2e-3, laptop=4e-3, gpu=7e-4)
 dropout = dict.fromkeys(NAMES, pick(ci=0.2, laptop=0.1, gpu=0.2))
@@ -718,7 +718,7 @@ if hour:
 # %%
 curve = {name: {} for name in NAMES[1:]}
 for name in curve:
-    for part in (64, 16, 4, 1):
+    for part in pick(ci=(64, 1), laptop=(64, 16, 4, 1), gpu=(64, 16, 4, 1)):
         fewer = tuple(side[: len(side) // part] for side in columns)
         torch.manual_seed(0)
         model, n = new_network(name, width, dropout[name]), max(2, steps[name] // 8)

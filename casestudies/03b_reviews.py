@@ -49,7 +49,7 @@ file = os.environ.get("DEEPDIVE_REVIEWS", REVIEWS_FILE)
 if file:
     every = read_labeled(file, TEXT_COLUMN, LABEL_COLUMN)
 elif profile() == "ci":
-    every = generated_reviews(700)
+    every = generated_reviews(400)
 else:
     every = rt_polarity()
 train, valid, test = every.held_out(test=2000, valid=600)
@@ -210,7 +210,7 @@ from deepdive_book.kit.profile import workdir
 from deepdive_book.tasks.classification import freeze, loss, mean_loss
 
 RATE = pick(ci=3e-4, laptop=2e-4, gpu=2e-4)
-EPOCHS = dict(zip(sizes, pick(ci=(4, 3), laptop=(6, 4, 2), gpu=(4, 3, 3)), strict=False))
+EPOCHS = dict(zip(sizes, pick(ci=(2, 2), laptop=(6, 4, 2), gpu=(4, 3, 3)), strict=False))
 TOKENS = pick(ci=400, laptop=900, gpu=900)
 
 

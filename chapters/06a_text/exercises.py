@@ -24,6 +24,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 
 # %%
 import struct
+from functools import cache
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -44,6 +45,7 @@ TOY = next_letters()
 
 
 # %%
+@cache
 def drawn(seed, texts, letters):
     """So many texts, of so many letters each, drawn by the model's own probabilities; generated."""
     g = torch.Generator().manual_seed(seed)

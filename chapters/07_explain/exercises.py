@@ -24,6 +24,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # %%
 import copy
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import torch
@@ -62,6 +63,7 @@ def asked(model, seed):
 
 
 # %%
+@cache
 def reviews(clue, seed, own, other):
     """600 reviews and their classes, (600,); the clue stands in shares of both classes."""
     made, g = generated_verdicts(600, seed=seed), torch.Generator().manual_seed(seed)
@@ -74,6 +76,7 @@ def reviews(clue, seed, own, other):
     return texts, torch.tensor(made.labels)
 
 
+@cache
 class learned:
     """A model of counted words, one or two in a row, that saw reviews with the clue."""
 

@@ -82,10 +82,10 @@ def test_spread_is_zero_for_fixed_positions_and_one_for_no_specialization() -> N
 
 
 def test_pretraining_and_training_lower_the_loss_and_repeat() -> None:
-    scenes = detr.scenes(64, seed=3)
+    scenes = detr.scenes(32, seed=3)
     pretrained = detr.pretrain(scenes, 6, seed=0)
     seen, truths = detr.memories(pretrained, detr.pixels(scenes)), detr.truths(scenes)
-    assert seen.shape == (64, 48, 8, 8)
+    assert seen.shape == (32, 48, 8, 8)
     model = detr.on_memories(pretrained, seed=1)
     assert not [n for n, _ in model.named_parameters() if n.startswith(("encoder", "backbone"))]
     history = detr.train(model, seen, truths, 30, seed=1)

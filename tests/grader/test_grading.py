@@ -172,6 +172,8 @@ def test_each_chapter_is_graded_as_its_source_says(path: Path) -> None:
     assert [(c.grade_id, c.points, c.message) for c in best.cells if not c.manual] == [
         (c.grade_id, c.max_points, "") for c in best.cells if not c.manual
     ]
+    if path.stem == "clinic":  # six models again: `test_exercises.py` tries the released form
+        return
     worst = grade(full, released(full))
     assert worst.points == 0
     for cell in worst.cells:

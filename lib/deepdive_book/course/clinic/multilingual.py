@@ -14,7 +14,7 @@ functions that can be exchanged one at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import torch
@@ -129,13 +129,10 @@ class Reader(nn.Module):
             raise ValueError(f"pairs: got {tuple(empty[0])}, whose first line has no word")
         each = [[_ids(text) for text in pair] for pair in some]
         width = max(len(a) + len(b) for a, b in each)
-        tokens = torch.full((len(each), width), PAD)
-        second, where, which = (torch.zeros_like(tokens) for _ in range(3))
+        tokens = torch.tensor([[*a, *b] + [PAD] * (width - len(a) - len(b)) for a, b in each])
+        second, where, which = marks = torch.zeros(3, *tokens.shape, dtype=torch.long)
         for i, (a, b) in enumerate(each):
-            n, one, other = len(a) + len(b), a[0] // 10, (b or a)[0] // 10
-            tokens[i, :n], second[i, len(a) : n] = torch.tensor(a + b), 1
-            where[i, :n] = self._asked("places", len(a), len(b))
-            which[i, :n] = self._asked("language", len(a), len(b), one, other)
+            marks[:, i, : len(a) + len(b)] = self._marks(len(a), len(b), a[0], (b or a)[0])
         side, real = second.bool(), tokens != PAD
         if gaps is None:
             return Rows(tokens, tokens, torch.zeros_like(real), side, real, where, which)
@@ -146,6 +143,18 @@ class Reader(nn.Module):
         """Work with these parts from now on."""
         self.parts = dict(parts)
         self.known.clear()
+
+    def _marks(self, first: int, second: int, one: int, other: int) -> Tensor:
+        """Return (3, n): is it the second line, and what the parts say of place and language, of a
+        pair of lines of `first` and `second` words, for a word of each.
+        """
+        key = first, second, one // 10, other // 10
+        if ("marks", key) not in self.known:
+            marks = torch.zeros(3, first + second, dtype=torch.long)
+            marks[0, first:] = 1
+            marks[1], marks[2] = self.parts["places"](*key[:2]), self.parts["language"](*key)
+            self.known["marks", key] = marks
+        return self.known["marks", key]
 
     def _asked(self, name: str, *numbers: float) -> Tensor:
         """What a part says to these numbers; it is asked once, as a student's may be slow."""
@@ -197,11 +206,12 @@ class Reader(nn.Module):
         return filled + F.cross_entropy(there, right) + F.cross_entropy(back, right)
 
 
-def _ids(text: str) -> list[int]:
+@lru_cache(10_000)
+def _ids(text: str) -> tuple[int, ...]:
     """The text's words as ids. Raises ValueError for a word of no language."""
     if unknown := [word for word in text.split() if word not in NUMBER]:
         raise ValueError(f"text: got {text!r}, and nobody knows {', '.join(unknown)}")
-    return [NUMBER[word] for word in text.split()]
+    return tuple(NUMBER[word] for word in text.split())
 
 
 def _language(line: str) -> int:
@@ -217,8 +227,12 @@ def gaps_of(some: Sequence[Pair], seed: int = 0) -> Tensor:
 
     A line alone has none: nothing is there to fill them by.
     """
+    return _gaps(tuple(tuple(len(text.split()) for text in pair) for pair in some), seed).clone()
+
+
+@lru_cache(1000)  # patients of one seed read the same pairs
+def _gaps(lengths: tuple[tuple[int, ...], ...], seed: int) -> Tensor:
     draw = torch.Generator().manual_seed(seed)
-    lengths = [[len(text.split()) for text in pair] for pair in some]
     found = torch.zeros(len(lengths), max(map(sum, lengths)), dtype=torch.bool)
     for i, each in enumerate(lengths):
         start = 0
