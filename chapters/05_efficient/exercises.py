@@ -9,9 +9,10 @@
 # <small>Book 5.1, 5.2, and tables 1.1 to 1.3 · after [the cost](01_cost.ipynb), [sparse by
 # position](02_sparse_by_position.ipynb), [sparse by content](03_sparse_by_content.ipynb), [low rank
 # and features](04_low_rank_and_features.ipynb), and [positions](08_relative_positions.ipynb);
-# exercises 6, 7, and 9 need [block order](14_block_order.ipynb), [norms and
-# all-attention](15_norms_and_all_attention.ipynb), and [hierarchical
-# encoders](20_hierarchical_documents.ipynb) · no data, no GPU</small>
+# exercises 6, 7, 9, and 10 need [block order](14_block_order.ipynb), [norms and
+# all-attention](15_norms_and_all_attention.ipynb), [hierarchical
+# encoders](20_hierarchical_documents.ipynb), and [adaptive
+# computation](17_adaptive_computation.ipynb) · no data, no GPU</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.
@@ -1230,7 +1231,231 @@ def sentence_vectors(states, mask, real):  # one token too late, where there is 
 
 
 # %% [markdown]
-# ## 10. Features that forget something
+# ## 10. DeeBERT: early exits, alone and in a batch
+#
+# *Code, then compute · 14 min · medium · book 5.1.3*
+#
+# DeeBERT (Xin et al. 2020) puts a classifier, an **off-ramp**, on each layer of BERT. A text leaves
+# at the first layer whose prediction is certain enough: the entropy $-\sum_c p_c \ln p_c$ of the
+# class probabilities must be below a threshold. The last layer answers whatever is left.
+#
+# **Code.** Compute the layer, counted from 1, at which each text leaves.
+
+# %% tags=["variant"] exercise="exit"
+rename("exit_layers", "leaving_layers", "layers_used")
+THRESHOLD = choose(0.2, 0.3, 0.4, 0.5)
+
+
+# %% nbgrader={"grade_id": "exit", "solution": true}
+def exit_layers(logits, threshold):
+    """Return the exit layer (N,) of each text, from 1 to L, for logits (L, N, K)."""
+    ### BEGIN SOLUTION
+    log_p = logits.log_softmax(-1)
+    certain = -(log_p.exp() * log_p).sum(-1) < threshold  # (L, N)
+    certain[-1] = True
+    return certain.int().argmax(0) + 1  # the first True
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "exit-check", "grade": true, "points": 3}
+sure, unsure = [6.0, 0.0], [0.1, 0.0]  # entropies of 0.02 and 0.69
+logits = torch.tensor([
+    [sure, unsure, unsure, unsure], [unsure, sure, unsure, unsure], [sure, sure, unsure, sure],
+])  # fmt: skip
+found = returned("exit_layers", exit_layers(logits.clone(), THRESHOLD))
+assert isinstance(found, torch.Tensor), "return a tensor with one layer for each text"
+assert tuple(found.shape) == (4,), f"4 texts: the shape is (4,), yours {tuple(found.shape)}"
+assert found[0] == 1, f"text 0 is certain at layer 1 already, where it leaves; yours {found[0]}"
+assert found[1] == 2, f"text 1 is certain at layer 2 for the first time; yours {found[1]}"
+assert found[2] == 3, f"text 2 is never certain, so the last layer, 3, answers; yours {found[2]}"
+assert torch.equal(found, exit_layers(logits + 5, THRESHOLD)), (
+    "the same number added to all logits changes no probability, but it changes your layers: apply "
+    "a softmax first"
+)
+### BEGIN HIDDEN TESTS
+from math import exp, log
+
+g = torch.Generator().manual_seed(11)
+logits = torch.randn(6, 200, 3, generator=g, dtype=torch.float64)
+logits = logits * torch.arange(1, 7)[:, None, None]
+found = exit_layers(logits.clone(), THRESHOLD)
+for text in range(200):
+    for layer in range(6):
+        powers = [exp(x) for x in logits[layer, text].tolist()]
+        p = [power / sum(powers) for power in powers]
+        if layer == 5 or -sum(x * log(x) for x in p) < THRESHOLD:
+            break
+    assert int(found[text]) == layer + 1, (
+        f"random logits: a text leaves at layer {layer + 1}, yours at {int(found[text])}; the "
+        "entropy uses the natural logarithm"
+    )
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="exit"
+# `log_softmax(-1)` gives $\ln p_c$, and `exp` of it $p_c$: their product, summed over the classes,
+# is the entropy with the other sign.
+
+# %% [markdown] tags=["hint"] exercise="exit"
+# `argmax(0)` of a Boolean matrix, as integers, is the row of the first `True` in each column. Set
+# the last row to `True`.
+
+
+# %% tags=["wrong-answer"] exercise="exit"
+def exit_layers(logits, threshold):  # a text that is never certain leaves at layer 1
+    log_p = logits.log_softmax(-1)
+    return (-(log_p.exp() * log_p).sum(-1) < threshold).int().argmax(0) + 1
+
+
+# %% tags=["wrong-answer"] exercise="exit"
+def exit_layers(logits, threshold):  # counts uncertain layers, also after a certain one
+    log_p = logits.log_softmax(-1)
+    return ((-(log_p.exp() * log_p).sum(-1))[:-1] >= threshold).sum(0) + 1
+
+
+# %% tags=["wrong-answer"] exercise="exit"
+def exit_layers(logits, threshold):  # the entropy in bits
+    log_p = logits.log_softmax(-1)
+    certain = -(log_p.exp() * log_p).sum(-1) / log_p.new_tensor(2.0).log() < threshold
+    certain[-1] = True
+    return certain.int().argmax(0) + 1
+
+
+# %% tags=["wrong-answer"] exercise="exit"
+def exit_layers(logits, threshold):  # certain where the entropy is high
+    log_p = logits.log_softmax(-1)
+    certain = -(log_p.exp() * log_p).sum(-1) > threshold
+    certain[-1] = True
+    return certain.int().argmax(0) + 1
+
+
+# %% tags=["wrong-answer"] exercise="exit"
+def exit_layers(logits, threshold):  # counts layers from 0
+    log_p = logits.log_softmax(-1)
+    certain = -(log_p.exp() * log_p).sum(-1) < threshold
+    certain[-1] = True
+    return certain.int().argmax(0)
+
+
+# %% [markdown]
+# **Compute.** The texts come in batches of {{BATCH}}, in their order, and a batch goes through the
+# layers until its last text has left. With L layers and N texts, a model without off-ramps computes
+# $LN$ layers in all. Which share of these is saved if each text runs alone, and which share in
+# batches, where every text costs as many layers as the slowest one in its batch? The last batch may
+# be smaller.
+
+# %% tags=["variant"] exercise="saved"
+BATCH = choose(4, 8, 16)
+rename("saved_shares", "shares_saved")
+
+
+# %% nbgrader={"grade_id": "saved", "solution": true}
+def saved_shares(layers, L, batch):
+    """Return {"alone": share, "batch": share} for the exit layers (N,) of texts in their order."""
+    ### BEGIN SOLUTION
+    slowest = [part.max().expand(len(part)) for part in layers.split(batch)]
+    every = L * len(layers)
+    return {
+        "alone": 1 - float(layers.sum()) / every,
+        "batch": 1 - float(torch.cat(slowest).sum()) / every,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "saved-check", "grade": true, "points": 3}
+layers = torch.ones(2 * BATCH, dtype=torch.int64)
+layers[0] = 6  # one text needs all six layers
+found = returned("saved_shares", saved_shares(layers.clone(), 6, BATCH))
+assert isinstance(found, dict), "return a dictionary: `return {...}`"
+assert set(found) == {"alone", "batch"}, f"the names are alone and batch, yours {sorted(found)}"
+right = 1 - float(layers.sum()) / (12 * BATCH)
+assert abs(found["alone"] - right) < 1e-6, (
+    f"alone: {2 * BATCH} texts compute {int(layers.sum())} of {12 * BATCH} layers, so {right:.3f} "
+    f"is saved; yours {found['alone']:.3f}"
+)
+assert abs(found["batch"] - 5 / 12) < 1e-6, (
+    "batch: one batch computes all six layers, because of its slowest text, and the other one "
+    f"computes one: 5 of 12 are saved, 0.417; yours {found['batch']:.3f}"
+)
+short = saved_shares(torch.tensor([1] * BATCH + [2]), 2, BATCH)["batch"]
+assert abs(short - BATCH / (2 * BATCH + 2)) < 1e-6, (
+    f"batch: {BATCH + 1} texts make a batch of {BATCH} and one of 1, which counts once; yours "
+    f"saves {short:.3f}"
+)
+### BEGIN HIDDEN TESTS
+g = torch.Generator().manual_seed(12)
+layers = torch.randint(1, 7, (101,), generator=g)
+found, used = saved_shares(layers.clone(), 6, BATCH), 0
+for first in range(0, 101, BATCH):
+    part = layers[first : first + BATCH].tolist()
+    used += max(part) * len(part)
+assert abs(found["batch"] - (1 - used / 606)) < 1e-6, "101 random texts: batch is off"
+assert abs(found["alone"] - (1 - int(layers.sum()) / 606)) < 1e-6, "101 random texts: alone is off"
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["hint"] exercise="saved"
+# `layers.split(BATCH)` gives the batches. Each costs its largest layer times its number of texts.
+
+
+# %% tags=["wrong-answer"] exercise="saved"
+def saved_shares(layers, L, batch):  # the mean of a batch and not its slowest text
+    alone = 1 - float(layers.sum()) / (L * len(layers))
+    return {"alone": alone, "batch": alone}
+
+
+# %% tags=["wrong-answer"] exercise="saved"
+def saved_shares(layers, L, batch):  # all texts in one batch
+    alone = 1 - float(layers.sum()) / (L * len(layers))
+    return {"alone": alone, "batch": 1 - float(layers.max()) / L}
+
+
+# %% tags=["wrong-answer"] exercise="saved"
+def saved_shares(layers, L, batch):  # a small last batch counts as a full one
+    alone = 1 - float(layers.sum()) / (L * len(layers))
+    slowest = [float(part.max()) for part in layers.split(batch)]
+    return {"alone": alone, "batch": 1 - sum(slowest) / len(slowest) / L}
+
+
+# %% tags=["wrong-answer"] exercise="saved"
+def saved_shares(layers, L, batch):  # what is computed, not what is saved
+    slowest = [part.max().expand(len(part)) for part in layers.split(batch)]
+    every = L * len(layers)
+    return {
+        "alone": float(layers.sum()) / every, "batch": float(torch.cat(slowest).sum()) / every,
+    }  # fmt: skip
+
+
+# %%
+# Generated logits of 400 texts, six layers, and two classes; certainty grows from layer to layer.
+generated = torch.randn(6, 400, 2, generator=torch.Generator().manual_seed(3)).cumsum(0)
+
+# %% [markdown]
+# Call your functions on `generated` with your threshold, in a cell of your own, for batches of 1,
+# 4, 16, and 64 texts.
+
+# %% [markdown]
+# **Explain** in three to five sentences, with your numbers: why does a larger batch save less? Off-
+# ramps are usually timed with one text at a time. For whom is that the right measurement, and for
+# whom isn't it? Name one change to the batches that would save more, and what it costs.
+
+# %% [markdown] nbgrader={"grade_id": "exit-why", "grade": true, "solution": true, "points": 3}
+# ### BEGIN SOLUTION
+# A batch goes on until its slowest text leaves, and the more texts it has, the more probable it is
+# that one of them needs nearly all layers. So the saving falls towards that of the slowest text of
+# all. One text at a time is the right measurement for a service that answers single requests, such
+# as a program on a telephone; a server that fills its processor with batches gets the smaller
+# saving. It could remove finished texts from the batch after each layer and refill it, which keeps
+# the saving but needs copies and leaves the processor with small batches, or sort texts by an
+# estimate of their difficulty, which has to be known beforehand.
+# ### END SOLUTION
+
+# %% [markdown] tags=["rubric"] exercise="exit-why"
+# - **3 points**: explains the slowest text with own numbers, separates single requests from
+#   batches, and names a change (removing or refilling, sorting) with its cost.
+# - **1 point**: two of these, or all without numbers.
+# - **0 points**: says that off-ramps always save the same share.
+
+# %% [markdown]
+# ## 11. Features that forget something
 #
 # *Find and fix a planted bug · 10 min · hard · book 5.2.2.3*
 #
@@ -1379,7 +1604,7 @@ def mended_attention(q, k, v, W):  # the mean of the values
 
 
 # %% [markdown]
-# ## 11. Transformer-XL: memory between segments
+# ## 12. Transformer-XL: memory between segments
 #
 # *Predict, then find and fix a planted bug · 15 min · hard · book 5.1.4.1*
 #
@@ -1755,7 +1980,7 @@ def mended_pass(x, layers, length, kept):  # no gradient within a segment either
 
 
 # %% [markdown]
-# ## 12. How does it grow?
+# ## 13. How does it grow?
 #
 # *Code, measure, explain · 18 min · hard · book 5.2.1*
 #
