@@ -418,12 +418,12 @@ print("RMSNorm:", torch.allclose(nn.RMSNorm(16, eps=1e-6)(x), RMSNorm(16)(x), at
 # A feed-forward layer with activation $\phi$ is similar to attention over its units. The rows $k_i$
 # of its first matrix act as keys for its input $x$, and the columns $v_i$ of its second act as
 # values. The main change in all-attention is the softmax, through which tokens and vectors compete
-# for the same total weight of 1.
+# for the same total weight of 1. The letter $q$ is a query.
 #
 # | units and persistent vectors | attention + feed-forward | all-attention |
 # |---|---|---|
 # | sublayers per layer | 2 | 1 |
-# | weight of value $v_i$ | $\phi(k_i \cdot x)$ | softmax of $k_i \cdot q$ ($q$: query) over tokens and vectors |
+# | weight of value $v_i$ | $\phi(k_i \cdot x)$ | softmax of $k_i \cdot q$ over tokens and vectors |
 # | output | weighted sum, not bounded | weighted average, with the tokens' values |
 # | separate vectors for each head | no | yes |
 #
