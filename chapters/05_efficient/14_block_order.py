@@ -22,10 +22,10 @@
 #
 # At this small scale the order matters, but we don't see the published advantage. We trained all 20
 # orders of three attention and three feed-forward sublayers on Shakespeare's plays. The ten that
-# start with a feed-forward sublayer have the lowest mean losses, also with other initial weights.
-# Compared with the order in the middle of the 20, Sandwich's loss is 0.148 **nats** per character
-# (cross-entropy with the natural logarithm) higher, but with other initial weights we can't
-# distinguish the two. Nor can we distinguish Macaron from the order in the middle.
+# start with a feed-forward sublayer have the lowest mean losses. Neither Macaron nor Sandwich is
+# measurably better than the order in the middle of the 20. Sandwich's loss is even 0.148 **nats**
+# per character higher (cross-entropy with the natural logarithm), but with other initial weights we
+# can't distinguish the two.
 #
 # We can't show that DARTS is better than random search with the same compute. With the better of
 # two settings, its loss is 0.022 nats lower, which may be chance.
@@ -34,7 +34,7 @@
 #
 # <small>Prerequisites: [residuals and norms](../02_transformer/09_residuals_norms.ipynb), [the
 # decoder](../02_transformer/12_decoder.ipynb), [learning rates and
-# ablations](../06a_text/02_gpt2_to_llama.ipynb) · 25 min · runs on a laptop; results of the long
+# ablations](../06a_text/02_gpt2_to_llama.ipynb) · 20 min · runs on a laptop; results of the long
 # runs are included · book table 1.1</small>
 
 # %% Four ways to arrange sublayers [markdown] tags=["slide"] figure="ch05.sublayer_orders"
@@ -64,16 +64,16 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # ### Macaron: two half steps
 #
-# [Lu et al. (2019)](https://arxiv.org/abs/1906.02762) view a residual block as a numerical step of
-# a differential equation. A more accurate numerical scheme, Strang splitting, takes half
-# a feed-forward step before attention and half a step after, so a Macaron block computes
+# [Lu et al. (2019)](https://arxiv.org/abs/1906.02762) view a residual block as one step of a
+# numerical method for a differential equation. A more accurate method, Strang splitting, takes half
+# a feed-forward step before attention and half a step after it. A Macaron block therefore computes
 #
 # $$x \leftarrow x + \tfrac12 \mathrm{FF}_1(x), \qquad x \leftarrow x + \mathrm{Attn}(x), \qquad
 # x \leftarrow x + \tfrac12 \mathrm{FF}_2(x).$$
 #
-# As a separate choice, each of the two feed-forward layers has half of the hidden units, so the
-# weight matrices have as many entries as before. The [Conformer](../06c_speech/05_alignment.ipynb),
-# a speech encoder, adds a convolution after attention.
+# Each of the two feed-forward layers also has only half of the hidden units, so the weight matrices
+# have as many entries as before. The blocks of the [Conformer](../06c_speech/05_alignment.ipynb), a
+# speech encoder, have this form, with a convolution after attention.
 #
 # ### Sandwich: attention first, feed-forward last
 #
@@ -83,7 +83,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # $$s^k \, (sf)^{n-k} \, f^k .$$
 #
-# With $k = 0$ this is the **interleaved** order of the Transformer. No weight is added or removed.
+# With $k = 0$, this is the **interleaved** order of the Transformer. No weight is added or removed.
 #
 # ### DARTS: a weighted sum of candidates
 #
@@ -93,11 +93,12 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # $$\bar o(x) = \sum_i \mathrm{softmax}(\alpha)_i \; o_i(x).$$
 #
-# A model built of mixed operations is the **supernet**. Its search is **bilevel**: the weights
-# minimize the loss on one part of the training data, and the $\alpha$ minimize it on another part.
-# The **first-order** form alternates single gradient steps of both and treats the weights as
-# constants in the step of $\alpha$. At the end, **discretization** replaces each mixed operation by
-# the candidate with the largest $\alpha$, and this stack is trained again from scratch.
+# A model built of mixed operations is the **supernet**. Its search is **bilevel**, which means that
+# it has two goals: the weights minimize the loss on one part of the training data, and the $\alpha$
+# minimize it on another part. The **first-order** form alternates single gradient steps of the two
+# and treats the weights as constants in a step of $\alpha$. At the end, **discretization** replaces
+# each mixed operation by the candidate with the largest $\alpha$. This stack is trained again from
+# scratch.
 #
 # In the paper, the mixed operations form a graph with several branches. Ours form a chain.
 
@@ -116,15 +117,14 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # | sfsf, interleaved | $1 \to 2 \to 4 \to 8 \to 10$ |
 # | ssff, Sandwich with $k = 1$ | $1 \to 2 \to 4 \to 6 \to 8$ |
 #
-# So the order matters, and Macaron's 5 is halfway between the 4 of sf and the 6 of fs.
+# The order matters. Macaron's 5 is halfway between the 4 of sf and the 6 of fs.
 #
 # **A mixed operation.** For $x = 4$ the candidates return 8 (attention), 6 (feed-forward), and 4
 # (identity). With $\alpha = (0, \ln 2, 0)$ the softmax weights $w_i$ are $\tfrac14, \tfrac12,
 # \tfrac14$, so the output is $2 + 3 + 1 = 6$. Suppose the target is 8 and the loss is $\tfrac12
-# (y - 8)^2$, whose derivative at $y = 6$ is $-2$. The derivative with respect to $\alpha_i$ is
-# $-2 \, w_i (o_i - y)$. It is $-2 \cdot \tfrac14 \cdot 2 = -1$ for attention, 0 for the
-# feed-forward layer, and $+1$ for the identity. So a gradient step raises attention's $\alpha$
-# and lowers the identity's.
+# (y-8)^2$. Its derivative at $y = 6$ is $-2$, and that with respect to $\alpha_i$ is $-2 \, w_i
+# (o_i - y)$: for attention $-2 \cdot \tfrac14 \cdot 2 = -1$, for the feed-forward layer 0, and for
+# the identity $+1$. So a gradient step raises attention's $\alpha$ and lowers the identity's.
 
 # %% [markdown]
 # ## In code: a stack for any order
@@ -175,9 +175,8 @@ def sandwich(n, k):
     return "s" * k + "sf" * (n - k) + "f" * k
 
 # %% [markdown]
-# The mixed operation of DARTS is a separate module. Its candidates can be any layers, such as two
-# sublayers and the identity. The cell after it checks the examples by hand, with a `Toy` module for
-# each letter.
+# The mixed operation of DARTS is a separate module, whose candidates can be any layers. The cell
+# after it checks the examples by hand, with a `Toy` module for each letter.
 
 # %% A mixed operation
 class MixedOperation(nn.Module):
@@ -296,21 +295,20 @@ print("equal outputs and gradients: mixed operation")
 #
 # All models predict the next character of tinyshakespeare, a file of Shakespeare's plays, from up
 # to 32 previous characters. Each stack has three attention and three feed-forward sublayers of
-# width 32, with 128 hidden units per feed-forward layer. Unlike in the code above, linear layers
-# have no biases. Each model has two position encodings: learned vectors, added to the embeddings,
-# and rotated queries and keys.
+# width 32, with 128 hidden units per feed-forward layer and no biases in its linear layers.
+# Positions are encoded by learned vectors and also by rotated queries and keys.
 #
 # - **Equal parameters and compute.** A run takes 400 steps of 16 sequences. All 20 orders have the
 #   same modules, so they have the same parameters and **FLOPs** (floating-point operations).
-# - **Learning rate.** Each order gets the best of four learning rates (0.004, 0.007, 0.012, and
+# - **Learning rate.** Each order uses the best of four learning rates (0.004, 0.007, 0.012, and
 #   0.02), selected by the validation loss of one seed. A **seed** fixes the random initial weights
-#   and batches of a run. Five other seeds are then evaluated on a separate test text.
-# - **How to read the tables.** Runs with the same seed see the same batches, so differences are
-#   **paired**, that is, computed seed by seed. The brackets after a mean difference are its **95%
-#   confidence interval** (Student's t), computed so that in 95% of repeated experiments it contains
-#   the true difference. With several comparisons, one interval can exclude zero by chance, so all
-#   are widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**:
-#   it shows neither a difference nor equality.
+#   and batches of a run. The results come from five other seeds and a separate test text.
+# - **How to read the tables.** Runs with the same seed see the same batches, so we compare two
+#   orders seed by seed. The brackets after a mean difference are its **95% confidence interval**:
+#   in 95% of repeated experiments, such an interval contains the true difference. Where we make
+#   several comparisons, we widen the intervals (the **Bonferroni correction**), because one of many
+#   can exclude zero by chance. An interval that includes zero is **inconclusive**: it shows neither
+#   a difference nor equality.
 #
 # ### 1. Is a published order better than a typical one?
 #
@@ -341,8 +339,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# In the table, look at the last column, where a negative number means a lower loss than the
-# **median**, the middle of the 20 losses.
+# In the table, look at the last column. It compares each order with the **median**, the middle of
+# the 20 losses, and a negative number means a lower loss.
 
 # %% Published orders among all 20 tags=["slide", "surprise", "nbval-check-output"]
 results.order_table(runs.orders)
@@ -351,36 +349,29 @@ results.order_table(runs.orders)
 results.order_plot(runs)
 
 # %% [markdown]
-# *Test loss of the 20 orders, sorted by their mean (bars), with one dot per seed. Green orders
-# start with a feed-forward sublayer, orange ones with attention. The dashed line is a **bigram
-# table**, which predicts from the previous character only.*
+# *Test loss of the 20 orders. The bars are means, and each dot is one seed. The green orders, which
+# start with a feed-forward sublayer, have the ten lowest means. Orange ones start with attention.
+# The dashed line is a **bigram table**, which predicts from the previous character only.*
 #
-# **We find no published order that is better than the median.** After 400 steps, both Sandwich
-# orders are worse, by 0.148 nats each, and close to the bigram table's 2.453. For the interleaved
-# order and for Macaron, the comparison is inconclusive. The plot shows a simpler rule: the ten
-# orders that start with a feed-forward sublayer rank 1 to 10.
+# **We find no published order that is better than the median.** Both Sandwich orders are worse, by
+# 0.148 nats each, and close to the bigram table's 2.453. For the interleaved order and for Macaron,
+# the comparison is inconclusive. A simpler rule fits the plot: the ten orders that start with a
+# feed-forward sublayer rank 1 to 10.
 #
-# **Is this spread larger than chance?** A **standard deviation** measures the typical distance from
-# the mean, and its square is the **variance**. The next cell splits the scatter of the 100 runs
-# into a part due to the order, a part due to the seed (the **seed spread**), and the rest, which
-# neither explains. It also runs a **permutation test**, which shuffles the 20 losses within each
-# seed, 9,999 times, so that the order can have no effect. The **p-value** is the probability that
-# shuffled means vary at least as much as the real ones.
+# **Could all this be chance?** If the order had no effect, the 20 losses of each seed could be
+# exchanged freely. A **permutation test** shuffles them within each seed, 9,999 times. Its
+# **p-value** is the probability that shuffled means vary at least as much as the real ones. The
+# next cell runs this test and measures how much of the effect is the first sublayer.
 
-# %% Variance components and permutation tests tags=["nbval-check-output"]
-groups = {"all 20 orders": results.loss_matrix(runs.orders)}  # (orders, seeds)
-for letter in "fs":
-    groups[f"the 10 that start with {letter}"] = results.starting_with(runs.orders, letter)
-for name, losses in groups.items():
-    parts = ", ".join(f"{k} {v:.3f}" for k, v in results.variance_parts(losses).items())
-    print(f"{name}: standard deviations {parts}; p = {results.permutation_p(losses):.4f}")
-print("p-values from 9,999 shuffles")
+# %% A permutation test, and the first sublayer tags=["nbval-check-output"]
+losses = results.loss_matrix(runs.orders)  # (orders, seeds)
+print(f"all 20 orders: p = {results.permutation_p(losses):.4f}")
 gap = results.f_first_minus_s_first(runs.orders)
 print("f first minus s first:", results.interval_text(gap))
-spread = results.variance_parts(groups["all 20 orders"])["order"]
+spread = results.variance_parts(losses)["order"]
 # the mean of each group of ten is half the gap away from the mean of all 20
 print(f"of the variance between orders: {(gap.value / 2 / spread) ** 2:.0%}")
-correlation = results.rank_correlation(groups["all 20 orders"])
+correlation = results.rank_correlation(losses)
 print("rank correlation of two seeds, mean, lowest, highest:",
       *(f"{value:.2f}" for value in correlation))
 rates = block_order.best_rates(runs.orders, "order")
@@ -389,36 +380,27 @@ print("orders with the highest rate tried:", highest)
 print(f"bigram table: {runs.baseline[0]['test']:.3f}")
 
 # %% [markdown]
-# **The order matters, and most of its effect is the first sublayer.** The p-value for all 20 orders
-# is 0.0001, the smallest value that 9,999 shuffles allow. The ten orders that start with a
-# feed-forward sublayer differ from the others by −0.106 nats on average [−0.178, −0.035]. This one
-# difference accounts for 71% of the variance between orders. Because these runs suggested the rule,
-# section 2 tests it on new runs.
+# **The order matters, and most of its effect is the first sublayer.** The p-value is 0.0001, the
+# smallest that so many shuffles allow. The ten orders that start with a feed-forward sublayer
+# differ from the others by −0.106 nats on average [−0.178, −0.035]. This one difference accounts
+# for 71% of the **variance** between orders (the mean squared distance from their mean). Because
+# these runs suggested the rule, section 2 tests it on new runs.
 #
-# **Checks.** The standard deviation between orders, 0.063, is as large as the rest, 0.062, so a
-# single run's unexplained scatter equals the typical effect of the order. This rest is an average:
-# 0.019 in runs that start with a feed-forward sublayer, and four times as much, 0.077, in the
-# others. Among the ten orders that start with a feed-forward sublayer, the test finds no further
-# effect of the order (p = 0.15), but among the other ten it does (p = 0.012). A single seed is a
-# weak basis for a ranking: the rank correlation of two seeds (1 is the same ranking, 0 unrelated)
-# is 0.47 on average and only 0.06 for one pair. The learning rates, selected with one seed, could
-# also play a role. For nine of the 20 orders, the selected rate is the highest one we tried, so a
-# higher one might be better. For the worst order, exercise 4 suggests the opposite: a rate below
-# all that we tried may be better.
+# The learning rates could also play a role: for nine of the 20 orders, the selected rate is the
+# highest one we tried. And one seed isn't enough to rank orders, because the **rank correlation**
+# of two seeds (1 is the same ranking, 0 an unrelated one) is only 0.47 on average.
 #
 # **Why the first sublayer?** Perhaps it turns each character's embedding into features before
 # attention mixes the characters. Or stacks that start with attention learn late, or are badly
-# tuned, from these initial weights. We tested neither explanation. Macaron also starts with a
-# feed-forward step, but its mean isn't below the median, and the comparison is inconclusive.
+# tuned, from these initial weights. We tested neither explanation.
 
 # %% [markdown]
 # ### 2. Do longer training or other initial weights change the result?
 #
 # We trained three orders four times as long, for 1,600 steps. We also trained all 20 orders for 400
-# steps from `deepdive`'s default initial weights, which are larger than the small, GPT-2-like
-# weights that the runs above start from. Both checks use the first three seeds and the same
-# learning rates, which weren't selected again. In the table, compare each order's difference from
-# sfsfsf, the interleaved order, across the columns. The next cell ranks all 20.
+# steps from `deepdive`'s default initial weights, which are larger than the GPT-2-like weights used
+# so far. Both checks use the first three seeds and the learning rates selected above. In the table,
+# compare each order's difference from sfsfsf, the interleaved order, across the columns.
 
 # %% Longer training and another initialization tags=["slide", "nbval-check-output"]
 results.changed_table(runs)
@@ -437,55 +419,45 @@ for order in shown[1:]:
 first = results.loss_matrix(runs.orders)[:, :3].mean(1)  # with the same seeds
 gains = first - results.loss_matrix(other).mean(1)
 print(f"lower than with the first initial weights by {gains.min():.3f} to {gains.max():.3f}")
-for group in ("fs", "f", "s"):  # the first letters of the orders
-    correlation = results.correlation_of_initializations(runs, group)
-    print(f"rank correlation of both initializations, {group}: {correlation:.2f}")
+correlation = results.correlation_of_initializations(runs)
+print(f"rank correlation of both initializations: {correlation:.2f}")
 between = 5**2 / ((20**2 - 1) / 12)  # variance of ranks 1 to 20: between two halves / in total
 print(f"expected if only the first sublayer mattered: {between:.2f}")
 
 # %% [markdown]
-# **With other initial weights, the ten orders that start with a feed-forward sublayer are the best
-# ten again.** They differ from the others by −0.079 nats [−0.095, −0.063]. (This interval and that
-# in section 1 aren't widened.) We had noticed the rule before these runs, so this tests it, though
-# on the same text and batches. Every order also has a lower loss than before, by 0.132 to 0.311,
-# more than most effects of the order.
+# **The rule about the first sublayer holds again.** From the other initial weights, the ten orders
+# that start with a feed-forward sublayer are again the best ten. They differ from the others by
+# −0.079 nats on average [−0.095, −0.063]. (This interval and the one in section 1 aren't widened.)
+# We had noticed the rule before these runs, so they test it, though on the same text and batches.
+# The rank correlation of the two rankings is 0.81, and the rule alone would give 0.75.
 #
-# **Sandwich is measurably worse than the interleaved order in one of three conditions, after 400
-# steps from the first initial weights**, by 0.107 [0.006, 0.207]. With the other weights it can't
-# be distinguished from the interleaved order, −0.025 [−0.058, 0.009], or from the median, 0.028
-# [−0.057, 0.113]. We didn't test whether the difference itself changes.
+# **Sandwich's disadvantage shows in one of three conditions only.** After 400 steps from the first
+# initial weights, its loss is higher than the interleaved order's, by 0.107 [0.006, 0.207]. From
+# the other weights, and after 1,600 steps, the comparison is inconclusive. After 1,600 steps, all
+# three orders are within 0.033 nats of each other. Three seeds are too few to test whether the
+# differences change.
 #
-# **With longer training, the mean differences are smaller.** After 1,600 steps, all three orders
-# are within 0.033 nats of each other, and the corrected intervals include zero. Three seeds are too
-# few to test the change itself: at 400 steps, the interval for `fsfsfs` is 0.8 nats wide.
-#
-# **Checks.** From the other initial weights, the Sandwich orders rank 11 and 13, that is, first and
-# third of the ten that start with attention. The interleaved order, at 18, is eighth. The rankings
-# from both initializations have a correlation of 0.81, but 0.75 would be expected if only the first
-# sublayer had an effect. Inside the two groups, it is 0.67 and −0.24.
+# With the other initial weights, every order also has a lower loss, by 0.132 to 0.311. That is more
+# than most effects of the order.
 #
 # ### 3. Does DARTS find a better stack than random search?
 #
-# Our **search space** is small enough to train every stack in it. A stack has three sublayers, and
-# each is attention (s), a causal convolution over four characters (c), a feed-forward layer (f), or
-# the identity (i), so there are $4^3 = 64$ stacks. The feed-forward layer is half as wide as
-# before, so that the first three have equally many parameters, $4 d^2$ each. Attention needs more
-# FLOPs. We trained all 64 stacks for 250 steps, with one learning rate for all, as architecture
-# searches usually do.
+# Our **search space**, the set of stacks that a search can choose, is small enough to train all of
+# it. A stack has three sublayers. Each is attention (s), a causal convolution over four characters
+# (c), a feed-forward layer (f), or the identity (i), so there are $4^3 = 64$ stacks. We trained
+# each for 250 steps, with one learning rate for all, as architecture searches usually do.
 #
-# - **DARTS** searches for 250 pairs of steps, with the weights on the first half of the training
-#   text and $\alpha$ on the second, as its validation data. Its choice is then trained on all of
-#   the training text. Each step of the search runs all four candidates, and a pair has two steps,
-#   so the search costs as much as training about seven average stacks. The final training is the
-#   eighth.
+# - **DARTS** searches for 250 pairs of steps, with the weights on one half of the training text and
+#   $\alpha$ on the other. Its choice is then trained on all of the training text. Each step of the
+#   search runs all four candidates, so search and training together cost as much as training about
+#   eight average stacks.
 # - **Random search** with the same compute trains eight random stacks and selects the one with the
 #   lowest validation loss. Because we know all 64 losses, we compute its expected rank and loss
-#   exactly, over all possible choices of eight stacks.
+#   exactly.
 #
-# Random search selects with one seed, and the final losses come from three others. In the last
-# column, a negative number favors DARTS. The intervals cover how much DARTS varies from search to
-# search, but not the uncertainty of the 64 losses. The cell after the table makes two more
-# comparisons.
+# In the last column of the table, a negative number favors DARTS. The intervals cover how much
+# DARTS varies from search to search, but not the uncertainty of the 64 losses. The cell after the
+# table makes two more comparisons.
 
 # %% DARTS against random search tags=["slide", "nbval-check-output"]
 results.search_table(runs)
@@ -506,24 +478,20 @@ print("DARTS, 0.01, minus the best of 7, its final training not counted:",
 
 # %% [markdown]
 # **DARTS finds good stacks, but so does random search with the same compute.** With a learning rate
-# of 0.01 for $\alpha$, DARTS's choices rank 3.0 of 64 on average, and three of the six searches
-# return the best stack of all, `cff`. Their loss is 0.022 nats lower than with random search, but
-# the interval, [−0.047, 0.003], includes zero. With a rate of 0.05, one search returns `iif`, which
-# ranks 54, and the comparison is inconclusive too.
+# of 0.01 for $\alpha$, three of its six searches return the best stack of all, `cff`. The loss is
+# 0.022 nats lower than with random search, but the interval, [−0.047, 0.003], includes zero. With a
+# rate of 0.05, one search returns `iif`, which ranks 54, and the comparison is inconclusive too.
+# Zela et al. (2020) describe a similar failure: DARTS can prefer skip connections.
 #
-# **The claim depends on how you count the budget.** You don't know the better rate in advance. A
+# **The result depends on how you count the budget.** You don't know the better rate in advance. A
 # random search with the compute of both rates trains 16 stacks, and the difference shrinks to an
-# inconclusive 0.006 nats. If we ignore the final training of DARTS's choice, random search gets
-# only seven stacks. The interval at 0.01 then excludes zero, [−0.052, −0.002], but six searches
-# with three distinct choices are a fragile basis.
+# inconclusive 0.006 nats. If you don't count the final training of DARTS's choice, random search
+# gets only seven stacks. The interval at 0.01 then excludes zero, [−0.052, −0.002], but six
+# searches with three distinct choices are a fragile basis. The search space and the budget matter
+# too: none of the four best stacks contains attention, although the text has dependencies longer
+# than four characters.
 #
-# **Checks.** We have no evidence that DARTS prefers small stacks: 7 of its 12 choices contain an
-# identity, and so do 37 of the 64 stacks, also 58%. But 12 choices could barely show it, and `iif`
-# resembles a known failure: Zela et al. (2020) find that DARTS can prefer skip connections. None of
-# the four best stacks contains attention, although the text has longer dependencies than four
-# characters. So the search space and the budget of 250 steps decide what is best.
-#
-# The next cell runs the same code for a few steps, so its losses are far higher.
+# The next cell runs the code of sections 1 and 3 for a few steps. Its losses are far higher.
 
 # %% A few steps of both measurements
 from deepdive_book.kit.profile import pick, profile
@@ -538,9 +506,9 @@ print(f"{data}; {steps} steps: sfsfsf {row['test']:.2f} nats, DARTS chooses {fou
 # ## With the real library: a Macaron block in transformers
 #
 # The `transformers` library has Macaron blocks in its Conformer models. The next cell takes a layer
-# of `Wav2Vec2Conformer` and sets the last matrix of its convolution module to zero. That leaves the
-# two half steps and attention, followed by one more norm, and our `stack("hsh", ...)` with the same
-# weights gives the same output.
+# of `Wav2Vec2Conformer` and sets the last matrix of its convolution module to zero. Two half steps,
+# attention, and one more norm remain. With the same weights, our `stack("hsh", ...)` gives the same
+# output.
 
 # %% Wav2Vec2Conformer's layer equals hsh tags=["nbval-check-output"]
 import transformers
@@ -570,8 +538,7 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 # %% [markdown]
 # The norms aren't copied, because both have their initial values. The package
 # [x-transformers](https://github.com/lucidrains/x-transformers), which isn't among the book's
-# requirements, has the arguments `sandwich_coef` and `macaron=True`. Version 2.31.10 with `depth=6,
-# sandwich_coef=3` builds three attention layers, three pairs, and three feed-forward layers.
+# requirements, has the arguments `sandwich_coef` and `macaron=True`.
 #
 # ## How it differs
 #
@@ -584,7 +551,7 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 # ## Common mistake: a search without a fair baseline
 #
-# **Symptom:** a search returns an architecture that beats an old baseline, so the search gets the
+# **Symptom:** a search returns an architecture that beats an old baseline, and the search gets the
 # credit. However, a good search space can make every search method look good. Li and Talwalkar
 # (2019), for example, find random search competitive with DARTS. **Fix:** compare with random
 # search in the same space and at the same compute, over several seeds of the search.
@@ -602,13 +569,12 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 # ## Summary
 #
-# After 400 steps the order of sublayers matters, but the published orders don't win. After 1,600
-# steps, we can't distinguish the three orders that we retrained. Among all 20 orders, the
-# interleaved order ranks 12 or 18, depending on the initial weights. Both Sandwich orders have
-# losses 0.148 nats above the median, but only from the first initial weights, and Macaron's
-# comparison is inconclusive. The ten orders that start with a feed-forward sublayer are the best
-# ten from both. The first sublayer accounts for 71% of the variance between orders, in the runs
-# that suggested the rule.
+# At equal parameters and compute, the order of sublayers matters after 400 steps, but the published
+# orders don't win. Both Sandwich orders have losses 0.148 nats above the median, but only from the
+# first initial weights. Macaron's comparison is inconclusive, and the interleaved order ranks 12 or
+# 18 of 20. The ten orders that start with a feed-forward sublayer are the best ten, from both kinds
+# of initial weights. In the runs that suggested this rule, it accounts for 71% of the variance
+# between orders. After 1,600 steps, we can't distinguish the three orders that we retrained.
 #
 # DARTS finds stacks in the top 9 of 64 at one learning rate of $\alpha$, but not always at the
 # other. At neither can we show that it beats random search with the same compute.
@@ -681,9 +647,9 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #    <details><summary>Answer</summary>
 #
 #    The bigram table has 2.453. We found 2.376 and 2.434 with 0.002, and 2.489 and 2.675 with 0.03.
-#    With the selected rate of 0.02, the same seeds have 2.499 and 2.412. On average 0.002 is 0.05
-#    nats better than 0.02, though only one of the two seeds improves, so four rates and one seed
-#    may have misjudged this order. Even so, both losses are far above the best order's 2.255.
+#    With the selected rate of 0.02, the same seeds have 2.499 and 2.412. On average, 0.002 is 0.05
+#    nats better than 0.02, so our selection may have misjudged this order. Even so, both losses are
+#    far above the best order's 2.255.
 #
 #    </details>
 

@@ -7,9 +7,9 @@
 # model predict better with such a memory, or only faster?**
 #
 # **What it is.** **Transformer-XL** ([Dai et al. 2019](https://arxiv.org/abs/1901.02860)) is a
-# decoder with **segment-level recurrence**: in each layer, the queries of a segment also attend to
-# keys and values computed from the inputs that this layer received for the previous segment, its
-# **cached states**. No gradient flows into these states. Positions are relative, so that cached
+# decoder with **segment-level recurrence**. In each layer, the queries of a segment also attend to
+# keys and values computed from **cached states**, the inputs that this layer received for the
+# previous segment. No gradient flows into these states. Positions are relative, so that cached
 # states stay usable in later segments. The **Compressive Transformer** ([Rae et al.
 # 2020](https://arxiv.org/abs/1911.05507)) also merges the oldest states, a few at a time, into one.
 # **Memformer** ([Wu et al. 2022](https://arxiv.org/abs/2010.06891)) attends to a fixed number of
@@ -23,10 +23,10 @@
 #
 # Memory helps mainly because the first characters of a segment get a context. In our small models,
 # Transformer-XL's loss is 0.052 **bits per character** (bpc, the cross-entropy with the logarithm
-# to base 2) lower than that of a model that processes each segment separately. But this other
-# model, still without memory, gains about as much when each character is predicted from its own
-# **sliding window**, the characters just before it. We can't tell whether memory in training lowers
-# the loss further. With longer training, it may.
+# to base 2) lower than that of a model that processes each segment separately. But this other model
+# gains about the same without any memory, when each character is predicted from its own **sliding
+# window**, the characters just before it. We can't tell whether memory in training lowers the loss
+# further. With longer training, it may.
 #
 # Memory is far cheaper than one window per character: in a separate timing of an untrained model,
 # it is 316 times as fast for long windows. We didn't time overlapping segments, which should be
@@ -36,7 +36,7 @@
 #
 # <small>Prerequisites: [relative positions](08_relative_positions.ipynb),
 # [masks](../02_transformer/07_masks.ipynb), [decoding with a
-# cache](../02_transformer/14_decoding.ipynb) · 22 min · data: Shakespeare's plays · runs on a
+# cache](../02_transformer/14_decoding.ipynb) · 20 min · data: Shakespeare's plays · runs on a
 # laptop; results of the long runs are included · book 5.1.4</small>
 
 # %% Segments and memory [markdown] tags=["slide"] figure="ch05.segment_recurrence"
@@ -78,13 +78,13 @@ receptive_field(segment=4, memories=(0, 4, 8), most=3)
 # **The receptive field.** Suppose that each layer caches $M$ states. At the end of a segment of $T$
 # positions, one layer reaches $T + M$ of them. The earliest of these states was computed in an
 # earlier segment, from all positions since that segment's start and the $M$ states before it. So
-# each further layer adds $M$ positions, rounded up to full segments. An output
-# of $L$ layers depends on $T + M + (L - 1) \lceil M / T \rceil T$ positions. If $M$ is a multiple
-# of $T$, this is $T + L M$.
+# each further layer adds $M$ positions, rounded up to full segments. An output of $L$ layers
+# depends on $T + M + (L - 1) \lceil M / T \rceil T$ positions. If $M$ is a multiple of $T$, this is
+# $T + L M$.
 #
 # With $T = M = 4$ and $L = 3$, that's $4 + 3 \cdot 4 = 16$, and with $M = 1$ it's still $4 + 1 + 2
-# \cdot 4 = 13$. Each query still has at most $T + M$ scores. (The **causal mask** hides later
-# positions.)
+# \cdot 4 = 13$. Each query still has at most $T + M$ scores, because a **causal mask** hides later
+# positions.
 #
 # **Why positions are relative.** Suppose that positions are counted from the start of each segment
 # and added to the embeddings. Then the first characters of the cached segment and of the new one
@@ -193,8 +193,8 @@ for T, M, L in ((4, 4, 1), (4, 4, 2), (4, 4, 3), (4, 1, 3), (4, 8, 3)):
 
 # %% [markdown]
 # The next two cells give our layers and those of `deepdive`, the small library that accompanies
-# this book, the same random weights. They process three segments with both, and compare the outputs
-# and the gradient of one weight matrix.
+# this book, the same random weights. Both process three segments, and we compare the outputs and
+# the gradient of one weight matrix.
 
 # %% The library's model with the same weights tags=["equals-library"]
 from deepdive.models.efficient.transformer_xl import TransformerXL, XLConfig
@@ -235,10 +235,9 @@ print("equal outputs and gradient;", len(memory), "states cached in each layer")
 # ## Compressive Transformer: old states are compressed
 #
 # After each segment, Transformer-XL drops all but the newest $M$ states. The Compressive
-# Transformer merges the dropped states, $c$ at a time, into one state of a second memory, so the
-# two memories together cover $M + c\,C$ positions with $M + C$ states. With a memory of $M = 4$
-# states, $C = 3$ compressed ones, and a **compression rate** of $c = 2$, seven states cover ten
-# positions.
+# Transformer merges the dropped states, $c$ at a time, into one state of a second memory. With $M$
+# recent states and $C$ compressed ones, the two memories cover $M + c\,C$ positions. For $M = 4$,
+# $C = 3$, and a **compression rate** of $c = 2$, seven states cover ten positions.
 #
 # Each group is compressed by the mean, the maximum, or a learned convolution. By hand, with one
 # number per state, the states $1, 3, 8, 2$ become $2, 5$ by the mean and $3, 8$ by the maximum. The
@@ -269,11 +268,10 @@ print("parameters with a gradient of the reconstruction loss:", trained)
 #
 # Memformer is an encoder-decoder whose memory is a few **slots**, shared by all layers, instead of
 # states of each layer. Each encoder layer attends to the slots by cross-attention. After a segment,
-# each slot is rewritten. It attends to itself and to the segment's final states, a learned bias is
-# added, and the result is normalized to length 1. Slots don't attend to each other. The initial
-# slots are the normalized biases. Gradients flow through the slots to earlier segments. The paper
-# makes this affordable by **memory replay back-propagation** (MRBP), which computes a segment again
-# in the backward pass.
+# each slot is rewritten: it attends to itself and to the segment's final states, a learned bias is
+# added, and the result is normalized to length 1. The initial slots are the normalized biases.
+# Gradients flow through the slots to earlier segments. The paper makes this affordable by **memory
+# replay back-propagation** (MRBP), which computes a segment again in the backward pass.
 #
 # By hand, with a slot of 2, two states with values 6 and 3, and exponentiated scores 1 (itself), 2,
 # and 1: the slot becomes $(1 \cdot 2 + 2 \cdot 6 + 1 \cdot 3) / 4 = 17/4$, before the bias is added
@@ -297,12 +295,11 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 # ### 1. Does memory lower the loss?
 #
 # Transformer-XL is usually compared with a Transformer that processes each segment separately. The
-# two differ in three ways: positions, context at evaluation, and memory during training, which also
-# makes a step more expensive. To separate these, we train four models on characters of
-# Shakespeare's plays:
+# two differ in three ways: positions, context at evaluation, and memory during training. To
+# separate these, we train four models on characters of Shakespeare's plays:
 #
-# - **Absolute positions** is a decoder with sinusoids added to the embeddings and wider
-#   feed-forward layers, so that its parameters number about the same as the others'.
+# - **Absolute positions** is a decoder with sinusoids added to the embeddings. Its feed-forward
+#   layers are wider, so that it has about the same number of parameters as the others.
 # - **Relative positions** is a decoder with Transformer-XL's scores, but no memory.
 # - **Segment 64** is the same with segments of 64 characters instead of 32.
 # - **Transformer-XL** has segments of 32 and a memory of 32 states.
@@ -313,23 +310,21 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 #   The paper calls this **context fragmentation**.
 # - With a **sliding window**, each character has its own window of preceding characters, encoded
 #   for this character only.
-# - With **memory**, segments are processed in order, with cached states. If its positions are
-#   relative, a model that was trained without memory can also be evaluated this way.
+# - With **memory**, segments are processed in order, with cached states. A model with relative
+#   positions can be evaluated this way even if it was trained without memory.
 #
 # **Training.** The models have width 64, 3 layers, and 4 heads. They are trained for 800 steps of
 # AdamW with 512 characters per step and a **warm-up** (a rising learning rate) over the first
 # tenth. Each learning rate is selected on validation data with one separate seed. All losses are
-# measured on the same 3,072 characters of the test text. Before each of its 48 stretches, 128
-# characters are processed first, so the memory is full. **MFLOP** are millions of floating-point
-# operations.
+# measured on the same 3,072 characters of the test text. Before each of its stretches, 128
+# characters fill the memory. **MFLOP** are millions of floating-point operations.
 #
-# **How to read the tables.** A **seed** fixes the random weights and batches of a run. Another five
-# seeds would give another mean. The brackets are **95% confidence intervals** (Student's t),
-# computed so that, in 95 of 100 such experiments, they contain the mean over very many seeds. They
-# don't cover the choice of the test text. Differences are **paired**, that is, computed seed by
-# seed. The more of them we test, the likelier one interval excludes zero by chance, so all ten are
-# widened (the **Bonferroni correction**). An interval that includes zero is **inconclusive**: it
-# shows neither a difference nor equality.
+# **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
+# after a mean of five seeds are its **95% confidence interval**: in 95% of repeated experiments
+# with new seeds, such an interval contains the true mean. We compare models seed by seed and widen
+# the intervals of all ten differences (the **Bonferroni correction**), because one of many can
+# exclude zero by chance. An interval that includes zero is **inconclusive**: it shows neither a
+# difference nor equality.
 #
 # The next cell trains a Transformer-XL for a few steps.
 
@@ -362,8 +357,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# Compare the ways to evaluate each model. The second table has the differences that we tested. Two
-# evaluations of Transformer-XL appear only there. Differences are computed before rounding.
+# The first table has the losses. Compare the ways to evaluate each model. The second table has the
+# differences that we tested, two of them for evaluations of Transformer-XL that appear only there.
 
 # %% Bits per character tags=["slide", "surprise", "nbval-check-output"]
 rows = recurrence.load()
@@ -373,35 +368,27 @@ recurrence_tables.loss_table(rows)
 recurrence_tables.contrast_table(rows)
 
 # %% [markdown]
-# **Memory gives most or all of a sliding window's gain.** Transformer-XL with memory has 0.052 bpc
-# less than the model with relative positions that processes each segment separately. But that
-# model, trained without memory, gains 0.056 when it's evaluated with a sliding window of 32. The
-# two results can't be distinguished: 0.004 [−0.017, 0.025].
+# **Memory gives most or all of a sliding window's gain, and no more that we can measure.**
+# Transformer-XL with memory has 0.052 bpc less than the model with relative positions that
+# processes each segment separately. But that model, trained without memory, gains 0.056 when it's
+# evaluated with a sliding window of 32. The two results can't be distinguished: 0.004 [−0.017,
+# 0.025].
 #
-# The model trained without memory also gains 0.044 when it's given a memory that it has never seen,
-# and then stays 0.012 behind the window. Between Transformer-XL and this model, both with memory,
-# the difference is inconclusive, although Transformer-XL gets more compute: 659 MFLOP per training
-# step, not 525.
+# **Memory helps even a model that wasn't trained with it.** That model gains 0.044 when it's
+# evaluated with memory. It's then 0.012 behind the window. Between Transformer-XL and this model,
+# both with memory, the difference is inconclusive, although a training step of Transformer-XL costs
+# more: 659 MFLOP, not 525.
 #
-# **The first three characters of a segment account for 0.050 of the 0.052.** Without memory, the
-# first character has a loss of 3.8 bpc, with memory 2.8. So context fragmentation at evaluation is
-# enough to explain the gain here, although the plot compares two models that were also trained
-# differently.
+# **The first three characters of a segment account for 0.050 of the 0.052.** The first character
+# has a loss of 3.8 bpc without memory and 2.8 with it. So context fragmentation at evaluation is
+# enough to explain the gain here, although the plot below compares two models that were also
+# trained differently.
 #
-# **Checks.**
-#
-# - With a window of 64, Transformer-XL differs by only 0.001 bpc from a memory of 32, which reaches
-#   further back.
-# - A memory of 96 states, the only longer one that we tried, makes no difference that we can
-#   measure.
-# - The difference between Transformer-XL and segments of 64 in training is inconclusive, with a
-#   wide interval. It may reflect the other learning rate of segments of 64, which was selected with
-#   one seed.
-# - Without context at the start of segments, Transformer-XL suffers more (2.963) than the model
-#   trained without memory (2.789). A window of 64 restores Transformer-XL's loss.
-# - Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
-#   and nearly equal parameters. With absolute positions, the mean loss with a sliding window is
-#   higher than with segments. We didn't look for the reason.
+# **Other comparisons.** A longer memory of 96 states makes no difference that we can measure. The
+# comparison with segments of 64 is inconclusive, with a wide interval. Relative positions gain more
+# here than memory does: 0.159 over absolute ones, at equal segments and nearly equal parameters.
+# With absolute positions, a sliding window has a higher mean loss than segments, and we didn't look
+# for the reason.
 
 # %% How much of the gain the first three positions have tags=["nbval-check-output"]
 gains = recurrence_tables.position_gains(rows)
@@ -411,33 +398,33 @@ print(f"positions 1 to 3: {sum(gains[:3]) / 32:.3f} bpc, all 32: {sum(gains) / 3
 recurrence_tables.position_figure(rows)
 
 # %% [markdown]
-# *Mean loss at each position of a segment of 32, over five seeds. The model without memory has
-# relative positions and is evaluated in segments. The model with memory is Transformer-XL with a
-# memory of 32. Each position has only 96 characters, so the other ups and downs are those of the
-# text.*
+# *Mean loss at each position of a segment of 32, over five seeds. Look at the first positions: only
+# the model without memory has a peak there. It has relative positions and is evaluated in segments.
+# The model with memory is Transformer-XL with a memory of 32. Each position has only 96 characters,
+# so the other ups and downs are those of the text.*
 #
 # **Is the training too short?** We trained Transformer-XL and the model with relative positions and
-# segments of 32 for twice as many steps, at the same learning rates, with two seeds.
+# segments of 32 for twice as many steps, with two seeds.
 
 # %% Trained twice as long tags=["nbval-check-output"]
 recurrence_tables.longer_table(rows)
 
 # %% [markdown]
 # Perhaps. After 1,600 steps, Transformer-XL is 0.023 bpc below the other model evaluated with
-# memory, in both seeds in the same direction. Against the window of 32 it is only 0.011 below, and
-# 0.000 in one seed. The interval of two seeds would be too wide to be useful, so this is not a
-# result. But all three differences move in Transformer-XL's favor, so with more training, memory
-# during training may begin to help.
+# memory, and 0.011 below the same model with a window of 32. All three differences move in
+# Transformer-XL's favor, so with more training, memory during training may begin to help. But two
+# seeds are too few for a result, and in one of them the window is as good.
 #
 # **How many characters do these models use?** Dai et al. measure this with the **relative effective
-# context length** (RECL), for a group of models. At each position, let $b$ be the lowest loss of
-# all models with a short context, and $\ell$ the loss of one model with a longer context. The
-# **gain** is the relative decrease from the mean of $b$ to the mean of $\min(b, \ell)$. RECL is the
-# shortest context whose extension gains less than 1%. The means are over a fraction $r$ of the
-# positions, those with the largest $b$. We train the four models again, evaluate each with windows
-# of 4, 8, and so on to 128 characters, and double the context in each step. As a **control**, a
-# model with relative positions from another seed takes the place of the longer context, but it sees
-# the same short one. It can't gain from a longer context, so its RECL should be 4, the shortest.
+# context length** (RECL), the shortest context that gains less than 1% when it's doubled. At each
+# position, RECL takes the lowest loss of all models with the short context. It then puts the loss
+# of one model with the longer context in its place, but only where that is lower. The gain is the
+# relative decrease of the mean, over the fraction $r$ of the positions that are hardest with the
+# short context.
+#
+# We train the four models again and evaluate them with windows of 4 to 128 characters. As a
+# **control**, a model with relative positions from another seed takes the place of the longer
+# context, but it sees the same short one. Its RECL should be 4, the shortest.
 
 # %% Loss by context, and relative effective context length tags=["nbval-check-output"]
 from deepdive_book.ch05.runs import effective_context
@@ -445,16 +432,12 @@ from deepdive_book.ch05.runs import effective_context
 effective_context.context_table(effective_context.load())
 
 # %% [markdown]
-# **The losses show short contexts.** With relative positions, most of the gain is there with 8
-# characters. Transformer-XL improves up to windows of 64, but a part of this is the cost of a
-# missing memory, which it has rarely seen in training.
-#
-# **RECL doesn't measure context here.** Its largest value, 128 (the longest context that we tried),
-# goes to the control, which has no longer context, and for $r = 1$ to the model with absolute
-# positions, whose loss is far higher with 128 characters than with 32. The reason is the minimum:
-# two models that differ in any way are each better at some positions. So the control gains 3.1% on
-# average, more than the mean gain of any of the four models. Larger models may be less affected,
-# but a RECL needs such a control.
+# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, which has no
+# longer context. The reason is that only improvements count, and two models that differ in any way
+# are each better at some positions. So the control gains 3.1% on average, more than the mean gain
+# of any of the four models. Larger models may be less affected, but a RECL needs such a control.
+# The losses themselves show short contexts: with relative positions, most of the gain is there with
+# 8 characters.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -463,8 +446,8 @@ effective_context.context_table(effective_context.load())
 # the last one. With memory, a segment of 128 characters is encoded once, with $N$ cached states. We
 # call $N$ the **attention length**. The timed model is untrained and has 4 layers of width 128.
 #
-# The next cells time both on your machine, show our saved times, and fit how these times grow with
-# $N$.
+# The next cells time both on your machine, show our saved times, and print how these times grow
+# when $N$ doubles.
 
 # %% Timed now, on your machine
 from deepdive_book.ch05.runs import recurrence_speed
@@ -480,19 +463,17 @@ recurrence_tables.speed_table(speed)
 # %% Growth with the attention length, and encoded states tags=["nbval-check-output"]
 from itertools import pairwise
 
-for name, power in recurrence_speed.growth(speed).items():
+for name in ("memory", "windows"):
     times = [row[f"{name}_s"] for row in speed]
     doublings = ", ".join(f"{b / a:.1f}" for a, b in pairwise(times))
-    print(f"{name}: {doublings} times as long per doubling of N, fit: N to the power {power:.2f}")
+    print(f"{name}: {doublings} times as long per doubling of N")
 print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 512} keys")
 
 # %% [markdown]
 # **At an attention length of 512, memory is 316 times as fast** (at least 294 in seven rounds). The
 # 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory encodes 128, and projects keys and
-# values of $128 + 512 = 640$, and 640 distances. The fitted powers of $N$ are 0.56 for memory and
-# 1.54 for windows, but neither time follows one power: with each doubling of $N$, the time of
-# windows is 2.2, 2.7, and 4.2 times as long. The last is more than quadratic growth, and we didn't
-# look for the reason.
+# values of $128 + 512 = 640$. The advantage grows with the attention length, because each doubling
+# of $N$ makes windows 2.2 to 4.2 times as slow, and memory only 1.3 to 1.9 times.
 #
 # **What this doesn't show.** A window for each character is the most expensive way to give it a
 # context. We didn't time segments that overlap by half, which encode each character only twice, nor
@@ -502,11 +483,9 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 # ### 3. What do compressed states keep?
 #
 # We train three Transformer-XL models as above and freeze them. Then we train only the convolution
-# of a Compressive Transformer on the training text, for 400 steps, with the reconstruction loss and
-# a compression rate of 4. In the test text, 32 states then become 8. The error in the table is the
-# squared difference between attention to the compressed states and attention to the original ones,
-# divided by the squared size of the latter. Dropping the states has an error of 100%, so a useful
-# compression has less.
+# of a Compressive Transformer, for 400 steps, with the reconstruction loss and a compression rate
+# of 4. In the test text, 32 states then become 8. The table has the relative error of attention to
+# the compressed states. Dropping the states has an error of 100%, so a useful compression has less.
 
 # %% Error of attention to compressed states tags=["slide", "nbval-check-output"]
 from deepdive_book.ch05.runs import compression
@@ -517,17 +496,15 @@ recurrence_tables.compression_table(compression.load())
 # **The trained convolution loses least.** Its error is 43.7% and that of the mean 64.8%, and the
 # intervals don't overlap. But it's also the only method optimized for this error, and untrained it
 # is worse than dropping the states. The maximum has several times the error of dropping, probably
-# because its states are unlike those that the attention matrices have seen. Keeping every fourth
-# state is slightly worse than dropping all, though the evidence is weak (three seeds, uncorrected).
-# We measured attention, not bits per character, and didn't train the language model on compressed
-# states.
+# because its states are unlike those that the attention matrices have seen. We measured attention,
+# not bits per character, and didn't train the language model on compressed states.
 #
 # ## With the real library: XLNet in transformers
 #
-# Version 5 of `transformers` no longer has Transformer-XL. (Our tests compare with saved outputs
-# and gradients of version 4.57.6.) But [XLNet](../03_bert/17_family.ipynb) has the same layers, and
-# with `attn_type="uni"` they're causal. In the next two cells, an XLNet gets the random weights of
-# our Transformer-XL, and both process three segments. The shapes are (states, batch, width).
+# Version 5 of `transformers` no longer has Transformer-XL. But [XLNet](../03_bert/17_family.ipynb)
+# has the same layers, and with `attn_type="uni"` they're causal. In the next two cells, an XLNet
+# gets the random weights of our Transformer-XL, and both process three segments. The shapes are
+# (states, batch, width).
 
 # %% An XLNet with the weights of a Transformer-XL
 from transformers import XLNetConfig, XLNetModel
@@ -574,10 +551,10 @@ for segment in torch.randint(50, (2, 12)).split(4, 1):
 #
 # You train on shuffled windows but keep the memory from batch to batch, or you carry the memory of
 # one document into the next. **Symptom:** no error, and a loss about as high as without memory or
-# higher. **Fix:** row $b$ of each batch must continue row $b$ of the batch before. Start each
-# document with a new memory. Our rows have 33 characters, the inputs and the last target, so the
-# last character of a row must be the first of its next row. The next cell checks this for our
-# batches and for shuffled ones.
+# higher. **Fix:** start each document with a new memory, and let row $b$ of each batch continue row
+# $b$ of the batch before. Our rows have 33 characters, the inputs and the last target, so the last
+# character of a row must be the first of its next row. The next cell checks this for our batches
+# and for shuffled ones.
 
 # %% Rows that continue, and rows that don't tags=["nbval-check-output"]
 ids = torch.arange(1024)
@@ -613,8 +590,7 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc on
 # enwik8. We confirmed that evaluation is far faster, but not the other results, which need much
 # larger models. Their measure of dependencies, RECL, fails in our control. Nor did we reproduce the
-# results of the Compressive Transformer and of Memformer on longer contexts. We trained no
-# Memformer.
+# results of the Compressive Transformer on longer contexts, and we trained no Memformer.
 #
 # ## Check your understanding
 #
