@@ -400,7 +400,8 @@ print(f"bigram table: {runs.baseline[0]['test']:.3f}")
 # We trained three orders four times as long, for 1,600 steps. We also trained all 20 orders for 400
 # steps from `deepdive`'s default initial weights, which are larger than the GPT-2-like weights used
 # so far. Both checks use the first three seeds and the learning rates selected above. In the table,
-# compare each order's difference from sfsfsf, the interleaved order, across the columns.
+# compare each order's difference from sfsfsf, the interleaved order, across the columns. The cell
+# after the table ranks all 20 and compares three of them with the median.
 
 # %% Longer training and another initialization tags=["slide", "nbval-check-output"]
 results.changed_table(runs)

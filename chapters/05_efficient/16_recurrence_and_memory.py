@@ -420,8 +420,9 @@ recurrence_tables.longer_table(rows)
 # model with the longer context where that is lower. The gain is the relative decrease of the mean,
 # over the fraction $r$ of the positions that are hardest with the short context.
 #
-# As a **control**, we give RECL a model from another seed that sees the same short context instead
-# of a longer one. Its RECL should be 4, the shortest.
+# We train the four models again and evaluate them with windows of 4 to 128 characters. As a
+# **control**, we give RECL a model from another seed that sees the same short context instead of a
+# longer one. Its RECL should be 4, the shortest.
 
 # %% Loss by context, and relative effective context length tags=["nbval-check-output"]
 from deepdive_book.ch05.runs import effective_context
