@@ -84,10 +84,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # The second line is a **control**, a simpler alternative to compare with. With $L$ layers, it
 # divides the last matrix of each branch by $\sqrt{2L}$ at initialization, as
 # [GPT-2](../06a_text/01_gpt.ipynb) does, and has no $\alpha$. Here the stream still grows, because
-# all branches point in the same direction.
-#
-# Random branches grow more slowly, but without scaling they can still double the stream's
-# **variance** (the squared standard deviation) at each step.
+# all branches point in the same direction. With random branches it grows less.
 #
 # In ReZero, the gradient of the sublayer's own weights is multiplied by $\alpha = 0$. The gradient
 # of $\alpha$ is the sum over all entries of $f(x)$ times the gradient of the output, so $\alpha$
@@ -289,8 +286,8 @@ predict(
 # #### Answer: open after you predict
 
 # %% [markdown]
-# The first table has the losses, to be compared within a column. The second table has the
-# differences that we tested.
+# The first table has the losses. Compare them within a column. The second table has the differences
+# that we tested.
 
 # %% Test loss by residual connection tags=["slide", "surprise", "nbval-check-output"]
 rows = norm_variants.load()
@@ -323,14 +320,14 @@ for name in ("pre-norm", "no norm"):
 # layers, the test is inconclusive. Perhaps the norm slows the growth of the **logits** (the scores
 # before the softmax), because it fixes the stream's length. We didn't test this.
 #
-# **RMSNorm and layer normalization** can't be distinguished at either depth. With 24 layers,
-# however, RMSNorm's loss could be up to 0.22 nats higher.
+# **RMSNorm and layer normalization** can't be distinguished at either depth, but with 24 layers
+# RMSNorm's loss could be up to 0.22 nats higher.
 #
 # **What this doesn't show.** These are the first 150 steps of models with width 32, and all
-# variants of 24 layers end above the bigram loss of 2.490. Post-norm stacks of 24 layers do train
-# with a longer warm-up, as [page 2.9](../02_transformer/09_residuals_norms.ipynb) discusses.
-# Because ReZero and the control both start with small branches and have no norm, we can't separate
-# these two properties.
+# variants of 24 layers end above the bigram loss of 2.490. We didn't train them for longer.
+# Post-norm stacks of 24 layers do train with a longer warm-up, as [page
+# 2.9](../02_transformer/09_residuals_norms.ipynb) discusses. Because ReZero and the control both
+# start with small branches and have no norm, we can't separate these two properties.
 
 # %% [markdown]
 # ### 2. Can attention replace the feed-forward layer?
@@ -357,9 +354,8 @@ sublayer_tables.all_attention_table(all_attention.load())
 # **But these runs don't show whether a feed-forward layer is worth its FLOPs.** Two layers of
 # attention alone, with less than half of the parameters and more than twice the steps, can't be
 # distinguished from the baseline at equal FLOPs. At equal parameters, however, six layers of
-# attention alone have a loss 0.395 higher. All this is about the speed of learning in a small
-# budget, not about what a trained all-attention model can reach. We tested neither larger models
-# nor equal time.
+# attention alone have a loss 0.395 higher. All this is about learning in a small budget, not about
+# what a trained all-attention model can reach. We tested neither larger models nor equal time.
 #
 # ### 3. Is RMSNorm faster than layer normalization?
 #
@@ -376,10 +372,9 @@ sublayer_tables.timing_table(norm_timing.load())
 # %% [markdown]
 # **It depends on the code.** Written out, RMSNorm's median time is 57% to 69% of layer
 # normalization's, although in one of the four cases the range includes 1. PyTorch's own functions
-# reverse this in three of four cases. Forward and backward with width 512, `F.rms_norm` takes 4.2
-# times as long as `F.layer_norm` (2.4 to 9.2). Probably, layer normalization runs there as a single
-# operation (a **fused kernel**) and RMSNorm as several. We didn't measure a GPU, nor how much of a
-# model's time its norms take.
+# reverse this in three of four cases. In the worst one, `F.rms_norm` takes 4.2 times as long as
+# `F.layer_norm`, probably because the latter runs as a single operation (a **fused kernel**). We
+# didn't measure a GPU, nor how much of a model's time its norms take.
 #
 # ## With the real library: `torch.nn.RMSNorm` and `add_bias_kv`
 #
@@ -467,9 +462,9 @@ for name, visible in (("wrong", wrong), ("right", right)):
 #
 # The ReZero paper reports faster convergence and the training of very deep Transformers, and the
 # all-attention paper reports language models on par with feed-forward ones. We reproduced ReZero's
-# lower loss after 150 steps, but neither the depth nor the language modeling results, for which our
-# runs are far too short. The RMSNorm paper reports a lower running time than layer normalization's.
-# Written out, we see this in all four medians, but not with PyTorch's functions on this CPU.
+# lower loss after 150 steps, but our runs are far too short for the other results. The RMSNorm
+# paper reports a lower running time than layer normalization's. Written out, we see this in all
+# four medians, but not with PyTorch's functions on this CPU.
 #
 # ## Check your understanding
 #

@@ -321,10 +321,10 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 #
 # **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
 # after a mean of five seeds are its **95% confidence interval**: in 95% of repeated experiments
-# with new seeds, such an interval contains the true mean. We compare models seed by seed and widen
-# the intervals of all ten differences (the **Bonferroni correction**), because one of many can
-# exclude zero by chance. An interval that includes zero is **inconclusive**: it shows neither a
-# difference nor equality.
+# with new seeds, such an interval contains the true mean. It doesn't cover the choice of the test
+# text. We compare models seed by seed and widen the intervals of all ten differences (the
+# **Bonferroni correction**), because one of many can exclude zero by chance. An interval that
+# includes zero is **inconclusive**: it shows neither a difference nor equality.
 #
 # The next cell trains a Transformer-XL for a few steps.
 
@@ -375,20 +375,19 @@ recurrence_tables.contrast_table(rows)
 # 0.025].
 #
 # **Memory helps even a model that wasn't trained with it.** That model gains 0.044 when it's
-# evaluated with memory. It's then 0.012 behind the window. Between Transformer-XL and this model,
-# both with memory, the difference is inconclusive, although a training step of Transformer-XL costs
-# more: 659 MFLOP, not 525.
+# evaluated with memory. That leaves it 0.012 behind the window. Between Transformer-XL and this
+# model, both with memory, the difference is inconclusive, although a training step of
+# Transformer-XL costs more: 659 MFLOP instead of 525.
 #
 # **The first three characters of a segment account for 0.050 of the 0.052.** The first character
 # has a loss of 3.8 bpc without memory and 2.8 with it. So context fragmentation at evaluation is
 # enough to explain the gain here, although the plot below compares two models that were also
 # trained differently.
 #
-# **Other comparisons.** A longer memory of 96 states makes no difference that we can measure. The
-# comparison with segments of 64 is inconclusive, with a wide interval. Relative positions gain more
-# here than memory does: 0.159 over absolute ones, at equal segments and nearly equal parameters.
-# With absolute positions, a sliding window has a higher mean loss than segments, and we didn't look
-# for the reason.
+# **Other comparisons.** A longer memory of 96 states makes no difference that we can measure.
+# Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
+# and nearly equal parameters. The comparison with segments of 64 is inconclusive, with a wide
+# interval.
 
 # %% How much of the gain the first three positions have tags=["nbval-check-output"]
 gains = recurrence_tables.position_gains(rows)
@@ -417,14 +416,13 @@ recurrence_tables.longer_table(rows)
 #
 # **How many characters do these models use?** Dai et al. measure this with the **relative effective
 # context length** (RECL), the shortest context that gains less than 1% when it's doubled. At each
-# position, RECL takes the lowest loss of all models with the short context. It then puts the loss
-# of one model with the longer context in its place, but only where that is lower. The gain is the
-# relative decrease of the mean, over the fraction $r$ of the positions that are hardest with the
-# short context.
+# position, RECL takes the lowest loss of all models with the short context, and the loss of one
+# model with the longer context where that is lower. The gain is the relative decrease of the mean,
+# over the fraction $r$ of the positions that are hardest with the short context.
 #
 # We train the four models again and evaluate them with windows of 4 to 128 characters. As a
-# **control**, a model with relative positions from another seed takes the place of the longer
-# context, but it sees the same short one. Its RECL should be 4, the shortest.
+# **control**, we give RECL a model from another seed that sees the same short context instead of a
+# longer one. Its RECL should be 4, the shortest.
 
 # %% Loss by context, and relative effective context length tags=["nbval-check-output"]
 from deepdive_book.ch05.runs import effective_context
@@ -432,12 +430,11 @@ from deepdive_book.ch05.runs import effective_context
 effective_context.context_table(effective_context.load())
 
 # %% [markdown]
-# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, which has no
-# longer context. The reason is that only improvements count, and two models that differ in any way
-# are each better at some positions. So the control gains 3.1% on average, more than the mean gain
-# of any of the four models. Larger models may be less affected, but a RECL needs such a control.
-# The losses themselves show short contexts: with relative positions, most of the gain is there with
-# 8 characters.
+# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, and for $r =
+# 1$ to the model with absolute positions, whose loss rises a lot from 32 to 128 characters. Only
+# improvements count, but two models that differ in any way are each better at some positions. So
+# the control gains 3.1% on average, more than the mean gain of any of the four models. Larger
+# models may be less affected, but a RECL needs such a control.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -471,9 +468,9 @@ print(f"windows of 512: {128 * 512:,} encoded states; memory: 128, and {128 + 51
 
 # %% [markdown]
 # **At an attention length of 512, memory is 316 times as fast** (at least 294 in seven rounds). The
-# 128 windows encode $128 \cdot 512 = 65{,}536$ states. Memory encodes 128, and projects keys and
-# values of $128 + 512 = 640$. The advantage grows with the attention length, because each doubling
-# of $N$ makes windows 2.2 to 4.2 times as slow, and memory only 1.3 to 1.9 times.
+# 128 windows encode $128 \cdot 512 = 65{,}536$ states, and memory encodes 128. The advantage grows
+# with the attention length: each doubling of $N$ makes windows take 2.2 to 4.2 times as long, and
+# memory only 1.3 to 1.9 times.
 #
 # **What this doesn't show.** A window for each character is the most expensive way to give it a
 # context. We didn't time segments that overlap by half, which encode each character only twice, nor
@@ -494,10 +491,10 @@ recurrence_tables.compression_table(compression.load())
 
 # %% [markdown]
 # **The trained convolution loses least.** Its error is 43.7% and that of the mean 64.8%, and the
-# intervals don't overlap. But it's also the only method optimized for this error, and untrained it
-# is worse than dropping the states. The maximum has several times the error of dropping, probably
-# because its states are unlike those that the attention matrices have seen. We measured attention,
-# not bits per character, and didn't train the language model on compressed states.
+# intervals, over three seeds, don't overlap. But it's also the only method optimized for this
+# error, and untrained it is worse than dropping the states. The maximum is worst, probably because
+# its states are unlike those that the attention matrices have seen. We measured attention, not bits
+# per character.
 #
 # ## With the real library: XLNet in transformers
 #
@@ -583,13 +580,13 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 # attention length of 512.
 #
 # We found no measurable gain from the one longer memory that we tried. A gain from memory during
-# training is inconclusive after 800 steps, and possible with more. Such small, briefly trained
-# models may make little use of distant characters, so the result says nothing about models that do.
+# training is inconclusive after 800 steps, and possible with more. Such small models may make
+# little use of distant characters, so the result says nothing about models that do.
 #
 # Dai et al. (2019) report dependencies that are 80% longer than those of recurrent networks and
 # 450% longer than those of Transformers, an evaluation up to 1,800+ times as fast, and 0.99 bpc on
-# enwik8. We confirmed that evaluation is far faster, but not the other results, which need much
-# larger models. Their measure of dependencies, RECL, fails in our control. Nor did we reproduce the
+# enwik8. We confirmed only that evaluation is far faster. The other results need much larger
+# models, and RECL, their measure of dependencies, fails in our control. Nor did we reproduce the
 # results of the Compressive Transformer on longer contexts, and we trained no Memformer.
 #
 # ## Check your understanding

@@ -69,8 +69,7 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 # This is Graves's ACT, for each position, except that Graves computes $p$ from the state after a
 # step. The [published
 # code](https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/models/research/universal_transformer_util.py)
-# of the Universal Transformer also computes it before, but doesn't copy halted states and mixes the
-# states differently.
+# of the Universal Transformer differs in more details.
 #
 # Take states of a single number, a block that adds 4, and a halting unit with $p = 1/4$ in state 0,
 # $3/4$ in state 4, 0.96 in state 8, and 0.996 in state 12. Three positions start at 0, 4, and 12:
@@ -138,9 +137,9 @@ def early_exit(x, layers, ramps, threshold):  # DeeBERT, for one text: x (1, T, 
     for depth, (layer, ramp) in enumerate(zip(layers, ramps, strict=True), 1):
         x = layer(x)
         p = ramp(x).softmax(-1)  # (1, classes), from the first token's state
-        entropy = torch.special.entr(p).sum()  # also right where a p is 0
-        if entropy < threshold or depth == len(layers):
-            return p, depth
+        if torch.special.entr(p).sum() < threshold or depth == len(layers):  # entr: -p log p
+            break
+    return p, depth
 
 # %% The examples by hand tags=["nbval-check-output"]
 from math import log
@@ -287,13 +286,12 @@ adaptive_tables.ponder_table(rows)
 # 0.001 and 64 columns, -0.03, the interval just excludes zero.)
 #
 # **What do they follow?** Without its sign, the correlation is 0.03 for the difficulty, 0.29 for
-# the position, and 0.54 for whether the column's own two bits differ. (Without signs, even noise
-# has a positive mean. We drop the sign because some models take more steps for equal bits, and
-# others for different ones.) The difference between the last two, 0.25, is inconclusive (-0.25 to
-# 0.76).
+# the position, and 0.54 for whether the column's own two bits differ. (The sign of the last one
+# differs between seeds. Without signs, even noise has a positive mean.) The difference between the
+# last two is inconclusive.
 #
-# **Whole sums don't get much cheaper.** With a weight of 0.01, a column of a long sum takes 3.3
-# steps on average, but the slowest one takes 5.1.
+# **The slowest column decides the cost of a sum.** With a weight of 0.01, a column of a long sum
+# takes 3.3 steps on average, but the slowest one takes 5.1.
 #
 # The figure shows four test sums of 12 columns and one of these models. *Try this:*
 #
@@ -317,8 +315,8 @@ halting_steps(examples[0]) if examples else None
 
 # %% [markdown]
 # **Is the accuracy worth the steps?** The next table compares ACT with fixed numbers of steps. We
-# chose four as the control because a first run of ACT took about four. We trained no model with two
-# or three. The second table compares bits of difficulty 8 with bits of difficulty 1.
+# chose four as the control because a first run of ACT took about four, and trained no model with
+# two or three. The second table compares bits of difficulty 8 with bits of difficulty 1.
 
 # %% Accuracy beyond the training length tags=["slide", "nbval-check-output"]
 adaptive_tables.accuracy_table(rows)
@@ -335,19 +333,15 @@ adaptive_tables.difficulty_table(rows)
 #
 # **The difficulty may not be difficult.** Only the model with a single step is less accurate on
 # difficult bits: 82.4% at difficulty 8 and 89.3% at difficulty 1, a difference whose corrected
-# interval excludes zero. With more steps the order of the means is reversed. Perhaps attention
-# reaches any distance at once, so a second step is enough to find the column that matters. We
+# interval excludes zero. With more steps the order of the means is reversed. Perhaps a second step
+# is enough to find the column that matters, because attention reaches any distance at once. We
 # didn't test this, but it's the strongest objection to our first result: ACT may ignore the
 # distance because distance makes nothing harder. A chain of pointers, in which every hop needs a
 # step, would be a better test, but in first runs none of our models learned such chains well.
 #
-# **Other comparisons.** The narrow Transformer has about the same number of parameters as the four
-# shared steps but a quarter of their FLOPs. Its accuracy at 64 columns is 7.1 points lower. Against
-# the wide Transformer, which has six times the parameters, the difference is inconclusive. Six
-# fixed steps trained badly with some seeds.
-#
 # **What this doesn't show.** Addition is an easy task, the models are tiny, 600 steps are the
-# beginning of training, and we tested two learning rates.
+# beginning of training, and we tested two learning rates. Six fixed steps trained badly with some
+# seeds, so that comparison is inconclusive too.
 
 # %% [markdown]
 # ### 2. Does early exit beat a fixed depth?
@@ -379,12 +373,12 @@ adaptive_tables.exit_table(exits)
 # depth.** At a threshold of 0.65 nats the mean depth is 2.00 of 6, and the accuracy is 71.8%, like
 # the full model's. But when every text leaves at layer 2, it's 71.9%. At each threshold, the
 # difference from a fixed depth with the same mean is at most 0.2 points, and its interval includes
-# zero (at 0.65 nats, -1.9 to 1.8). The accuracies of all layers are within 0.4 points of each
-# other, so a text has little to lose by leaving early.
+# zero. The accuracies of all layers are within 0.4 points of each other, so a text has little to
+# lose by leaving early.
 #
 # **A batch waits for its slowest text.** At 0.65 nats, the slowest of 8 texts needs 4.98 layers on
-# average and the slowest of 32 needs 5.98. So a batch of 8 that stays together saves about a sixth
-# of the layers, and one of 32 almost nothing.
+# average and the slowest of 32 needs 5.98. So a batch of 32 that stays together saves almost
+# nothing.
 
 # %% Exits by threshold
 from deepdive_book.ch05.figures.exit_threshold import exit_threshold
@@ -395,22 +389,21 @@ exit_threshold(adaptive_tables.measured(exits)[0]["curve"])
 # The slider shows the first seed.
 #
 # **Does it save time?** We measured this at a threshold of 0.4 nats only, where texts leave after
-# 4.25 layers on average. At 0.65, more could be saved.
+# 4.25 layers on average.
 
 # %% Time per text tags=["nbval-check-output"]
 adaptive_tables.timing_table(exits)
 
 # %% [markdown]
 # **At 0.4 nats, single texts are slower, and for batches of 32 the result is inconclusive.** One
-# text at a time takes 1.17 times as long as with the full model, because six small layers are
-# cheap, and an off-ramp, an entropy, and a decision after each aren't free. In batches of 32, from
-# which `early_exit` removes the finished texts, the ratio is 0.93, but its interval includes 1. In
+# text at a time takes 1.17 times as long as with the full model, probably because six small layers
+# are cheap, and an off-ramp and a decision after each aren't free. In batches of 32, from which
+# `early_exit` removes the finished texts, the ratio of 0.93 can't be distinguished from 1. In
 # BERT-base a layer costs far more than an off-ramp, so we expect less of this slowdown there.
 #
 # **What this doesn't show.** A model trained from random weights on nine thousand sentences has
 # little use for depth. A pretrained BERT does use its layers, so the result can be different there.
-# We also didn't train a smaller model, with 2 layers say, at equal training compute, which is the
-# stronger baseline.
+# The stronger baseline, which we didn't train, is a smaller model at equal training compute.
 
 # %% [markdown]
 # ## With the real library: transformers

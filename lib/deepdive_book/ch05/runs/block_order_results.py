@@ -118,17 +118,6 @@ def other_initialization(runs: Runs) -> list[dict[str, Any]]:
     return [row for row in runs.changed if row["initial"] == "library"]
 
 
-def correlation_of_initializations(runs: Runs, letters: str = "fs") -> float:
-    """Return the rank correlation of the orders' mean losses between both initializations, of those
-    that start with one of these sublayers.
-    """
-    chosen = [order[0] in letters for order in ORDERS]
-    both = (runs.orders, other_initialization(runs))
-    means = [loss_matrix(rows)[chosen].mean(1) for rows in both]
-    ranked = [values.argsort().argsort() for values in means]
-    return float(np.asarray(np.corrcoef(ranked))[0, 1])
-
-
 def loss_matrix(rows: Rows) -> np.ndarray:
     """Return the test losses (20 orders, seeds)."""
     losses = final_losses(rows, "order")
