@@ -247,20 +247,16 @@ connection_tables.gradient_figure(gradients)
 connection_tables.gradient_table(gradients)
 
 # %% [markdown]
-# **With plain post-norm at a learning rate of 0.003, the first layer's gradient is much smaller
-# than the last's after 50 steps in three of five runs.** Before training, the last layer of plain
-# post-norm has 0.77 to 9 times the gradient norm of the first. After 50 steps, a quarter of the
-# training, with a learning rate of 0.003, this ratio is 9.1, 191, and 6,303 with three seeds, and
-# 0.93 and 1.5 with the other two. In the worst run, the first layer's norm is 0.000009, so its
-# gradient has almost **vanished**. With a rate of 0.0003, which is selected for plain post-norm
-# below, the ratio is at most 2.7, and yet the final loss is high. At so low a rate, so few steps
-# may not be enough. So we can't say whether vanishing gradients alone explain plain post-norm's
-# high loss.
+# **With plain post-norm, the first layer's gradient nearly vanishes in some runs.** The table
+# divides the last layer's gradient norm by the first layer's. Before training, this ratio is 0.77
+# to 9. After 50 of the 200 steps at a learning rate of 0.003, it's 9.1, 191, and 6,303 in three
+# runs, and 0.93 and 1.5 in the other two. At 0.0003, the rate that is selected for plain post-norm
+# below, it's at most 2.7, and yet the final loss is high. So vanishing gradients may not be the
+# only reason for that loss.
 #
-# With transparent attention and the fixed mean, the ratio is below 0.3 with every seed, so the
-# first layer has the larger gradient. This is as expected, because a lower layer contributes to
-# more of the states that the decoder attends to. (These gradients are at 0.003, while transparent
-# attention's selected rate is 0.01.)
+# With transparent attention and the fixed mean, the ratio is below 0.3 in every run, so the first
+# layer has the larger gradient. A lower layer contributes to more of the states that the decoder
+# attends to. These runs use the rate 0.003, whereas 0.01 is selected for transparent attention.
 #
 # The losses are measured as follows:
 #
@@ -270,24 +266,28 @@ connection_tables.gradient_table(gradients)
 # - **Training.** The encoder-decoders have width 32, 4 heads, two decoder layers, and 4 or 16
 #   encoder layers. They are trained for 200 steps of AdamW on batches of 16 pairs, with gradients
 #   clipped at norm 1. A **warm-up** raises the learning rate over the first tenth of the steps.
-# - **Learning rate.** Each variant's rate is selected on validation data with **seeds** (a seed
-#   fixes a run's random start) that aren't used again. One seed tries 0.001, 0.003, and 0.01, and
-#   further values while the best one is at the edge. Three seeds decide between the two best
-#   values.
-# - **How to read the tables.** Five other seeds give the results. Their losses scatter from seed to
-#   seed (the **seed spread**). The brackets after a mean, its **95% confidence interval**, are a
-#   range that is likely to contain the mean over very many seeds, by a standard formula (Student's
-#   t). Differences are **paired**, that is, computed seed by seed. The more intervals we compute,
-#   the likelier it is that at least one excludes zero by chance. So those of the differences are
-#   widened (the **Bonferroni correction**). A difference whose interval includes zero is
-#   **inconclusive**: we have shown neither a difference nor equality.
+# - **Learning rate.** Each variant has its own, selected on validation data. A run's random start
+#   is fixed by its **seed**, and the seeds of the selection aren't used again. One seed tries
+#   0.001, 0.003, and 0.01, and further values while the best one is at the edge. Three seeds decide
+#   between the two best values.
+# - **Results.** Five other seeds give the means in the tables. The brackets are **95% confidence
+#   intervals**: in 95% of repeated experiments, such an interval contains the true mean.
+#   Differences are computed seed by seed. Their intervals are widened (the **Bonferroni
+#   correction**), because one of many can exclude zero by chance. A difference whose interval
+#   includes zero is **inconclusive**: it shows neither a difference nor equality.
 #
-# Six controls test the explanation. *Fixed mean* is described above, and *mean without embeddings*
-# averages the layers' outputs only. *Long warm-up* is plain post-norm whose learning rate rises for
-# half of the steps, and *twice the steps* is trained for 400. *Pre-norm* needs no new connection.
-# Its residual stream is already a sum of the embeddings and all branches, with an identity path for
-# gradients, so it resembles a fixed mean. *Embeddings only* has no encoder at all, and the decoder
-# attends to the source's embeddings. The next cell trains two variants for a few steps.
+# Six controls test what the gain comes from:
+#
+# | control | what changes |
+# |---|---|
+# | fixed mean | every decoder layer attends to the mean of all encoder states |
+# | mean without embeddings | the same, over the layers' outputs only |
+# | long warm-up | plain post-norm, whose learning rate rises for half of the steps |
+# | twice the steps | plain post-norm, trained for 400 steps |
+# | pre-norm | the norm is inside each branch, so the residual stream already sums all branches |
+# | embeddings only | no encoder: the decoder attends to the source's embeddings |
+#
+# The next cell trains two variants for a few steps.
 
 # %% The same code for a few steps
 print(f"loss of equal probabilities: {encoder_depth.CHANCE['reversal']:.3f}")
@@ -324,16 +324,15 @@ connection_tables.depth_table(rows)
 connection_tables.depth_contrasts(rows)
 
 # %% [markdown]
-# **With transparent attention, the loss is lower than with plain post-norm.** With 16 encoder
-# layers it's 2.024 instead of 2.591, which is not far below the 2.773 of equal probabilities. A
-# longer warm-up and twice the steps close only a part of this gap. With 4 encoder layers, where
-# plain post-norm is well below equal probabilities (1.989), transparent attention's loss is also
-# lower, by 1.190.
+# **Transparent attention lowers the loss of plain post-norm.** With 16 encoder layers it's 2.024
+# instead of 2.591. Both are still close to the 2.773 of equal probabilities. A longer warm-up and
+# twice the steps close only a part of the gap. With 4 encoder layers, plain post-norm learns more
+# (1.989), and transparent attention's loss is lower by 1.190.
 #
-# **A fixed mean gives most of this gain.** Its loss of 2.120 is 0.471 lower than plain post-norm's,
-# and transparent attention's is 0.567 lower. Whether the learned weights add anything is open,
-# because transparent attention's loss could be 0.402 lower or 0.210 higher than the fixed mean's.
-# The comparisons with pre-norm, with 16 layers and with 4 (0.283 lower), are also inconclusive.
+# **A fixed mean gives most of this gain.** Its loss of 2.120 is 0.471 lower than plain post-norm's.
+# Transparent attention's is 0.567 lower. Whether the learned weights add anything is open, because
+# the interval of their difference from the fixed mean runs from -0.402 to 0.210. The comparisons
+# with pre-norm are also inconclusive, with 16 layers and with 4 (0.283 lower).
 #
 # **On this task, the encoder itself isn't needed.** A decoder that attends to the embeddings only
 # has a far lower loss, 0.363, and 89% accuracy. To reverse a sequence, the decoder needs each
@@ -341,12 +340,10 @@ connection_tables.depth_contrasts(rows)
 # how easily this information and its gradient pass the encoder, not how good its states are.
 #
 # **Checks.** Most of the gain remains without the direct connection to the embeddings: the mean
-# without them reaches 2.175. (The first layer's output can still be close to the embeddings, so
-# this control is weak.) Transparent attention's mean weight of the embeddings rises from $1/17 =
-# 6\%$ to 10%, and that of the last layer falls to 5%. So after 200 steps, the learned mean is
-# probably still close to the fixed one. (The other weights weren't saved.) Every variant that we
-# trained at both depths has a higher loss with 16 layers than with 4. Plain post-norm's increase is
-# the smallest, but with 16 layers it can't get much worse.
+# without them reaches 2.175. This control is weak, because the first layer's output can be close to
+# the embeddings. Training raises transparent attention's mean weight of the embeddings from $1/17 =
+# 6\%$ to 10%, and lowers that of the last layer to 5%. So after 200 steps, the learned average is
+# probably still close to the fixed one.
 #
 # **What this doesn't show.** 200 steps on one generated task with width 32 are far from the paper's
 # translation, where the encoder has to do more than pass on its input. There, or with more
@@ -357,9 +354,8 @@ connection_tables.depth_contrasts(rows)
 #
 # RealFormer's scores are sums over all layers so far, so they tend to be larger, and larger scores
 # make the softmax sharper. This alone could explain a difference. The control *scaled scores* is
-# plain post-norm, in which the scores of layer $l$ are multiplied by $\sqrt{l}$. The sum of $l$
-# independent scores with equal standard deviations would have $\sqrt{l}$ times this standard
-# deviation.
+# plain post-norm in which layer $l$ multiplies its scores by $\sqrt{l}$, because a sum of $l$
+# independent scores with equal standard deviations has $\sqrt{l}$ times their standard deviation.
 #
 # The models are small decoders that predict the next character of Shakespeare's plays, with batches
 # of 8 windows, AdamW, and learning rates selected as above (details on [page
@@ -398,24 +394,22 @@ connection_tables.attention_figure(rows)
 # means over five seeds.*
 #
 # **We couldn't show that RealFormer's loss is lower than plain post-norm's.** After 300 steps, the
-# difference is 0.004 nats per character. All models are then only slightly better than the bigram
-# loss of 2.490, so attention to earlier characters probably barely matters yet. After 900 steps the
-# losses are well below it, and RealFormer's is lower by 0.036 on average. The corrected interval
-# still includes zero, so this is a hint and not a result.
+# difference is 0.004 nats per character, and all models are only slightly better than the bigram
+# loss of 2.490. After 900 steps they're well below it, and RealFormer's loss is lower by 0.036 on
+# average. The corrected interval includes zero, so this is a hint and not a result.
 #
-# **The attention itself changes.** After 300 steps, RealFormer's mean entropy is 79%, compared with
-# 89% in plain post-norm, and the agreement of adjacent layers is 67% instead of 53%. Scaled scores
-# have about the same entropy, 80%, but an agreement of only 40%. So at 300 steps, the larger scale
-# can explain the sharper attention, but not the agreement, which is nearly built in, because each
+# **The attention itself changes.** After 300 steps, RealFormer's mean entropy is 79%, and plain
+# post-norm's is 89%. The agreement of adjacent layers is 67% instead of 53%. Scaled scores have
+# about RealFormer's entropy, 80%, but an agreement of only 40%. So at 300 steps, the larger scale
+# can explain the sharper attention. It can't explain the agreement, which is nearly built in: each
 # layer starts from the scores of the layer before.
 #
-# **Checks.** Scaled scores alone don't lower the loss. After 300 steps it's 0.013 above plain
-# post-norm's, and after 900 steps 0.044 above it and 0.080 above RealFormer's. All three intervals
-# exclude zero. After 900 steps, however, the selected learning rates differ (0.003 with scaled
-# scores, 0.01 with the other two), and scaled scores no longer have RealFormer's entropy: it's 76%,
-# and RealFormer's is 43%. So this control can't rule out that sharper attention helps. With
-# pre-norm, which we trained for 300 steps only, residual scores change the loss by an inconclusive
-# amount, although attention changes strongly.
+# **Is it only the scale?** Scaled scores alone don't lower the loss. It's 0.013 above plain
+# post-norm's after 300 steps, and 0.044 above it after 900; both intervals exclude zero. But after
+# 900 steps the control isn't fair: its selected learning rate differs (0.003 instead of 0.01), and
+# its entropy is 76%, whereas RealFormer's is 43%. So we can't rule out that sharper attention
+# helps. With pre-norm, trained for 300 steps only, residual scores change the loss by an
+# inconclusive amount.
 #
 # **What this doesn't show.** The models have 54,000 parameters, a context of 32 characters, and
 # train for seconds. The paper's are far larger encoders (BERT) with masked language modeling, and
