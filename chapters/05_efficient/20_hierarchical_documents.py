@@ -283,9 +283,8 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # long, and HIBERT's cost is 4.1 and then 4.3 times as high. It isn't exactly linear because the
 # document encoder is quadratic in the number of sentences. The sliding window's factor is 4.0, and
 # full attention's is 12.0 and then 14.7. At 4,096 words, full attention costs 50 times as much as
-# HIBERT. (A word passes through two layers there and one in HIBERT, which accounts for a factor of
-# about two.) The window makes the cost linear, and the hierarchy divides the quadratic part by the
-# square of the sentence length. What they lose has to be measured.
+# HIBERT. A factor of about two of this comes from the layers: a word passes through two with full
+# attention, and through one in HIBERT.
 #
 # ### 2. How many words of a review are needed?
 #
@@ -296,18 +295,17 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # **TF-IDF** counts words and word pairs, gives rare ones more weight, and is followed by logistic
 # regression. These reviews are split into words at spaces, so "word" includes punctuation marks.
 #
-# **Method.** The authors of the data divided the reviews into ten parts. We train on seven of them
-# (1,400 reviews), use one (200) to choose the checkpoint, and test on two (400). This is done three
-# times with different parts, so 1,200 reviews are tested, each once. Each neural network is trained
-# with the same compute, 400 GFLOP (billions of FLOPs), but for at most 15 passes over the reviews.
-# All have dropout of 0.2 and weight decay of 0.1, and the checkpoint with the lowest validation
-# loss is tested. The learning rate of each is chosen on the validation reviews of the first split
-# with a seed of its own. The three cuts of 512 words share one rate. For the first 128 words, the
-# search found a lower validation loss at 0.0001, but the three runs used the next higher rate, so
-# their accuracy may be too low. The brackets after a mean are its **95% confidence interval**. If
-# we repeated the experiment many times, about 95% of such intervals would contain the true mean.
-# (The training reviews of the three splits overlap, so this is approximate.) In the table, go down
-# a column to see what more words add, and across a row to see what the model adds.
+# **Method.** The data come in ten parts. We train on seven of them (1,400 reviews), use one (200)
+# for validation, and test on two (400). We do this three times with different parts, so 1,200
+# reviews are tested, each once. Each neural network gets the same compute, 400 GFLOP (billions of
+# FLOPs), but at most 15 passes over the reviews. All have dropout of 0.2 and weight decay of 0.1.
+# The checkpoint with the lowest validation loss is tested. The learning rate of each is chosen on
+# the validation reviews of the first split, with a seed of its own. The three cuts of 512 words
+# share one rate. For the first 128 words, the best rate, 0.0001, is the lowest that we tried. The
+# brackets after a mean are its **95% confidence interval**: in 95% of repeated experiments, such an
+# interval contains the true mean. This is approximate, because the training reviews of the three
+# splits overlap. In the table, go down a column to see what more words add, and across a row to see
+# what the model adds.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
@@ -339,24 +337,23 @@ long_document_tables.cut_table(rows, linear, long_documents.load_longer())
 # much as with all. The Transformer's mean is also higher on the last 512 words than on the first.
 # This is probably because reviews end with a verdict, but we didn't test it.
 #
-# **The Transformer is below TF-IDF with every cut.** With 512 words, full attention is so expensive
-# that the compute is used up after one pass over the reviews. So we also trained the Transformer on
-# the last 512 words with three times the compute, at the same learning rate. Its mean accuracy is
-# then 73.5%, with a wide interval, and the lowest validation loss comes within the first 1.2 passes
-# in each split. So short training alone doesn't explain the gap. More training data or pretraining
-# could help, but we tested neither.
+# **The Transformer's mean is below TF-IDF's with every cut.** With 512 words, full attention uses
+# up the compute in one pass over the reviews. Is that too short? With three times the compute, the
+# Transformer on the last 512 words reaches 73.5%, with a wide interval, and its validation loss is
+# lowest within the first 1.2 passes. So short training alone doesn't explain the gap. We tested
+# neither more data nor pretraining.
 
 # %% [markdown] tags=["slide"]
 # ### 3. Is a hierarchy the best way to read it all?
 #
-# We now compare encoders of full reviews: HIBERT and Hi-Transformer, a sliding window of 16 words
-# with one global token, and the mean of word embeddings, which has no Transformer layer at all.
-# **Mean of sentence vectors** is HIBERT without its document encoder, once with one layer in the
-# sentence encoder, as in HIBERT, and once with two, so that it has as many layers as HIBERT. The
-# sentence states are averaged, then classified. All these networks have between 390,000 and 430,000
-# parameters, most of them in the embeddings, except that the mean of word embeddings has 256,162.
-# None is pretrained. The method is that of experiment 2. In the table, compare the accuracies
-# first. Then compare the last two columns, which show whether the order of the sentences matters.
+# We now compare encoders of full reviews: HIBERT, Hi-Transformer, a sliding window of 16 words with
+# one global token, and two simpler networks. **Mean of sentence vectors** is HIBERT without its
+# document encoder: the sentence states are averaged and classified. Its sentence encoder has one
+# layer, as in HIBERT, or two, so that it has as many layers in all. **Mean of word embeddings** has
+# no Transformer layer. It has 256,162 parameters, and the other networks have between 390,000 and
+# 430,000, most of them in the embeddings. None is pretrained. The method is that of experiment 2.
+# In the table, compare the accuracies first. The last two columns show whether the order of the
+# sentences matters.
 
 # %% The same code for a few steps
 from deepdive_book.kit.profile import pick
@@ -378,20 +375,23 @@ long_document_tables.contrast_table(rows, linear)
 #
 # **The gain isn't specific to the hierarchy.** The sliding window, which has no sentences, reaches
 # 81.9%. The mean of sentence vectors, which has no document encoder, reaches 81.3%. HIBERT can't be
-# distinguished from either. These encoders read more words than the cuts do, but they're also
-# cheaper, so the same compute allows more passes over the reviews. We can't separate the two.
-# Shuffling the sentences of the test reviews changes the accuracy by at most 0.25 points in any
-# split, one review of 400, so these models make almost no use of the order of sentences. (In the
-# library's models, sentence positions start at about 1/50 of the scale of the sentence vectors,
-# which may be one reason.) Hi-Transformer's feedback doesn't measurably improve the accuracy here.
-# It also costs about twice as much per pass, so the model sees each review fewer times.
+# distinguished from either. All of them read more words than the cuts do, and they're also cheaper,
+# so the same compute allows more passes over the reviews. We can't separate the two reasons.
+#
+# **The order of the sentences hardly matters.** Shuffling the sentences of the test reviews changes
+# the accuracy by at most 0.25 points in any split, which is one review of 400. One reason may be
+# that the sentence positions of these models start at about 1/50 of the scale of the sentence
+# vectors.
+#
+# **Hi-Transformer's feedback doesn't measurably improve the accuracy.** It also costs about twice
+# as much per pass, so the model sees each review fewer times.
 #
 # **Classifiers that ignore most of the word order are better.** The mean of word embeddings reaches
 # 87.1%, and TF-IDF, which counts words and pairs, 86.6%. HIBERT is below both, and both intervals
-# of each difference exclude zero. (Differences are computed before rounding.) Compute isn't the
-# reason: the mean of embeddings needs less than 1 GFLOP. With 1,400 training reviews, HIBERT's
-# lowest validation loss comes after at most two passes, and after that it overfits. Pretraining is
-# the usual fix. We tested neither pretraining nor tasks in which the order of sentences matters.
+# of each difference exclude zero. Compute isn't the reason: the mean of embeddings needs less than
+# 1 GFLOP. HIBERT's validation loss is lowest after at most two passes over the 1,400 training
+# reviews, and then it overfits. Pretraining is the usual fix. We tested neither pretraining nor
+# tasks in which the order of sentences matters.
 #
 # **How to read the two intervals.** Each has the same mean difference. The interval *over splits*
 # covers repeated training with other reviews and another seed, but there are only three
