@@ -209,7 +209,8 @@ print("equal outputs and gradients for", len(a), "sentences")
 # BERT masks words. HIBERT masks **15% of the sentences**, and a decoder predicts each of them word
 # by word, given the document encoder's state at its position. So this state must contain what the
 # other sentences imply about the missing one. As in BERT, not every chosen sentence is replaced by
-# `[MASK]` tokens: 80% are, 10% become another sentence, and 10% stay as they are.
+# `[MASK]` tokens: in our code, 80% are, 10% become another sentence, and 10% stay as they are. (We
+# couldn't compare these three shares with the paper.)
 
 # %% Which sentences are masked? tags=["nbval-check-output"]
 from deepdive.training.objectives.masked_sentences import mask_sentences
