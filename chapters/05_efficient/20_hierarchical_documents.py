@@ -379,10 +379,10 @@ long_document_tables.contrast_table(rows, linear)
 # distinguished from either. All of them read more words than the cuts do, and they're also cheaper,
 # so the same compute allows more passes over the reviews. We can't separate the two reasons.
 #
-# **The order of the sentences hardly matters.** Shuffling the sentences of the test reviews changes
-# the accuracy by at most 0.25 points in any split, which is one review of 400. One reason may be
-# that the sentence positions of these models start at about 1/50 of the scale of the sentence
-# vectors.
+# **The order of the sentences makes almost no difference.** Shuffling the sentences of the test
+# reviews changes the accuracy by at most 0.25 points in any split, which is one review of 400. One
+# reason may be that the sentence positions of these models start at about 1/50 of the scale of the
+# sentence vectors.
 #
 # **Hi-Transformer's feedback doesn't measurably improve the accuracy.** It also costs about twice
 # as much per pass, so the model sees each review fewer times.
