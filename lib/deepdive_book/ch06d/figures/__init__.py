@@ -1,0 +1,1 @@
+"""Drawings and interactive figures of chapter 6d."""

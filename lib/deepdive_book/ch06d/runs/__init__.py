@@ -1,0 +1,1 @@
+"""The experiments of chapter 6d, one module a page, named after the page."""
