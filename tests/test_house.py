@@ -248,7 +248,7 @@ ORDER = {
     ],
     BOOK: [
         "data", "tasks", "kit", "ch00", "ch01", "ch02", "ch03", "ch04", "ch06a", "ch05", "ch06b",
-        "ch06c", "ch07",
+        "ch06c", "ch06d", "ch07",
         "studies", "site", "course", "cli", "__main__",
     ],
 }  # fmt: skip

@@ -4,7 +4,7 @@ Lewis et al. 2020, "Retrieval-Augmented Generation for Knowledge-Intensive NLP T
     scores = questions . documents                        p(z | x) = softmax(scores)
     logits = generator(question and document z, target)   one forward pass per document
 
-The two likelihoods are in `deepdive.training.objectives.marginal_likelihood`.
+The two likelihoods are in `deepdive.layers.marginal_likelihood`.
 
 System: rag
 Parent: dpr
@@ -27,11 +27,11 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.embeddings import check_tokens
+from deepdive.layers.marginal_likelihood import sequence_marginal, token_log_probs
 from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.sbert import SentenceEncoder, cls
 from deepdive.models.encoder_decoder import EncoderDecoder
 from deepdive.models.generative import bart
-from deepdive.training.objectives.marginal_likelihood import sequence_marginal, token_log_probs
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Rag(nn.Module):
     def step(self, tokens: Tensor, state: RagState) -> Tensor:
         """Return RAG-Token's log p (B, t, V) after the next target tokens (B, t):
 
-            log p(y_t) = log sum_z p(z | x) p(y_t | x, z, y_<t)
+        log p(y_t) = log sum_z p(z | x) p(y_t | x, z, y_<t)
         """
         check_tokens(tokens)
         K = state.prior.shape[1]
