@@ -79,7 +79,7 @@ def realm_agrees() -> None:
     equal(scores, GOLDEN["relevance"])
     scores.retain_grad()
     logits = model(GOLDEN["joint"], GOLDEN["joint_real"].bool(), GOLDEN["segments"])
-    equal(logits, GOLDEN["logits"])
+    equal(logits.flatten(0, 1), GOLDEN["logits"])
     loss = loss_of(logits, scores)
     equal(loss.view(1), GOLDEN["loss"])
     loss.backward()
@@ -90,7 +90,8 @@ def realm_agrees() -> None:
         found = own[name].grad
         assert found is not None, name
         assert differs(found, gradient) < 1e-8, name
-        assert gradient.abs().max() > 1e-12, name
+        # One vector added to all candidates moves all scores alike, so its gradient is zero.
+        assert (gradient.abs().max() > 1e-12) == (name != "embedder.norm.bias"), name
 
 
 def per_sequence(logits: Tensor, scores: Tensor) -> Tensor:
@@ -108,6 +109,7 @@ def exact_gelu(x: Tensor) -> Tensor:
     ("SIZES", SIZES | {"activation": exact_gelu}),
 ])  # fmt: skip
 def test_a_mutation_is_seen(target: str, wrong: object) -> None:
+    realm_agrees()
     with mock.patch.dict(globals(), {target: wrong}), pytest.raises(AssertionError):
         realm_agrees()
 

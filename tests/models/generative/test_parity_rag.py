@@ -115,6 +115,7 @@ def ungated(log_p: Tensor, scores: Tensor, real: Tensor | None = None) -> Tensor
     (RagSequenceForGeneration, token_marginal),
 ])  # fmt: skip
 def test_a_mutation_is_seen(kind: Any, wrong: Callable[..., Tensor]) -> None:
+    rag_agrees()
     with mock.patch.dict(KINDS, {kind: wrong}), pytest.raises(AssertionError):
         rag_agrees()
 
@@ -184,7 +185,8 @@ def test_the_gradient_of_the_scores_is_posterior_minus_prior() -> None:
     posterior = document_posterior(LOG_P, SCORES, REAL)
     equal(found, posterior - SCORES.softmax(-1))
     equal(posterior.sum(1), torch.ones(4).double())
-    per_token = document_posterior(LOG_P.transpose(1, 2).reshape(20, 3, 1), SCORES.repeat_interleave(5, 0))
+    each = LOG_P.transpose(1, 2).reshape(20, 3, 1)  # every token as a target of its own
+    per_token = document_posterior(each, SCORES.repeat_interleave(5, 0))
     (found,) = torch.autograd.grad(token_marginal(LOG_P, SCORES).sum(), SCORES)
     equal(found, (per_token.view(4, 5, 3) - SCORES.softmax(-1)[:, None]).sum(1))
 

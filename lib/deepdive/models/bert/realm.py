@@ -33,6 +33,7 @@ from deepdive.layers.heads import Pooler, initialize
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
+from deepdive.models.bert.sbert import cls
 
 BASE = bert.BASE.but(activation=gelu_tanh)
 TINY = BASE.but(**bert.TOY)
@@ -52,7 +53,9 @@ class RealmEmbedder(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return one vector per text; mask bool (B, T), True = real token; None: all are."""
-        return self.norm(self.projection(self.pooler(self.bert(tokens, mask))))
+        real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
+        first = cls(self.bert(tokens, mask), real)  # (B, d_model)
+        return self.norm(self.projection(self.pooler(first[:, None])))
 
 
 class Realm(nn.Module):

@@ -43,6 +43,7 @@ from deepdive.models.bert import (
     luke,
     mask_decoder,
     mpnet,
+    realm,
     roberta,
     splinter,
     tabert,
@@ -90,6 +91,7 @@ from deepdive.models.generative import (
     pegasus,
     plbart,
     prophetnet,
+    rag,
     switch,
     t5,
 )
@@ -295,6 +297,27 @@ def _tokens(make: Make, vocab: int = 32) -> Example:
     return Example(make, vocab=vocab)
 
 
+QUESTIONS = torch.tensor([[4, 9, 7], [5, 6, 8], [11, 4, 5]])
+DOCUMENTS = torch.tensor([[[5, 9, 7, 4], [8, 6, 11, 10]], [[7, 7, 5, 9], [4, 12, 6, 8]],
+                          [[9, 5, 4, 6], [10, 4, 13, 5]]])  # fmt: skip
+
+
+def _from_documents(model: Any, x: Tensor) -> Tensor:
+    """RAG-Token's log p of the tokens after x, from two documents, whose vectors are fixed."""
+    vectors = torch.linspace(-1, 1, 192).view(3, 2, 32)[: len(x)]
+    vectors = vectors.to(model.generator.encoder.embedding.weight.dtype)
+    scores = model.scores(QUESTIONS[: len(x)], vectors)
+    log_p = model(DOCUMENTS[: len(x)], x).log_softmax(-1)
+    return torch.logsumexp(log_p + scores.log_softmax(-1)[..., None, None], 1)
+
+
+def _among_documents(model: Any, x: Tensor) -> Tensor:
+    """REALM's log p of the tokens of x, from two documents that are made of it."""
+    joint = torch.stack((x, (x + 3) % 28 + 4), 1)
+    scores = model.relevance(x, joint).log_softmax(-1)
+    return torch.logsumexp(model(joint).log_softmax(-1) + scores[..., None, None], 1)
+
+
 SEQ2SEQ = _of_pairs([[7, 5, 9, 11], [4, 12, 6, 8]])
 TRANSFORMER = _of_pairs([[5, 9, 7, 4], [8, 6, 11, 10]])
 
@@ -379,6 +402,7 @@ EXAMPLES: dict[str, Example] = {
     "pegasus": Example(lambda: pegasus.pegasus(pegasus.TINY), TRANSFORMER, 32),
     "led": Example(lambda: led.led(led.TINY), TRANSFORMER, 32),
     "prophetnet": Example(lambda: prophetnet.prophetnet(prophetnet.TINY), TRANSFORMER, 32),
+    "rag": Example(rag.tiny, _from_documents, 32),
     "speech2text": Example(lambda: speech2text.speech2text(speech2text.TINY), FRAMES, 32),
     "speech2text2": Example(_behind_wav2vec2, _listening((400,)), 32),
     "whisper": Example(lambda: whisper.whisper(whisper.TINY), FRAMES, 32),
@@ -441,6 +465,7 @@ EXAMPLES: dict[str, Example] = {
         lambda model, x: model(x, questions=torch.ones_like(x[:, :1]))[:, 0],
         32,
     ),
+    "realm": Example(realm.tiny, _among_documents, 32),
     "sbert": Example(lambda: whitening.whitening(_stored(64))),
     "unicoder": Example(
         lambda: unicoder.WordRecovery(for_masked_lm(bert.bert(bert.TINY))),
