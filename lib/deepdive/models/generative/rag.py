@@ -97,7 +97,7 @@ class Rag(nn.Module):
     def step(self, tokens: Tensor, state: RagState) -> Tensor:
         """Return RAG-Token's log p (B, t, V) after the next target tokens (B, t):
 
-            log p(y_t) = log sum_z p(z | x) p(y_t | x, z, y_<t)
+        log p(y_t) = log sum_z p(z | x) p(y_t | x, z, y_<t)
         """
         check_tokens(tokens)
         K = state.prior.shape[1]

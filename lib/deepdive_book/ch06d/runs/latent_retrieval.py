@@ -10,20 +10,14 @@ one alias and so has each of the 16 second names, which makes 256 entities. A qu
 test entities, whose passages are in the index but which no training query is about.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from deepdive.models.bert.bert import TINY, Bert, bert
+from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.pretraining import for_masked_lm
 from deepdive.models.bert.realm import Realm, RealmEmbedder
-from deepdive.training.objectives.marginal_likelihood import sequence_marginal, token_log_probs
-from deepdive.training.optim import adam, cosine
-from deepdive_book.kit.experiments import load_rows, results_path, search_rate, share, sweep
 
 NAMES, VALUES, CLS, SEP, MASK = 16, 32, 1, 2, 3
 FIRST, SECOND, ALIAS1, ALIAS2, VALUE = (4 + NAMES * i for i in range(5))
@@ -65,6 +59,11 @@ def world(seed: int, values_seed: int = 0) -> World:
 def model(seed: int) -> Realm:
     """Return an embedder of one layer for queries and passages, and a reader of two layers."""
     torch.manual_seed(seed)
-    size: dict[str, Any] = {"vocab_size": VOCABULARY, "max_length": 16, "d_model": 32, "n_layers": 1}
+    size: dict[str, Any] = {
+        "vocab_size": VOCABULARY,
+        "max_length": 16,
+        "d_model": 32,
+        "n_layers": 1,
+    }
     embedder = RealmEmbedder(bert(TINY, **size), 32)
     return Realm(embedder, for_masked_lm(bert(TINY, **size)))

@@ -7,8 +7,16 @@ from torch import Tensor
 
 from deepdive.models.bert.realm import Realm, RealmEmbedder, tiny
 from deepdive.training.objectives.marginal_likelihood import token_log_probs, token_marginal
-from laws import ORDERED, TWO_SIDED, Case, NotApplicable, case, padding_of, random_rows
-from laws import with_padding
+from laws import (
+    ORDERED,
+    TWO_SIDED,
+    Case,
+    NotApplicable,
+    case,
+    padding_of,
+    random_rows,
+    with_padding,
+)
 
 ROWS = torch.tensor([[4, 9, 6], [5, 7, 8]])
 JOINT = torch.stack((ROWS, ROWS.flip(1)), 1)  # (2, 2, 3)
