@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from deepdive.models.bert.sbert import SentenceEncoder, cls
 from deepdive.models.generative.rag import Rag
 from deepdive.published.folders import family, from_config
@@ -70,7 +68,7 @@ def _parts(model: Rag) -> tuple[Any, Any]:
 
 def _names(model: Rag) -> Names:
     """Return the table of both parts' names."""
-    parts: list[nn.Module] = list(_parts(model))
+    parts = _parts(model)
     tables = [family(part.config.family).table(config=part.config) for part in parts]
     first = tables[0].within(QUESTION, "encoder.encoder.")
     return first | tables[1].within(GENERATOR, "generator.")
