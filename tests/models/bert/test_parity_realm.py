@@ -1,5 +1,5 @@
-"""REALM against what transformers 4.57.6 computed, in float64, with gradients; later versions
-do not have it. `golden/make_realm.py` says how the file came about.
+"""REALM against what transformers 4.57.6 computed, in float64, with gradients; later versions do
+not have it. `golden/make_realm.py` says how the file came about.
 """
 
 from __future__ import annotations

@@ -174,8 +174,8 @@ def measure(source: str, questions: int, known: Sequence[str] = ()) -> dict[str,
     if source == SPAN:
         answers = [capitalized_span(text) for text in texts]
     elif source == SENTENCE:
-        answers = [best_sentence(q.question, text)
-                   for q, text in zip(here.questions, texts, strict=True)]  # fmt: skip
+        asked = [q.question for q in here.questions]
+        answers = [best_sentence(q, text) for q, text in zip(asked, texts, strict=True)]
     else:
         same = [bool(known) and i == right for i, right in zip(found, here.right, strict=True)]
         left = [n for n, equal in enumerate(same) if not equal]
