@@ -41,4 +41,4 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # | page | about | question | minutes to read |
 # |---|---|---|---|
-# | 6d.1 | [RAG and REALM](01_retrieval_augmented_generation.ipynb) | Can a retriever learn alone? | 16 |
+# | 6d.1 | [Retrieval-augmented generation](01_retrieval_augmented_generation.ipynb) | Can a retriever learn alone? | 16 |

@@ -8,6 +8,8 @@ The likelihood is a sum over documents (`deepdive.layers.marginal_likelihood`), 
 document that predicts the masked tokens better than average gets a higher score. The null document,
 an empty text, is one more candidate; the index is refreshed by calling the embedder again.
 
+Long because it is three models: two embedders and a masked language model.
+
 System: realm
 Parent: bert
 What differs:

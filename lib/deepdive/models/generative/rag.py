@@ -6,6 +6,8 @@ Lewis et al. 2020, "Retrieval-Augmented Generation for Knowledge-Intensive NLP T
 
 The two likelihoods are in `deepdive.layers.marginal_likelihood`.
 
+Long because decoding sums over documents too, in two ways, and inputs have one more axis.
+
 System: rag
 Parent: dpr
 What differs:
