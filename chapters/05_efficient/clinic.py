@@ -272,6 +272,10 @@ assert fixed.shares["segment 4"] > ill("memory").shares["segment 4"] + 20, (
 ### BEGIN HIDDEN TESTS
 assert torch.equal(memory(states, 8), states), "six states fit into a memory of eight"
 assert torch.equal(memory(states, 1), states[:, 5:]), "a memory of one state is off"
+many = torch.randn(3, 16, 5, generator=torch.Generator().manual_seed(1))
+for length in (2, 8, 15, 16):
+    right = many[:, 16 - length :]
+    assert torch.equal(memory(many, length), right), f"a memory of {length} states is off"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mend-memory"
@@ -328,6 +332,11 @@ assert fixed.shares["segment 4"] > ill("distance").shares["segment 4"] + 15, (
 ### BEGIN HIDDEN TESTS
 assert distances(3, 0).tolist() == [[0, -1, -2], [1, 0, -1], [2, 1, 0]], "no memory is off"
 assert distances(4, 7)[3, 0] == 10, "four queries with seven states in memory are off"
+for Q, M in ((1, 8), (8, 8), (5, 2)):
+    offset = distances(Q, M)
+    for i in range(Q):
+        wanted = [M + i - j for j in range(M + Q)]
+        assert offset[i].tolist() == wanted, f"{Q} queries and {M} states in memory are off"
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["hint"] exercise="mend-distance"
