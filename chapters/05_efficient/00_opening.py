@@ -100,3 +100,5 @@ show(
 # [Case study 5](../../casestudies/05_spans.ipynb) then tests whether T5's heads that attend to a
 # span also find it. In a hurry? Read 5.1, 5.2, and 5.9: the cost, the simplest solution, and the
 # choice.
+#
+# The chapter ends with [exercises](exercises.ipynb) and a [bug clinic](clinic.ipynb).
