@@ -122,7 +122,10 @@ class Rag(nn.Module):
 def _rows(src: Tensor, src_mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Return (B * K, S) sources and their mask."""
     if src.ndim != 3 or not src.shape[1]:
-        raise ValueError(f"src: got shape {tuple(src.shape)}, expected (B, K, S), K documents each")
+        raise ValueError(
+            f"src: got shape {tuple(src.shape)}, expected (B, K, S), K documents each; "
+            "src[None] adds an axis in front"
+        )
     return src.flatten(0, 1), None if src_mask is None else src_mask.flatten(0, 1)
 
 
