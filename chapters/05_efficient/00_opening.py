@@ -6,7 +6,7 @@
 # needed. Which scores can be skipped, and what can a model no longer learn without them?
 #
 # <small>Prerequisites: [what a layer costs](../02_transformer/15_complexity.ipynb) · 2 min · whole
-# chapter: 7½ h reading + 2½ h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
+# chapter: 7½ h reading + 3 h exercises · book 5.2, tables 1.2 and 1.3, KAIST deck 3</small>
 
 # %% tags=["setup"]
 # Setup, the same on every page. The profile sets how much work the page does.

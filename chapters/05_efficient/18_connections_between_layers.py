@@ -249,7 +249,7 @@ connection_tables.gradient_table(gradients)
 # %% [markdown]
 # **With plain post-norm, the first layer's gradient nearly vanishes in some runs.** The table
 # divides the last layer's gradient norm by the first layer's. Before training, this ratio is 0.77
-# to 9. After 50 of the 200 steps at a learning rate of 0.003, it's 9.1, 191, and 6,303 in three
+# to 9. After 50 steps at a learning rate of 0.003, it's 9.1, 191, and 6,303 in three
 # runs, and 0.93 and 1.5 in the other two. At 0.0003, the rate that is selected for plain post-norm
 # below, it's at most 2.7, and yet the final loss is high. So vanishing gradients may not be the
 # only reason for that loss.

@@ -210,7 +210,7 @@ print("the loss trains the retriever:", size > 0)
 # the question's value is the only label, as in RAG and REALM. *Supervised* training knows the right
 # passage, as in DPR. Both take 300 steps of Adam with a learning rate of 0.01.
 #
-# The fewer different values there are, the more passages have the right value by chance. What does
+# If there are only some different values, many passages have the right one by chance. What does
 # the retriever learn then? In the table, look down the column of latent training.
 
 # %% The same code for a few steps
@@ -230,7 +230,7 @@ predict(
     ["fewer than 5%", "about half", "more than 90%"],
     answer=0,
     explain="It finds 0.3% of them. Every passage with the right value predicts the answer equally "
-    "well, so the loss can't tell the right passage from 127 others.",
+    "well, so the loss can't tell which one is right.",
     key="06d_applications/two-values",
 )
 
@@ -419,7 +419,7 @@ print(f"sum of probabilities: {right:.2f}, mean of the losses: {wrong:.2f}")
 # The table has numbers that [Brown et al. (2020)](https://arxiv.org/abs/2005.14165) quote. There,
 # retrieval helps a far smaller model to beat a closed-book model with 11 billion parameters. The
 # paper on REALM reports 4 to 16 points more than previous methods on three such benchmarks. We
-# reproduced neither: we fine-tuned no generator, and our index has 240 paragraphs. What we see has
+# reproduced neither: we fine-tuned no generator, and our index is small. What we see has
 # the same direction for one small model.
 #
 # ## Check your understanding

@@ -9,9 +9,8 @@ System: transparent_attention
 Parent: transformer
 What differs:
 - the encoder returns one memory per decoder layer: the embeddings and the outputs of its N layers,
-  averaged with weights (`TransparentStack`)
-- the weights are learned, a softmax over the N + 1 states for each of M decoder layers: (N + 1) x M
-  parameters (`TransparentStack.mixture`)
+  averaged with learned weights, a softmax over the N + 1 states for each of M decoder layers:
+  (N + 1) x M parameters (`TransparentStack.mixture`)
 - decoder layer j attends to memory j (`LayeredMemoryStack`), so the loss reaches each encoder layer
   directly; depths may differ (`n_layers`, `n_decoder_layers`)
 Source: Bapna et al. 2018, the weights s_ij.
