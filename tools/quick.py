@@ -30,7 +30,7 @@ from deepdive_book.site.atlas.headers import headers
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY, TESTS = ROOT / "lib", ROOT / "tests"  # the folder of both packages
-WIDE = 80  # 71 modules depend on its embeddings, about 300 on masks.py
+WIDE = 90  # 82 modules depend on BERT's embeddings, about 300 on masks.py
 # What stands for the kernel: masks, attention, blocks, norms, and one model of each kind of stack.
 KERNEL_TESTS = {"tests/test_core.py", "tests/attention/test_mechanisms.py"}
 KERNEL_LAWS = ("attention.multi_head", "attention.softmax", "layers.blocks", "layers.rows")

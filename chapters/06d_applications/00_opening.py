@@ -29,6 +29,16 @@ except ModuleNotFoundError:  # on Colab; INSTALL.md has the other ways
 book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your Google Drive
 
 # %% [markdown]
+# The simplest retriever counts shared words:
+
+# %% Retrieval by shared words tags=["nbval-check-output"]
+passages = ["The pound is the currency of the United Kingdom.", "The yen is the currency of Japan."]
+question = "Which currency does Japan use?"
+asked = set(question.lower().strip("?").split())
+scores = [len(asked & set(passage.lower().strip(".").split())) for passage in passages]
+print("shared words:", scores, "-> read:", passages[scores.index(max(scores))])
+
+# %% [markdown]
 # **What it covers.** **Retrieval-augmented generation** (RAG), in which the passage is a latent
 # variable, and **REALM**, which pretrains the retriever with a masked language model.
 #

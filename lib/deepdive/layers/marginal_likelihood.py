@@ -6,8 +6,25 @@ gradient with respect to the scores is the posterior minus the prior: a document
 it predicts the target better than the documents do on average.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import torch
 from torch import Tensor
+
+
+@dataclass
+class DocumentState:
+    """The state of decoding: the generator's, with K rows per sequence, and log p(z | x) (B, K)."""
+
+    generator: Any
+    prior: Tensor
+
+    def reorder(self, index: Tensor) -> None:
+        """Let sequence b continue from sequence index[b]; the batch size may change."""
+        K = self.prior.shape[1]
+        self.generator.reorder((index[:, None] * K + torch.arange(K, device=index.device)).view(-1))
+        self.prior = self.prior.index_select(0, index)
 
 
 def token_log_probs(logits: Tensor, targets: Tensor) -> Tensor:

@@ -4,9 +4,8 @@ with the same loss. Guu et al. 2020, "REALM: Retrieval-Augmented Language Model 
     scores = query . candidates            p(z | x) = softmax(scores)
     logits = reader([CLS] x [SEP] z [SEP])
 
-The likelihood is a sum over documents (`deepdive.layers.marginal_likelihood`), so the
-document that predicts the masked tokens better than average gets a higher score. The null document,
-an empty text, is one more candidate; the index is refreshed by calling the embedder again.
+The likelihood is a sum over documents (`deepdive.layers.marginal_likelihood`), so a document that
+predicts better than average gets a higher score. The null document is one more candidate.
 
 Long because it is three models: two embedders and a masked language model.
 
@@ -108,9 +107,7 @@ def _rows(tokens: Tensor, mask: Tensor | None, name: str) -> tuple[Tensor, Tenso
 def realm(
     config: bert.EncoderConfig = BASE, d_embedding: int = 128, shared: bool = True, **changes: Any
 ) -> Realm:
-    """Build embedder and reader of the same size, `config` with `changes`; `shared`: one embedder
-    for queries and documents. Defaults are transformers'.
-    """
+    """Build a model, `config` with `changes`; `shared`: queries and documents share an embedder."""
     config = bert.EncoderConfig.given(config, changes)
     embedders = [RealmEmbedder(bert.bert(config), d_embedding) for _ in range(1 if shared else 2)]
     reader = for_masked_lm(bert.bert(config))

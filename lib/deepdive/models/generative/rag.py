@@ -22,32 +22,15 @@ Source: Lewis et al. 2020, section 2.
 Book: blog, Retrieval-Augmented Generation
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from deepdive.core.embeddings import check_tokens
-from deepdive.layers.marginal_likelihood import sequence_marginal, token_log_probs
+from deepdive.layers.marginal_likelihood import DocumentState, sequence_marginal, token_log_probs
 from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.sbert import SentenceEncoder, cls
 from deepdive.models.encoder_decoder import EncoderDecoder
 from deepdive.models.generative import bart
-
-
-@dataclass
-class RagState:
-    """The state of decoding: the generator's, with K rows per sequence, and log p(z | x) (B, K)."""
-
-    generator: Any
-    prior: Tensor
-
-    def reorder(self, index: Tensor) -> None:
-        """Let sequence b continue from sequence index[b]; the batch size may change."""
-        K = self.prior.shape[1]
-        self.generator.reorder((index[:, None] * K + torch.arange(K, device=index.device)).view(-1))
-        self.prior = self.prior.index_select(0, index)
 
 
 class Rag(nn.Module):
@@ -89,14 +72,14 @@ class Rag(nn.Module):
         logits = self.generator(rows, tgt.repeat_interleave(K, 0), real, tgt_mask)
         return logits.unflatten(0, (B, K))
 
-    def begin(self, src: Tensor, scores: Tensor, src_mask: Tensor | None = None) -> RagState:
+    def begin(self, src: Tensor, scores: Tensor, src_mask: Tensor | None = None) -> DocumentState:
         """Read all documents once, and return the state that `step` continues."""
         rows, real = _rows(src, src_mask)
         if scores.shape != src.shape[:2]:
             raise ValueError(f"scores: got {tuple(scores.shape)}, expected {tuple(src.shape[:2])}")
-        return RagState(self.generator.begin(rows, real), scores.log_softmax(-1))
+        return DocumentState(self.generator.begin(rows, real), scores.log_softmax(-1))
 
-    def step(self, tokens: Tensor, state: RagState) -> Tensor:
+    def step(self, tokens: Tensor, state: DocumentState) -> Tensor:
         """Return RAG-Token's log p (B, t, V) after the next target tokens (B, t):
 
         log p(y_t) = log sum_z p(z | x) p(y_t | x, z, y_<t)
