@@ -302,11 +302,12 @@ print(f"full attention / HIBERT: {costs[-1]['full attention'] / costs[-1]['HIBER
 # FLOPs), but at most 15 passes over the reviews. All have dropout of 0.2 and weight decay of 0.1.
 # The checkpoint with the lowest validation loss is tested. The learning rate of each is chosen on
 # the validation reviews of the first split, with a seed of its own. The three cuts of 512 words
-# share one rate. For the first 128 words, the best rate, 0.0001, is the lowest that we tried. The
-# brackets after a mean are its **95% confidence interval**: in 95% of repeated experiments, such an
-# interval contains the true mean. This is approximate, because the training reviews of the three
-# splits overlap. In the table, go down a column to see what more words add, and across a row to see
-# what the model adds.
+# share one rate. For the first 128 words, the best rate, 0.0001, is the lowest that we tried, and
+# the validation loss still falls at the end, so this accuracy may be too low. The brackets after a
+# mean are its **95% confidence interval**: in 95% of repeated experiments, such an interval
+# contains the true mean. This is approximate, because the training reviews of the three splits
+# overlap. In the table, go down a column to see what more words add, and across a row to see what
+# the model adds.
 
 # %% tags=["fold"]
 from deepdive_book.kit.predictions import predict
