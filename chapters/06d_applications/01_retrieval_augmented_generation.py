@@ -311,6 +311,7 @@ retrieval_tables.answers_contrasts(rows)
 # **Dense retrieval isn't shown to be better than BM25.** The difference is -0.5 points, and its
 # interval includes zero. These questions favor keywords, because people wrote them while they
 # looked at the paragraph, and so often used its words. And 240 paragraphs are easy to search.
+# Neither retriever was tuned for these texts.
 #
 # **Can you trust an answer that is in the passage?** With BM25's passage, 67.0% of the answers are
 # contained in it, but only 18.0% match the annotated answer. So this kind of **attribution** shows
