@@ -2,17 +2,18 @@
 # # Retrieval-augmented generation: RAG and REALM
 #
 # A language model stores facts in its weights, where they can't be updated or cited.
-# **Retrieval-augmented generation (RAG)** first retrieves passages from an index, reads each of
-# them, and sums over them. **REALM** pretrains the retriever with the same sum. **Can a retriever
-# learn which passage is right without ever being told, and how much do retrieved passages help a
-# small language model?**
+# **Retrieval-augmented generation (RAG)** first retrieves passages from an **index**, a collection
+# of texts, reads each of them, and sums over them. **REALM** pretrains the retriever with the same
+# sum. **Can a retriever learn which passage is right without ever being told, and how much do
+# retrieved passages help a small language model?**
 #
 # **What it is.** A **retriever** scores passages $z$ for a question $x$ by dot products of vectors,
-# as in DPR (dense passage retrieval). **RAG**
-# ([Lewis et al. 2020](https://arxiv.org/abs/2005.11401)) treats the passage as a latent variable:
-# its generator reads one passage at a time, and the answer's probability is summed over passages.
-# **REALM** ([Guu et al. 2020](https://arxiv.org/abs/2002.08909)) does this for the masked words of
-# BERT's pretraining, so that the retriever learns from plain text.
+# as in DPR (dense passage retrieval). **RAG** ([Lewis et al.
+# 2020](https://arxiv.org/abs/2005.11401)) treats the right passage as a **latent variable**, one
+# that is never observed: a second model, the **generator**, reads one passage at a time, and the
+# answer's probability is summed over passages. **REALM** ([Guu et al.
+# 2020](https://arxiv.org/abs/2002.08909)) does this for the masked words of BERT's pretraining, so
+# that the retriever learns from plain text.
 #
 # **What you'll be able to do.** Compute both of RAG's likelihoods by hand, implement them in 20
 # lines, say what their gradient teaches the retriever, and measure what retrieval adds to an
@@ -175,8 +176,8 @@ print("equal losses and gradients, of the question encoder and of the generator"
 # REALM also updates the passage encoder, so its index becomes outdated during training. It is
 # encoded again every few hundred steps. A **null passage**, an empty text, is always among the
 # candidates, for words that need no passage. If the retriever is random at first, no passage helps,
-# and nothing is learned. This is the **cold-start problem**. REALM pretrains the retriever with the
-# **inverse cloze task**: given a sentence, find the text that it was taken from.
+# and nothing is learned. This is the **cold-start problem**. So REALM first trains the retriever
+# with the **inverse cloze task**: given a sentence, find the text that it was taken from.
 
 # %% REALM in the library tags=["nbval-check-output"]
 from deepdive.models.bert import realm
@@ -255,10 +256,10 @@ retrieval_tables.latent_figure(rows)
 # like supervised training. The brackets are **95% confidence intervals**: in 95% of repeated
 # experiments, such an interval contains the true mean.
 #
-# **If they don't, it learns the wrong thing.** With two values, 128 passages have the right one,
-# and recall is 0.3%, which is what a random choice would have. With four values it's 20.9%, and the
-# seeds differ widely. For a training question, any passage with the right value makes the answer
-# probable, so nothing tells the retriever which of them is about the same entity.
+# **If they don't, it doesn't learn which passage is right.** With two values, 128 passages have the
+# right one, and recall is 0.3%, which is what a random choice would have. With four values it's
+# 20.9%, and the seeds differ widely. For a training question, any passage with the right value
+# makes the answer probable, so nothing tells the retriever which of them is about the same entity.
 #
 # **What this doesn't show.** The generator was nearly perfect from the beginning, so there was no
 # cold start. Every passage was scored in every step. In RAG and REALM, only the best few
@@ -274,12 +275,12 @@ retrieval_tables.latent_figure(rows)
 # two solved examples, a passage, and the question, and it isn't trained. So this is the use of
 # retrieval that is common today: the passage is part of the prompt, and nothing is summed.
 #
-# **Which passage?** *BM25* is keyword search: it adds up the rarity of the question's words that a
-# passage has. *Dense* is MiniLM, a pretrained sentence encoder, and picks the passage with the
-# highest cosine. *Random* is a wrong passage, and *right passage* is the paragraph that the
-# question was written about. Two baselines don't use the language model. They copy a part of BM25's
-# passage: the most frequent run of capitalized words, or the sentence that shares most words with
-# the question.
+# **Which passage?** *BM25* is keyword search: a passage scores for each word of the question that
+# it contains, and rare words count more. *Dense* is MiniLM, a pretrained sentence encoder, and
+# picks the passage with the highest cosine. *Random* is a wrong passage, and *right passage* is the
+# paragraph that the question was written about. Two baselines don't use the language model. They
+# copy a part of BM25's passage: the most frequent run of capitalized words, or the sentence that
+# shares most words with the question.
 #
 # **Exact match** counts answers that are equal to the annotated one, without case, articles, and
 # punctuation. **F1** gives partial credit for shared words. Compare the rows with the first one,
@@ -299,14 +300,14 @@ retrieval_tables.answers_contrasts(rows)
 # **Bonferroni correction**). If one includes zero, we can't tell which of the two is better.
 #
 # **A retrieved passage helps.** With BM25's passage, 18.0% of the answers match exactly, and 2.0%
-# without a passage. The difference of 16.0 points excludes zero. A wrong passage is no help: with a
-# random one, it's 1.0%. The most frequent name in BM25's passage reaches 2.0%, so the model does
-# more than copy a name.
+# without a passage. The difference of 16.0 points excludes zero. With a random passage it's 1.0%,
+# so we see no gain from a wrong one. The most frequent name in BM25's passage reaches only 2.0%.
 #
 # **Here, the language model is the limit, and not the retriever.** BM25 finds the right paragraph
 # for 94.0% of the questions, and the dense retriever for 91.0%. With the right paragraph, the model
-# still answers only 19.0% exactly, 1.0 point more than with BM25's. A better retriever can't add
-# much.
+# still answers only 19.0% exactly, 1.0 point more than with BM25's (interval 0.0 to 3.0). A better
+# retriever can't add much. A part of this limit may be the form of the answers, because a correct
+# answer in other words doesn't match.
 #
 # **Dense retrieval isn't shown to be better than BM25.** The difference is -0.5 points, and its
 # interval includes zero. These questions favor keywords, because people wrote them while they
@@ -328,7 +329,7 @@ retrieval_tables.answers_contrasts(rows)
 # and their scores. With a published checkpoint, such as `facebook/rag-sequence-nq`, the code is the
 # same, but its index of 21 million passages needs a lot of memory.
 
-# %% The same loss in transformers tags=["nbval-check-output"]
+# %% The same loss in transformers
 from tempfile import TemporaryDirectory
 
 import transformers as hf
@@ -374,12 +375,12 @@ print("equal losses:", torch.allclose(a, b, atol=1e-4), tuple(a.shape))
 #
 # You read each passage, compute a cross-entropy per passage, and average the losses with the
 # weights $p(z \mid x)$. Everything runs, and the loss falls. **Symptom:** the retriever becomes
-# sure of one passage too early. The weighted mean of log probabilities asks every passage to
-# predict the answer well, and a single passage that doesn't makes the loss high. **Fix:** sum
+# sure of one passage too early. In a weighted mean of log probabilities, one bad passage dominates
+# the loss, so the quickest way down is to give all weight to another one. **Fix:** sum
 # probabilities, not their logarithms: `logsumexp` of log prior plus log likelihood.
 
 # %% The mistake, and its symptom tags=["nbval-check-output"]
-log_p = torch.tensor([[[0.9], [1e-6]]]).log()  # passage 2 says nothing about the answer
+log_p = torch.tensor([[[0.9], [1e-6]]]).log()  # passage 2 makes the answer almost impossible
 scores = torch.zeros(1, 2)
 right = -rag_sequence(log_p, scores).item()
 wrong = -(scores.softmax(-1) * log_p.sum(-1)).sum().item()
@@ -394,10 +395,10 @@ print(f"sum of probabilities: {right:.2f}, mean of the losses: {wrong:.2f}")
 #   of the passages.
 # - **Try a random passage and no passage.** They show what the model knows by itself, and whether
 #   it reads at all.
-# - **For millions of passages, use an index with approximate search**, such as
-#   [faiss](https://github.com/facebookresearch/faiss): `index = faiss.IndexFlatIP(d)`,
-#   `index.add(vectors)`, `scores, found = index.search(questions, k)`. For some thousands, one
-#   matrix product is exact and fast.
+# - **For millions of passages, use an index with approximate search**, such as HNSW in
+#   [faiss](https://github.com/facebookresearch/faiss): `index = faiss.IndexHNSWFlat(d, 32,
+#   faiss.METRIC_INNER_PRODUCT)`, `index.add(vectors)`, and `scores, found = index.search(questions,
+#   k)` (not run here). For some thousands, one matrix product is exact and fast.
 # - **Check that a cited passage supports the answer.** That it contains the answer's words isn't
 #   enough.
 #
@@ -410,18 +411,19 @@ print(f"sum of probabilities: {right:.2f}, mean of the losses: {wrong:.2f}")
 #
 # How much do passages help? SmolLM2-135M answers 18.0% of the questions with BM25's passage, and
 # 2.0% without (difference 16.0 points, 10.8 to 21.3). Dense retrieval can't be distinguished from
-# BM25, and the right passage adds 1.0 point at most to what we see.
+# BM25, and the right passage adds an estimated 1.0 point (0.0 to 3.0).
 #
 # | fine-tuned, exact match, as reported | Natural Questions | WebQuestions | TriviaQA |
 # |---|---|---|---|
 # | RAG, open-domain | 44.5 | 45.5 | 68.0 |
+# | T5-11B with salient span masking, closed-book | 36.6 | 44.7 | 60.5 |
 # | T5-11B, closed-book | 34.5 | 37.4 | 50.1 |
 #
-# The table has numbers that [Brown et al. (2020)](https://arxiv.org/abs/2005.14165) quote. There,
-# retrieval helps a far smaller model to beat a closed-book model with 11 billion parameters. The
-# paper on REALM reports 4 to 16 points more than previous methods on three such benchmarks. We
-# reproduced neither: we fine-tuned no generator, and our index is small. What we see has
-# the same direction for one small model.
+# The table has numbers that [Brown et al. (2020)](https://arxiv.org/abs/2005.14165) quote. There, a
+# far smaller model with retrieval is above closed-book models with 11 billion parameters. The paper
+# on REALM reports 4 to 16 points more than previous methods on three such benchmarks. We reproduced
+# neither: we fine-tuned no generator, and our index is small. What we see has the same direction
+# for one small model.
 #
 # ## Check your understanding
 #
@@ -429,7 +431,8 @@ print(f"sum of probabilities: {right:.2f}, mean of the losses: {wrong:.2f}")
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    For answers of one token, and for any answer if only one passage is retrieved.
+#    For answers of one token, and for any answer if only one passage is retrieved, or if all
+#    passages give the tokens the same probabilities.
 #
 #    </details>
 # 2. A passage has a prior of 0.7 and a posterior of 0.7. How does its score change?
@@ -459,7 +462,7 @@ print(f"sum of probabilities: {right:.2f}, mean of the losses: {wrong:.2f}")
 #
 #    <details><summary>Answer: open after you predict</summary>
 #
-#    The right passage against BM25's passage: a perfect retriever adds only 1.0 point.
+#    The right passage against BM25's passage: a perfect retriever adds an estimated 1.0 point.
 #
 #    </details>
 #
