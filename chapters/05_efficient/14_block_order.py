@@ -23,7 +23,7 @@
 # At this small scale the order matters, but we don't see the published advantage. We trained all 20
 # orders of three attention and three feed-forward sublayers on Shakespeare's plays. The ten that
 # start with a feed-forward sublayer have the lowest mean losses, also with other initial weights.
-# Neither Macaron nor Sandwich is measurably better than the order in the middle of the 20.
+# Neither Macaron nor Sandwich is measurably better than the median of the 20 losses.
 # Sandwich's loss is even 0.148 **nats** per character higher (cross-entropy with the natural
 # logarithm), but with those other weights we can't distinguish the two.
 #
@@ -93,12 +93,12 @@ book.setup(PROFILE, drive=False)  # drive=True keeps what a page saves in your G
 #
 # $$\bar o(x) = \sum_i \mathrm{softmax}(\alpha)_i \; o_i(x).$$
 #
-# A model built of mixed operations is the **supernet**. Its search is **bilevel**, which means that
-# it has two goals: the weights minimize the loss on one part of the training data, and the $\alpha$
-# minimize it on another part. The **first-order** form alternates single gradient steps of the two
-# and treats the weights as constants in a step of $\alpha$. At the end, **discretization** replaces
-# each mixed operation by the candidate with the largest $\alpha$. This stack is trained again from
-# scratch.
+# A model built of mixed operations is the **supernet**. Its search is **bilevel**, one optimization
+# inside another: the $\alpha$ should minimize the loss on one part of the training data of the
+# weights that are optimal, for these $\alpha$, on another part. The **first-order** form alternates
+# single gradient steps of the two and ignores that the best weights depend on the $\alpha$. At the
+# end, **discretization** replaces each mixed operation by the candidate with the largest $\alpha$.
+# This stack is trained again from scratch.
 #
 # In the paper, the mixed operations form a graph with several branches. Ours form a chain.
 
@@ -552,8 +552,8 @@ print("equal:", torch.allclose(layer.final_layer_norm(block(x)), expected, atol=
 #
 # ## In practice
 #
-# - **Keep the interleaved order unless another one is better on your task.** Libraries, kernels,
-#   and pretrained weights expect it.
+# - **Keep the interleaved order unless another one is better on your task.** Libraries and
+#   pretrained weights expect it.
 # - **Check the KV cache when you reorder.** Only attention (keys and values) and convolution
 #   (recent inputs) need a cache, so its i-th entry belongs to the i-th of these sublayers, not to
 #   the i-th sublayer of the stack.
