@@ -1,4 +1,4 @@
-"""Open-domain answers by SmolLM2 from no passage, a retrieved one, and the right one. Page 6d.2.
+"""Open-domain answers by SmolLM2 from no passage, a retrieved one, and the right one. Page 6d.1.
 
     rows = load()                                         # the saved runs, one row per source
     row = measure("BM25", questions=200)                  # {"exact": [0, 1, ...], ...}
