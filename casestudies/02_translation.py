@@ -175,8 +175,8 @@ print(f"BLEU {by_hand:.1f}")
 # ## Pieces of words
 #
 # Rare words would each need a row in the embedding, and unseen ones would have none. Byte-pair
-# encoding (BPE) cuts words into frequent pieces instead. It learns its cuts from the training part
-# only.
+# encoding (BPE) splits words into frequent subword tokens instead. It learns its cuts from the
+# training part only.
 
 # %%
 from deepdive.tokenizers import BPETokenizer
@@ -196,19 +196,19 @@ print(f"{pieces / words:.2f} pieces a word on the validation part, {unknown} unk
 # %% [markdown] tags=["slide"]
 # ## Three models, one budget
 #
-# | network | reads the English with | for each French piece it sees |
+# | network | reads the English with | for each French token it sees |
 # |---|---|---|
 # | seq2seq | one recurrent layer (GRU) | one vector: where the reader ended |
-# | attention RNN | a GRU in each direction | all the reader's states, weighted anew each time |
+# | attention RNN | a GRU in each direction | all the reader's states, weighted again each time |
 # | Transformer | self-attention | all the encoder's states, by several heads in each layer |
 #
-# Attention enters like this. To write the next French piece, the attention RNN compares its own
-# state $s$ with the reader's state $h_j$ at each English piece $j$. The scores become weights, and
-# the weighted mean $c$ of these states goes into the next piece:
+# Attention enters like this. To write the next French token, the attention RNN compares its own
+# state $s$ with the reader's state $h_j$ at each English token $j$. The scores become weights, and
+# the weighted mean $c$ of these states goes into the next token:
 #
 # $$\alpha = \mathrm{softmax}_j\big(v^\top \tanh(W s + U h_j)\big) \qquad c = \sum_j \alpha_j h_j$$
 #
-# In training, each network reads the true French up to a piece and is asked for that piece
+# In training, each network reads the true French up to a token and is asked for that token
 # (*teacher forcing*). When it translates, it reads what it wrote itself, mistakes included.
 #
 # All three have the same width and the same embeddings. They train for the same number of
@@ -292,13 +292,13 @@ for name in NAMES:
 
 # %% [markdown]
 # Learning rate and dropout are each network's own. They were chosen by hand, in short runs on the
-# validation part, and nobody searched equally long for each. A small difference between two of
-# these networks may come from there.
+# validation part, and the networks had no equal budget for this search. A small difference between
+# two of these networks may come from there.
 
 # %% [markdown] tags=["aside"]
 # ### Training
 #
-# Each network learns to predict the next target piece (cross-entropy, label smoothing 0.1), with
+# Each network learns to predict the next target token (cross-entropy, label smoothing 0.1), with
 # Adam, a warm-up and a cosine. The validation cross-entropy is taken along the way, without
 # smoothing, and the best moment is kept.
 
@@ -363,8 +363,8 @@ with_alt(
 #
 # ## Do they translate?
 #
-# To translate, a network must live with its own words: each piece that it writes is the next thing
-# that it reads. **Greedy** decoding takes the most probable piece each time. A **beam of 4** keeps
+# To translate, a network must live with its own words: each token that it writes is the next thing
+# that it reads. **Greedy** decoding takes the most probable token each time. A **beam of 4** keeps
 # four beginnings and decides at the end. BLEU is what you counted by hand; chrF does the same with
 # runs of letters, so that a word that is nearly right earns something.
 
@@ -515,9 +515,10 @@ with_alt(figure, f"BLEU by source length, short to long: {'; '.join(told)}.")
 # %% [markdown] tags=["slide"]
 # ## What did attention learn?
 #
-# Take your sentence once more. While the attention RNN writes a French piece, it has a weight for
-# each English piece. Nobody told it which words belong together. (Here the networks write greedily,
-# the most probable piece each time. So some words differ from those above, which a beam chose.)
+# Take your sentence once more. While the attention RNN writes a French token, it has a weight for
+# each English token. No label told it which words belong together. (Here the networks write
+# greedily, the most probable token each time. So some words differ from those above, which a beam
+# chose.)
 
 # %% Read the weights while your sentence is translated tags=["fold"]
 from deepdive.core.hooks import record
@@ -544,14 +545,14 @@ _, _, rows, cols, aligned = weights_of("attention RNN", "decoder*weights")
 heatmap(aligned.reshape(-1, *aligned.shape[-2:])[-1], rows, cols, title="attention RNN")
 
 # %% [markdown]
-# *Down: the French pieces as they are written. Across: the English pieces. The
+# *Down: the French tokens as they are written. Across: the English tokens. The
 # fuller a cell, the larger the weight.*
 #
 # *frère* looks at *brother*, and *jamais* at *never*. *Mon* looks at *brother* as well, and
 # rightly: French has *mon frère* but *ma sœur*, so the small word depends on the one after it.
 #
 # The Transformer has several heads in each layer. Here are all of them. Press a token to see where
-# it looks and who looks at it. (A row is named by the piece that the decoder reads; it writes the
+# it looks and who looks at it. (A row is named by the token that the decoder reads; it writes the
 # next one.)
 
 # %% Open the Transformer's heads tags=["fold"]
@@ -564,10 +565,10 @@ reads = [target.vocab[i] for i in prefix[0]]
 attention_explorer(transformer_model, (src, prefix), (cols, reads), start=("cross", 1, 0))
 
 # %% [markdown] tags=["aside"]
-# ### Which source pieces decided? Saliency
+# ### Which source tokens decided? Saliency
 #
 # Weights say where the decoder looked. The **gradient** says what would change its mind. Two
-# methods attribute the log-probability of each written piece to the source embeddings: *gradient x
+# methods attribute the log-probability of each written token to the source embeddings: *gradient x
 # input*, a first-order guess, and *integrated gradients*, which adds up gradients on the way from
 # an empty source to the real one. The second must be complete: its row sums equal the change of
 # the output.
@@ -590,9 +591,9 @@ print(
 heatmap(full, rows, cols, title="integrated gradients (nats)")
 
 # %% [markdown]
-# *Blue lowers, red raises the log-probability of the piece in that row.* Do attention and gradient
-# agree? For 200 sentences, ask where each puts its largest value for a written piece. The interval
-# draws sentences, since pieces of one sentence are not independent.
+# *Blue lowers, red raises the log-probability of the token in that row.* Do attention and gradient
+# agree? For 200 sentences, ask where each puts its largest value for a written token. The interval
+# draws sentences, since tokens of one sentence are not independent.
 
 # %%
 from deepdive.evaluate import bootstrap
@@ -703,7 +704,7 @@ if hour:
 # %% [markdown]
 # More than three times the operations and a network half as wide again: BLEU 43.1 in place of
 # 36.4. Both changed together, so this does not say which of them brought it. The clock counts
-# waiting too, since the machine did other work beside it.
+# waiting too, since the machine did other work at the same time.
 
 # %% [markdown] tags=["aside"]
 # ### More data, more work
@@ -831,7 +832,7 @@ total
 # Parent: transformer
 # What differs:
 # - three models at one budget of operations (`seq2seq`, `attention_seq2seq`, `transformer`), and
-#   saliency beside the attention (`deepdive.explain.gradients`)
+#   saliency next to the attention (`deepdive.explain.gradients`)
 # Source: Kamath, Graham and Emara 2022, section 2.5.
 # Book: 2.5
 # -->

@@ -31,7 +31,7 @@ LARGER = ""  # @param {type:"string"}
 #
 # Pang and Lee (2005) collected 10,662 sentences from reviews on Rotten Tomatoes, half from positive
 # ones, half from negative ones. No human read the sentence alone: its class is that of the review.
-# So some sentences say nothing, or the opposite, and nobody can reach 100%. There is no official
+# So some sentences say nothing, or the opposite, and no model can reach 100%. There is no official
 # split; ours goes by the sentence, so that a sentence that comes twice stays in one part.
 #
 # Any table with a text and a class in each row can take their place, such as reviews of an app with
@@ -399,8 +399,8 @@ if profile() != "ci" and not file:
 # ## Learning rate, frozen layers, seeds
 #
 # Three questions, one function. Which learning rate? Devlin et al. tried 2e-5 to 5e-5 for a model
-# with eight times as many weights in its layers. Must all layers move, or do the upper ones
-# suffice (`frozen` counts the layers that stay, with the table of pieces; -1: the table alone)? And
+# with eight times as many weights in its layers. Must all layers move, or do the upper ones suffice
+# (`frozen` counts the layers that stay, with the token embeddings; -1: the embeddings alone)? And
 # if nothing but the seed changes (the last layer's start, dropout, the order of the sentences), how
 # much does the result change?
 
@@ -442,7 +442,7 @@ twice = [point(few, steps_share=short / 10, seed=1) for _ in range(2)]
 assert twice[0] == twice[1], "the same seed must give the same run"
 
 # %% [markdown]
-# That was the **reduced form**, run just now. The long form is kept beside the chapter, made by
+# That was the **reduced form**, run just now. The long form is saved next to the chapter, made by
 # `deepdive run casestudies/03b_reviews --profile experiment`, which can be stopped and goes on.
 # Before you believe a difference between two of its lines, compare it with the spread of the seeds
 # within a line.
@@ -494,13 +494,13 @@ if profile() == "laptop" and not file and len(rows) == len(grid):  # what is sai
         assert max(of(many, "random")) < 55 < 80 < min(of(many))
 
 # %% [markdown]
-# What the kept runs say, with 1,000 sentences and 64 steps where nothing else is named:
+# What the saved runs show, with 1,000 sentences and 64 steps where nothing else is named:
 #
 # - **Rate.** 1e-5 and 3e-5 leave it near a coin: so few small steps do not leave the start. Devlin
 #   et al. (2019, appendix A.3) tried 5e-5, 3e-5 and 2e-5, with 2 to 4 epochs of thousands of steps;
 #   64 steps are no test of their rates. From 1e-4 to 3e-4 the rates differ by no more than their
 #   seeds.
-# - **Frozen layers.** The table of pieces may stay as it is: that costs less than half a point,
+# - **Frozen layers.** The token embeddings may stay as it is: that costs less than half a point,
 #   and the seeds are further apart than that. With two layers frozen the seeds still overlap with
 #   those of none; four cost more than two points with any seed. With all six frozen only the pooler
 #   and the last layer learn, and 64 steps of those are little more than a coin.
@@ -571,8 +571,9 @@ with_alt(figure, "Reliability: accuracy against confidence in ten bins, before a
 #
 # ## Read the mistakes
 #
-# First those of which the model is surest. Would you have known? Some classes are those of the
-# review and not of the sentence; some sentences are ironic; some praise one thing and damn another.
+# First those of which the model is most confident. Would you have known? Some classes are those of
+# the review and not of the sentence; some sentences are ironic; some praise one thing and damn
+# another.
 
 # %%
 sure = (logits / degree).softmax(1).max(1)
@@ -608,10 +609,10 @@ for name, members in groups.items():
 #
 # A whole review has about 750 words; MiniLM has 512 positions, and work in attention grows with the
 # square of the length. Two ways out. **Truncate**: keep the beginning, the end, or some of both.
-# **Pool chunks**: cut the review into pieces, classify each, and average their logits. (The last
-# layer is linear, so that is as if it had read the mean of what the pooler says of the pieces.)
+# **Pool chunks**: cut the review into chunks, classify each, and average their logits. (The last
+# layer is linear, so that is as if it had read the mean of what the pooler says of the chunks.)
 #
-# The model is the one just tuned: it has learned from single sentences only, so its pieces are
+# The model is the one just tuned: it has learned from single sentences only, so its chunks are
 # kept short. The linear model may train on whole reviews, Pang and Lee's folds 0 to 7; folds 8 and
 # 9 are the test. With a table of your own, its test texts are read whole here.
 
@@ -674,7 +675,7 @@ print(f"{'chunks, mean, minus linear':<28} {bootstrap(more)}")
 # Look at the last line. Does its interval hold zero? Then these reviews do not tell the two apart.
 # Does it lie below? Then counting wins: with hundreds of words each, and many whole reviews to
 # learn from, it is a strong opponent of a model that was tuned on sentences. Look also at how much
-# a short piece loses, and which piece loses least.
+# a short chunk loses, and which chunk loses least.
 
 # %% [markdown]
 # ## Saved, reloaded, served
@@ -709,10 +710,10 @@ for text, found in zip(tries, serve(list(tries)), strict=True):
 # ## A larger model
 #
 # In the `gpu` profile RoBERTa base (Liu et al. 2019) comes from the hub and is tuned in the same
-# way: 12 layers, 768 wide, its words cut into pieces of bytes. Elsewhere name a RoBERTa in `LARGER`
-# at the top. What does it take? A forward and a backward pass cost about six operations for each
-# weight of the layers and each token; the table of tokens is looked up, not multiplied. MiniLM's
-# count says how good this rule is.
+# way: 12 layers, 768 wide, its words split into tokens of bytes. Elsewhere name a RoBERTa in
+# `LARGER` at the top. What does it take? A forward and a backward pass cost about six operations
+# for each weight of the layers and each token; the table of tokens is looked up, not multiplied.
+# MiniLM's count says how good this rule is.
 
 # %%
 from deepdive.models.bert import roberta

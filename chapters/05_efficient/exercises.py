@@ -1433,9 +1433,9 @@ generated = torch.randn(6, 400, 2, generator=torch.Generator().manual_seed(3)).c
 # 4, 16, and 64 texts.
 
 # %% [markdown]
-# **Explain** in three to five sentences, with your numbers: why does a larger batch save less? Off-
-# ramps are usually timed with one text at a time. For whom is that the right measurement, and for
-# whom isn't it? Name one change to the batches that would save more, and what it costs.
+# **Explain** in three to five sentences, with your numbers: why does a larger batch save less?
+# Early exit is usually timed with one text at a time. For whom is that the right measurement, and
+# for whom isn't it? Name one change to the batches that would save more, and what it costs.
 
 # %% [markdown] nbgrader={"grade_id": "exit-why", "grade": true, "solution": true, "points": 3}
 # ### BEGIN SOLUTION

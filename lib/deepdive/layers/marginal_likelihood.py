@@ -1,4 +1,4 @@
-"""Likelihoods summed over retrieved documents: RAG's two, and REALM's masked language modeling.
+"""Inputs with K retrieved documents each, and likelihoods summed over them: RAG's and REALM's.
 
 A retriever scores K documents, p(z | x) = softmax(scores), and a generator predicts the target from
 each. No label says which document is right, so the likelihood is a sum over all of them. Its
@@ -25,6 +25,21 @@ class DocumentState:
         K = self.prior.shape[1]
         self.generator.reorder((index[:, None] * K + torch.arange(K, device=index.device)).view(-1))
         self.prior = self.prior.index_select(0, index)
+
+
+def flatten_documents(
+    tokens: Tensor, mask: Tensor | None = None, name: str = "tokens"
+) -> tuple[Tensor, Tensor | None]:
+    """Return tokens (B, K, T) of K documents per sequence as rows (B * K, T), and so their mask.
+
+    Raises ValueError for tokens of another shape, and for no documents.
+    """
+    if tokens.ndim != 3 or not tokens.shape[1]:
+        raise ValueError(
+            f"{name}: got shape {tuple(tokens.shape)}, expected (B, K, T), K documents each; "
+            f"{name}[None] adds an axis in front"
+        )
+    return tokens.flatten(0, 1), None if mask is None else mask.flatten(0, 1)
 
 
 def token_log_probs(logits: Tensor, targets: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from deepdive.core import LayerNorm, gelu_tanh
 from deepdive.core.checks import positive
 from deepdive.layers.heads import Pooler, initialize
+from deepdive.layers.marginal_likelihood import flatten_documents
 from deepdive.models.bert import bert
 from deepdive.models.bert.bert import Bert
 from deepdive.models.bert.pretraining import BertForMaskedLM, for_masked_lm
@@ -80,7 +81,7 @@ class Realm(nn.Module):
         candidate_mask: Tensor | None = None,
     ) -> Tensor:
         """Return scores (B, K) of candidate documents (B, K, S) for queries (B, T)."""
-        rows, real = _rows(candidates, candidate_mask, "candidates")
+        rows, real = flatten_documents(candidates, candidate_mask, "candidates")
         vectors = self.embedder(rows, real).unflatten(0, candidates.shape[:2])
         return torch.einsum("bd,bkd->bk", self.query_embedder(query, query_mask), vectors)
 
@@ -92,16 +93,9 @@ class Realm(nn.Module):
         mask: bool, True = real; segments: 0 = text, 1 = document. Raises ValueError for inputs that
         are not (B, K, L).
         """
-        rows, real = _rows(joint, mask, "joint")
+        rows, real = flatten_documents(joint, mask, "joint")
         segments = None if segments is None else segments.flatten(0, 1)
         return self.reader(rows, real, segments).unflatten(0, joint.shape[:2])
-
-
-def _rows(tokens: Tensor, mask: Tensor | None, name: str) -> tuple[Tensor, Tensor | None]:
-    """Return (B * K, T) tokens and their mask."""
-    if tokens.ndim != 3 or not tokens.shape[1]:
-        raise ValueError(f"{name}: got {tuple(tokens.shape)}, expected (B, K, T), K documents each")
-    return tokens.flatten(0, 1), None if mask is None else mask.flatten(0, 1)
 
 
 def realm(

@@ -26,7 +26,12 @@ import torch
 from torch import Tensor, nn
 
 from deepdive.core.embeddings import check_tokens
-from deepdive.layers.marginal_likelihood import DocumentState, sequence_marginal, token_log_probs
+from deepdive.layers.marginal_likelihood import (
+    DocumentState,
+    flatten_documents,
+    sequence_marginal,
+    token_log_probs,
+)
 from deepdive.models.bert.bert import TINY, bert
 from deepdive.models.bert.sbert import SentenceEncoder, cls
 from deepdive.models.encoder_decoder import EncoderDecoder
@@ -64,7 +69,7 @@ class Rag(nn.Module):
         src: (B, K, S), the question joined with each document; masks: bool, True = real. Token t
         of `tgt` predicts token t + 1. Raises ValueError for sources that are not (B, K, S).
         """
-        rows, real = _rows(src, src_mask)
+        rows, real = flatten_documents(src, src_mask, "src")
         B, K = src.shape[:2]
         if len(tgt) != B:
             raise ValueError(f"tgt: got a batch of {len(tgt)}, expected {B}, that of src")
@@ -74,7 +79,7 @@ class Rag(nn.Module):
 
     def begin(self, src: Tensor, scores: Tensor, src_mask: Tensor | None = None) -> DocumentState:
         """Read all documents once, and return the state that `step` continues."""
-        rows, real = _rows(src, src_mask)
+        rows, real = flatten_documents(src, src_mask, "src")
         if scores.shape != src.shape[:2]:
             raise ValueError(f"scores: got {tuple(scores.shape)}, expected {tuple(src.shape[:2])}")
         return DocumentState(self.generator.begin(rows, real), scores.log_softmax(-1))
@@ -100,16 +105,6 @@ class Rag(nn.Module):
             log_p = token_log_probs(self(src, tgt[:, :-1]), tgt[:, 1:])
             found.append(sequence_marginal(log_p, scores, tgt[:, 1:] != pad))
         return torch.stack(found, 1)
-
-
-def _rows(src: Tensor, src_mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """Return (B * K, S) sources and their mask."""
-    if src.ndim != 3 or not src.shape[1]:
-        raise ValueError(
-            f"src: got shape {tuple(src.shape)}, expected (B, K, S), K documents each; "
-            "src[None] adds an axis in front"
-        )
-    return src.flatten(0, 1), None if src_mask is None else src_mask.flatten(0, 1)
 
 
 def tiny() -> Rag:
