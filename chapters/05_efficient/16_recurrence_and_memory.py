@@ -29,8 +29,8 @@
 # further. With longer training, it may.
 #
 # Memory is far cheaper than one window per character: in a separate timing of an untrained model,
-# it is 316 times as fast for long windows. We didn't time overlapping segments, which should be
-# much closer.
+# it is 316 times as fast for windows of 512 characters. We didn't time overlapping segments, which
+# should be much closer.
 #
 # </details>
 #
@@ -316,8 +316,9 @@ print("length of each:", [round(n, 3) for n in slots.norm(dim=-1).flatten().toli
 # **Training.** The models have width 64, 3 layers, and 4 heads. They are trained for 800 steps of
 # AdamW with 512 characters per step and a **warm-up** (a rising learning rate) over the first
 # tenth. Each learning rate is selected on validation data with one separate seed. All losses are
-# measured on the same 3,072 characters of the test text. Before each of its stretches, 128
-# characters fill the memory. **MFLOP** are millions of floating-point operations.
+# measured on the same 3,072 characters of the test text. They come in several separate stretches.
+# Before each one, the model reads 128 more characters, which fill its memory and aren't counted.
+# **MFLOP** are millions of floating-point operations.
 #
 # **How to read the tables.** A **seed** fixes the random weights and batches of a run. The brackets
 # after a mean of five seeds are its **95% confidence interval**: in 95% of repeated experiments
@@ -370,19 +371,23 @@ recurrence_tables.contrast_table(rows)
 # %% [markdown]
 # **Memory gives most or all of a sliding window's gain, and no more that we can measure.**
 # Transformer-XL with memory has 0.052 bpc less than the model with relative positions that
-# processes each segment separately. But that model, trained without memory, gains 0.056 when it's
-# evaluated with a sliding window of 32. The two results can't be distinguished: 0.004 [−0.017,
-# 0.025].
+# processes each segment separately, about 2% of the loss. But that model, trained without memory,
+# gains 0.056 when it's evaluated with a sliding window of 32. The two results can't be
+# distinguished: 0.004 [−0.017, 0.025].
 #
 # **Memory helps even a model that wasn't trained with it.** That model gains 0.044 when it's
 # evaluated with memory. That leaves it 0.012 behind the window. Between Transformer-XL and this
-# model, both with memory, the difference is inconclusive, although a training step of
-# Transformer-XL costs more: 659 MFLOP instead of 525.
+# model, both with memory, the difference is inconclusive, and a training step of Transformer-XL
+# costs more: 659 MFLOP instead of 525.
 #
 # **The first three characters of a segment account for 0.050 of the 0.052.** The first character
-# has a loss of 3.8 bpc without memory and 2.8 with it. So context fragmentation at evaluation is
-# enough to explain the gain here, although the plot below compares two models that were also
-# trained differently.
+# has a loss of 3.8 bpc without memory and 2.8 with it. The plot below compares two models that were
+# also trained differently. But the model without memory gains 0.056 from a window alone. So context
+# fragmentation at evaluation is enough to explain the gain here.
+#
+# **A context that a model wasn't trained with can also hurt.** With a window of 32, the model with
+# absolute positions gets worse, from 2.949 to 2.989. And Transformer-XL without its memory has
+# 2.963, far more than the decoder that was trained without one.
 #
 # **Other comparisons.** A longer memory of 96 states makes no difference that we can measure.
 # Relative positions gain more here than memory does: 0.159 over absolute ones, at equal segments
@@ -416,9 +421,11 @@ recurrence_tables.longer_table(rows)
 #
 # **How many characters do these models use?** Dai et al. measure this with the **relative effective
 # context length** (RECL), the shortest context that gains less than 1% when it's doubled. At each
-# position, RECL takes the lowest loss of all models with the short context, and the loss of one
-# model with the longer context where that is lower. The gain is the relative decrease of the mean,
-# over the fraction $r$ of the positions that are hardest with the short context.
+# position, the baseline is the lowest loss that any of the models reaches with the short context.
+# Where the tested model has a lower loss with twice the context, the difference counts as a gain,
+# and elsewhere the gain is zero. If the baseline has losses of 2 and 4 at two positions, and the
+# tested model 3 and 3, the mean falls from 3 to 2.5, a gain of 17%, although the tested model's
+# mean is 3. The mean is over the fraction $r$ of the positions with the highest baseline.
 #
 # We train the four models again and evaluate them with windows of 4 to 128 characters. As a
 # **control**, we give RECL a model from another seed that sees the same short context instead of a
@@ -430,11 +437,11 @@ from deepdive_book.ch05.runs import effective_context
 effective_context.context_table(effective_context.load())
 
 # %% [markdown]
-# **RECL doesn't measure context here.** Its largest value, 128, goes to the control, and for $r =
-# 1$ to the model with absolute positions, whose loss rises a lot from 32 to 128 characters. Only
-# improvements count, but two models that differ in any way are each better at some positions. So
-# the control gains 3.1% on average, more than the mean gain of any of the four models. Larger
-# models may be less affected, but a RECL needs such a control.
+# **RECL doesn't measure context here.** The control has the largest possible value, 128, for both
+# $r$. For $r = 1$, so does the model with absolute positions, although its loss rises a lot from 32
+# to 128 characters. Only improvements count, and two models that differ in any way are each better
+# at some positions. So the control gains 3.1% on average, more than the mean gain of any of the
+# four models. Larger models may be less affected, but a RECL needs such a control.
 
 # %% [markdown] tags=["slide"]
 # ### 2. How much faster is evaluation with memory?
@@ -565,19 +572,21 @@ print("shuffled, rows that continue:", int((first[:, -1] == shuffled[:, 0]).sum(
 #
 # - **For generation, use the KV cache.** It stores keys and values of every earlier token.
 #   Transformer-XL's memory is limited, so the cost per token is bounded for texts of any length.
-# - **Evaluate every model with a full context.** Otherwise, a comparison measures context
-#   fragmentation first. Overlapping segments are a cheap way to avoid this.
+# - **Compare models at equal context, and also as each was trained.** Segments without context
+#   measure context fragmentation first, and an unusual context can raise the loss. Overlapping
+#   segments are a cheap way to give a context.
 # - **Cache as many states at evaluation as you like, but check the loss.** Distances that never
 #   occurred in training may not help.
-# - **Start with an empty memory.** The `transformers` implementation of Transformer-XL starts with
+# - **Start with an empty memory.** Transformer-XL in version 4 of `transformers` started with
 #   cached vectors of zeros, which receive attention weight.
 #
 # ## Summary
 #
 # What do cached segments add? In our models, a context for the first characters of each segment, at
 # a low cost. Transformer-XL has 0.052 bpc less than the same decoder without memory, and can't be
-# distinguished from that decoder with a sliding window. But windows take 316 times as long at an
-# attention length of 512.
+# distinguished from that decoder with a sliding window. In a separate timing of a larger, untrained
+# model, windows of 512 take 316 times as long as memory. For shorter windows, the ratio is smaller:
+# 93 at 128 characters.
 #
 # We found no measurable gain from the one longer memory that we tried. A gain from memory during
 # training is inconclusive after 800 steps, and possible with more. Such small models may make
