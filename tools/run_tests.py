@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "test"  # what pages write under test: never beside committed files
+STUCK = 1500  # seconds: a test that takes longer has hung, and fails with its stack
 WORKERS = 3  # on two cores: tests also wait, for browsers, sandboxes, and time limits
 LINT: dict[str, list[str]] = {
     "style": ["ruff", "check", "."],
@@ -40,6 +41,7 @@ def pytest_command(arguments: list[str]) -> list[str]:
     import kernels
 
     command = ["pytest", "-n", str(WORKERS), "--dist", "loadscope", "--durations=15"]
+    command += [f"--timeout={STUCK}"]
     command += ["--nbval-lax", f"--nbval-kernel-name={kernels.NAME}", "--nbval-cell-timeout=300"]
     return [*command, *(arguments or ["tests", *pages()])]
 
